@@ -8,7 +8,6 @@ import dataclasses
 import itertools
 import re
 from collections.abc import Iterable, Mapping
-from typing import TypeGuard
 
 import jinja2
 
@@ -18,7 +17,6 @@ from heed.report.blocks import (
     Block,
     Cell,
     Column,
-    Disclosure,
     Figure,
     Formula,
     Group,
@@ -40,16 +38,10 @@ LONG, BROKEN = 30, (62, 34)
 # A table with more columns, or with so many of texts that break, is in smaller print.
 SMALL, MANY_TEXTS = 6, 3
 BELOW_WIDTH = 125  # millimetres of a line below a row
-# The largest heights of a figure, alone and in a column, and of a row of columns, in pages.
-FIGURE_HEIGHT, COLUMN_FIGURE_HEIGHT, ROW_HEIGHT = 0.6, 0.45, 0.78
-# In points: the height of a page, the width of a column of two, a line of a caption, and the mean
-# width of its characters.
-PAGE_HEIGHT, COLUMN_WIDTH, CAPTION_LINE, CAPTION_CHARACTER = 739, 240, 9.5, 4.1
-FigureRow = tuple[list[Figure], list[Figure]]  # two columns
+FIGURE_HEIGHT = 0.75  # at most, in pages
 LINE_WIDTH = 488  # points of a line of the document, less a margin for what is only estimated
 POINTS_OF_INCH = 72.27
 MILLIMETRE = POINTS_OF_INCH / 25.4  # points
-LOWEST = 1.3  # inches, of a figure that is drawn lower because it is narrower
 # The width of a character of typewriter type, and of a digit, over that of others.
 TYPEWRITER, DIGIT = 1.06, 1.12
 
@@ -122,13 +114,12 @@ def environment(language: str) -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )  # fmt: skip
     functions = (
-        kind, spans, tabulars, compact, heading, bookmark, on_paper, figure_columns, has_columns,
-        fonts, direction, legend,
+        kind, spans, tabulars, compact, heading, bookmark, on_paper, fonts, direction, legend,
     )  # fmt: skip
     jinja.filters |= {"tex": Latex, "ord": ord, **{each.__name__: each for each in functions}}
     jinja.globals |= {
         "say": say, "language": language, "PAPER": PAPER, "version": __version__,
-        "FIGURE_HEIGHT": FIGURE_HEIGHT, "COLUMN_FIGURE_HEIGHT": COLUMN_FIGURE_HEIGHT,
+        "FIGURE_HEIGHT": FIGURE_HEIGHT,
     }  # fmt: skip
     return jinja
 
@@ -137,17 +128,17 @@ def document(
     blocks: list[Block],
     title: str,
     warning: str,
-    note: str,
+    abstract: str,
     names: Mapping[str, list[str]] | None = None,
 ) -> str:
-    """Return the document: title, contents, warning and the study's note, and the sections.
+    """Return the document: title, warning and abstract, and the sections.
 
     `names` are those whose numbers stand in a figure, by its key.
     """
     once = _explain_once(blocks, {})
     return _render(
         "report.tex.jinja",
-        blocks=once, title=title, warning=warning, note=note, names=names or {},
+        blocks=once, title=title, warning=warning, abstract=abstract, names=names or {},
     )  # fmt: skip
 
 
@@ -170,7 +161,7 @@ def _explain_once(blocks: Iterable[Block], seen: dict[tuple[str, str], str]) -> 
     """
     kept: list[Block] = []
     for block in on_paper(blocks):
-        if isinstance(block, Group | Section | Disclosure):
+        if isinstance(block, Group | Section):
             inner = tuple(_explain_once(block.blocks, seen))
             block = dataclasses.replace(block, blocks=inner)
         elif isinstance(block, Figure | Table) and block.caption:
@@ -206,54 +197,6 @@ def on_paper(blocks: Iterable[Block]) -> list[Block]:
         for block in blocks
         if PAPER in block.media and (not (inner := getattr(block, "blocks", ())) or on_paper(inner))
     ]
-
-
-def column_sizes(blocks: Iterable[Block]) -> dict[str, tuple[float, float]]:
-    """Return the sizes of the figures that paper prints in columns, in inches, by key.
-
-    They are drawn anew in the width of a column, since print that is scaled down is too small.
-    """
-    groups = (block for block in blocks if isinstance(block, Group) and has_columns(block))
-    figures = (each for group in groups for each in group.blocks if _is_in_column(each))
-    return {figure.key: _column_size(figure) for figure in figures}
-
-
-def _column_size(figure: Figure) -> tuple[float, float]:
-    width, height = figure.size
-    narrow = min(width, COLUMN_WIDTH / POINTS_OF_INCH)
-    return narrow, height if figure.in_rows else max(height * narrow / width, LOWEST)
-
-
-def has_columns(group: Group) -> bool:
-    """Return whether paper has a group's figures in columns: of the answer where it has several."""
-    figures = sum(isinstance(block, Figure) for block in group.blocks)
-    return group.style == "plots" or (group.style == "glance" and figures > 1)
-
-
-def _is_in_column(block: Block) -> TypeGuard[Figure]:
-    return isinstance(block, Figure) and PAPER in block.media and not block.wide
-
-
-def figure_columns(blocks: Iterable[Block]) -> list[FigureRow]:
-    """Return the figures as wide as a column in rows of two columns, of about equal heights."""
-    rows: list[FigureRow] = []
-    heights = [PAGE_HEIGHT, PAGE_HEIGHT]
-    for figure in filter(_is_in_column, blocks):
-        height, shorter = _column_height(figure), heights.index(min(heights))
-        if heights[shorter] + height > ROW_HEIGHT * PAGE_HEIGHT:
-            rows.append(([], []))
-            heights, shorter = [0, 0], 0
-        rows[-1][shorter].append(figure)
-        heights[shorter] += height
-    return rows
-
-
-def _column_height(figure: Figure) -> int:
-    """Return about how high a figure with its caption is in a column, in points."""
-    drawn = min(POINTS_OF_INCH * _column_size(figure)[1], COLUMN_FIGURE_HEIGHT * PAGE_HEIGHT)
-    texts = (figure.title, figure.subject, figure.claim, figure.caption)
-    lines = 1 + sum(map(len, texts)) * CAPTION_CHARACTER // COLUMN_WIDTH
-    return int(drawn + CAPTION_LINE * lines + 12)
 
 
 def tabulars(block: Table) -> list[Tabular]:

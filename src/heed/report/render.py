@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from heed import __version__ as VERSION
 from heed.evaluation.results import Comparison
 from heed.files import HeedError, write_text, writing_folder
 from heed.pipeline import changed_outputs
 from heed.report import chapters, html, latex
-from heed.report.blocks import PAGE, PAPER, Block, Figure, Table, walk_blocks
+from heed.report.blocks import PAGE, Block, Figure, Table, walk_blocks
 from heed.report.browser import describe_rationale, describe_weights
 from heed.report.chapters import expected_results
 from heed.report.chapters.headline import headline
+from heed.report.chapters.paper import citation, paper
 from heed.report.chapters.summary import generated_warning
 from heed.report.figures.vega import draw_figures
 from heed.report.language import say, use_language
@@ -32,11 +32,6 @@ from heed.task import task_module
 
 if TYPE_CHECKING:
     from heed.study import Params
-
-
-# As CITATION.cff has them; a test compares both. The report does not read that file, so that a
-# report is the same in every folder.
-TITLE, AUTHOR, YEAR = "heed: does attention help?", "The heed team", "2026"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,17 +56,6 @@ class Addresses:
             (say("Method"), self.method, say("How the differences are tested")),
             (provenance, self.provenance, about),
         ]
-
-
-def citation(study: str) -> str:
-    """Return the BibTeX entry of heed, with the name of a study.
-
-    Double braces: the team is one name, and the title keeps its case.
-    """
-    return (
-        f"@software{{heed,\n  title = {{{{{TITLE}}}}},\n  author = {{{{{AUTHOR}}}}},\n"
-        f"  year = {{{YEAR}}},\n  version = {{{VERSION}}},\n  note = {{Study {study}}}\n}}"
-    )
 
 
 ANSWER = "answer.txt"  # in tables/: the first sentences, which a run prints at its end
@@ -146,12 +130,12 @@ def render(
         copies = _write_tables(tables, outcome, folder / "tables")
         _write_plots(results, folder / "plots")
         _write_documents(results, folder / "documents")
-        on_page, on_paper = (
-            [block for block in report if medium in block.media] for medium in (PAGE, PAPER)
-        )
         study = params.study
+        sections = paper(results, report)
+        text = latex.document(sections, study.title, warning, " ".join(answer), names)
+        write_text(folder / "report.tex", text)
+        on_page = [block for block in report if PAGE in block.media]
         header = (study.title, warning, study.note)
-        write_text(folder / "report.tex", latex.document(on_paper, *header, names))
         page = html.page(on_page, image, *header, copies, links.listed(), citation(study.name))
         write_text(folder / "index.html", page)
         return outcome
@@ -196,7 +180,7 @@ def _write_figures(
     """
     figures = [block for block in blocks if isinstance(block, Figure)]
     with writing_folder(folder) as out:
-        names = draw_figures(figures, latex.column_sizes(blocks), out)
+        names = draw_figures(figures, out)
         for key, found in names.items():
             write_text(out / f"{key}.tex", f"% The names in {key}.pdf.\n{latex.legend(found)}\n")
         return html.image_addresses(figures, out), names

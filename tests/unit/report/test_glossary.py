@@ -9,7 +9,7 @@ from heed.hyperparameters.translator import ATTENTION_DECODERS
 from heed.report.blocks import Term, walk_blocks
 from heed.report.chapters import glossary
 from heed.report.chapters.glossary import describe_network, read_variants
-from heed.report.render import AUTHOR, TITLE, VERSION, YEAR, citation
+from heed.report.chapters.paper import AUTHOR, TITLE, VERSION, YEAR, citation
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.translation.recipe import Hyperparameters as Translator
 from tests.conftest import ROOT

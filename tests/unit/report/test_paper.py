@@ -1,4 +1,4 @@
-"""The report on paper: contents, bookmarks, figures that fit, and tables that can be read."""
+"""The report on paper: its parts, bookmarks, figures that fit, and tables that can be read."""
 
 import dataclasses
 import re
@@ -16,7 +16,6 @@ from heed.report.blocks import (
     Block,
     Cell,
     Column,
-    Disclosure,
     Figure,
     Group,
     Paragraph,
@@ -26,7 +25,7 @@ from heed.report.blocks import (
 )
 from heed.report.escape import bookmark, escape
 from heed.report.formats import RIGHT, TEXT
-from heed.report.latex import figure_columns, on_paper, tabulars
+from heed.report.latex import on_paper, tabulars
 from heed.report.signs import direction, letters
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
@@ -34,7 +33,7 @@ from tests.fixtures.report.pages import change_study, render_to, with_classes
 
 MIN_PRINT = 7  # points
 ZOOM = 3  # pixels of a point, by which pdftohtml says how large print is: its largest
-PAGES = {"sample": 9, "talk": 13}  # at most
+PAGES = {"sample": 6, "talk": 10}  # at most
 
 
 def made_table(columns: tuple[Column, ...], rows: int) -> Table:
@@ -56,9 +55,9 @@ def printed(*blocks: Block, title: str = "A study") -> str:
     return latex.document(list(blocks), title, "", "A note.")
 
 
-def test_the_document_has_a_title_contents_and_bookmarks_of_its_sections():
+def test_the_document_has_a_title_an_abstract_and_bookmarks_of_its_sections():
     text = printed(Section("one", "First & best", (Paragraph(("Text.",)),)), title="50% of A_B")
-    assert r"\maketitle" in text and r"\tableofcontents" in text
+    assert r"\maketitle" in text and "\\begin{abstract}\n\\noindent A note." in text
     assert r"\hypersetup{pdftitle={50\% of A\_B}" in text
     assert r"\section{\texorpdfstring{First \& best}{First \& best}}" in text
     assert r"\usepackage[numbered,open,depth=2]{bookmark}" in text
@@ -101,26 +100,13 @@ def test_a_text_from_right_to_left_is_set_so_and_signs_of_chinese_are_twice_as_w
 
 
 def test_every_figure_has_a_largest_width_and_height():
-    plots = Group((figure("small"), figure("tall", (4.4, 14.0))), "plots")
-    text = printed(plots, figure("alone"), Group((figure("wide", (9.0, 9.0), wide=True),), "plots"))
+    sizes = {"small": (4.4, 2.9), "tall": (4.4, 14.0), "wide": (9.0, 9.0)}
+    text = printed(*(figure(key, size) for key, size in sizes.items()))
     included = re.findall(r"(\\adjustbox\{[^}]*\})?\{?\\includegraphics(\[.*?\])?\{", text)
-    assert len(included) == 4
+    assert len(included) == 3
     for bounds, options in included:
         assert "max width=\\linewidth" in bounds and "max totalheight=0." in bounds and not options
-    assert len(re.findall(r"\\captionof\{figure\}\[\]", text)) == 4
-
-
-def test_a_figure_in_a_column_is_drawn_in_its_width_so_that_its_print_is_as_large():
-    plots = Group((figure("f", (4.4, 2.9)), figure("wide", wide=True)), "plots")
-    (size,) = latex.column_sizes([plots, figure("alone")]).values()
-    assert size[0] == pytest.approx(latex.COLUMN_WIDTH / latex.POINTS_OF_INCH) and size[1] < 2.9
-
-
-def test_figures_stand_in_rows_of_two_columns():
-    figures = [figure(f"f{number}") for number in range(3)]
-    more = [figure("page", media=(PAGE,)), figure("wide", wide=True)]
-    (columns,) = figure_columns([*figures, *more])
-    assert [[each.key for each in column] for column in columns] == [["f0", "f2"], ["f1"]]
+    assert len(re.findall(r"\\captionof\{figure\}\[\]", text)) == 3
 
 
 def test_an_explanation_is_printed_once_and_others_refer_to_its_number():
@@ -130,16 +116,6 @@ def test_an_explanation_is_printed_once_and_others_refer_to_its_number():
     for label, reference in (("figure:first", "figure"), ("table:made", "table")):
         assert text.count(rf"\label{{{label}}}") == 1
         assert text.count(rf"As in {reference}~\ref{{{label}}}.") == 1
-
-
-def test_the_chart_of_gains_stands_in_a_column_only_beside_another():
-    charts = [figure("gain", in_rows=True), figure("gain_bleu", in_rows=True)]
-    both, alone = Group((table(2), *charts), "glance"), Group((table(2), charts[0]), "glance")
-    sizes = latex.column_sizes([both])
-    assert [height for _, height in sizes.values()] == [2.9, 2.9], "rows keep their height"
-    assert latex.column_sizes([alone]) == {}
-    assert printed(both).count("linewidth}\\vspace{0pt}") == 2
-    assert "vspace{0pt}" not in printed(alone)
 
 
 def test_a_table_too_wide_for_a_line_is_printed_in_parts_each_with_the_first_column():
@@ -202,35 +178,36 @@ def test_a_table_repeats_its_head_on_every_page_and_says_that_it_is_continued():
 
 
 def test_what_contains_only_blocks_of_the_page_has_no_heading_on_paper():
-    hidden = Disclosure("Hidden", (Group((Paragraph(("x",), media=(PAGE,)),)),))
-    assert on_paper([hidden, Section("s", "Empty", (hidden,))]) == []
-    shown = Disclosure("Shown", (Paragraph(("y",)),))
+    hidden = Section("h", "Hidden", (Group((Paragraph(("x",), media=(PAGE,)),)),))
+    assert on_paper([hidden, Group((hidden,))]) == []
+    shown = Paragraph(("y",))
     assert on_paper([hidden, shown]) == [shown]
-    assert "Hidden" not in printed(Section("s", "Section", (hidden, shown)))
+    assert "Hidden" not in printed(hidden, shown)
 
 
-def test_what_the_page_folds_stands_open_on_paper_with_or_without_a_heading():
-    blocks = (Paragraph(("y",)),)
-    headed = printed(Section("s", "Section", (Disclosure("Open", blocks),)))
-    assert r"\subsection{\texorpdfstring{Open}" in headed and "y" in headed
-    plain = printed(Section("s", "Section", (Disclosure("Open", blocks, heading=False),)))
-    assert "Open" not in plain and "y" in plain
+PARTS = ["Introduction", "Method", "Results", "Limits", "References"]
 
 
-def test_the_appendix_has_sections_with_letters():
-    details = (
-        Disclosure("Hyperparameters", (Paragraph(("x",)),)),
-        Section("k", "Keys", (table(2),)),
-    )
-    text = printed(Section("appendix", "Appendix", details))
-    assert text.index(r"\appendix") < text.index(r"\section{\texorpdfstring{Hyper")
-    assert r"\section{\texorpdfstring{Keys}" in text and "Appendix}" not in text
+def test_the_paper_has_its_parts_in_order_and_cites_what_the_study_uses(rendered):
+    text = (rendered("talk") / "report.tex").read_text(encoding="utf-8")
+    assert re.findall(r"\\section\{\\texorpdfstring\{(.*?)\}", text) == PARTS
+    abstract, rest = text.split(r"\begin{abstract}")[1].split(r"\end{abstract}")
+    answer = (rendered("talk") / "tables/answer.txt").read_text(encoding="utf-8")
+    assert escape(answer.splitlines()[0]) in abstract
+    introduction, method, results, limits, listed = rest.split(r"\section{")[1:]
+    for experiment in made_up.study("talk").experiments.values():
+        assert introduction.count(escape(experiment.title)) == 1
+        assert rf"\subsection{{\texorpdfstring{{{escape(experiment.title)}" in results
+    assert "which fix its initial weights" in method and r"\includegraphics" not in method
+    assert r"\label{figure:models}" in results and "What we cannot say" in limits
+    cited = {key for keys in re.findall(r"\\cite\{(.*?)\}", text) for key in keys.split(",")}
+    assert cited == {*re.findall(r"\\bibitem\{(.*?)\}", listed)} >= {"heed", "welch", "maas"}
 
 
 def test_a_report_has_no_scaled_table_and_no_figure_without_bounds(rendered):
     text = (rendered("talk") / "report.tex").read_text(encoding="utf-8")
     graphics = text.count(r"\includegraphics")
-    assert graphics == text.count("max totalheight=") and graphics > 5
+    assert graphics == text.count("max totalheight=") and graphics > 3
     for scaled in (r"\resizebox", r"\scalebox", r"\tiny", r"\begin{tabular}"):
         assert scaled not in text
     assert "SHA256SUMS" not in text and len(re.findall("[0-9a-f]{32}", text)) == 0
@@ -319,7 +296,7 @@ def test_the_pdf_is_short_has_bookmarks_and_no_print_below_seven_points(tmp_path
     text = _output("pdftohtml", "-xml", "-stdout", "-i", "-zoom", ZOOM, pdf)
     root = xml.etree.ElementTree.fromstring(re.sub(r"<!DOCTYPE[^>]*>", "", text))
     bookmarks = [item.text or "" for item in root.iter("item")]
-    assert any(each.endswith("Does attention help?") for each in bookmarks)
+    assert any(each.endswith("Introduction") for each in bookmarks)
     families = {font.get("family").partition("+")[2] for font in root.iter("fontspec")}
     assert {"LMRoman10", "LiberationSans"} <= families, "text and figures are read"
     sizes = {font.get("id"): float(font.get("size")) for font in root.iter("fontspec")}

@@ -28,7 +28,7 @@ def figure(panel: Panel, key: str = "figure") -> Figure:
 
 
 def drawn(figure: Figure, folder: Path) -> tuple[str, bytes]:
-    vega.draw_figures([figure], {}, folder)
+    vega.draw_figures([figure], folder)
     svg = (folder / f"{figure.key}.svg").read_text(encoding="utf-8")
     return svg, (folder / f"{figure.key}.pdf").read_bytes()
 
@@ -53,7 +53,7 @@ def test_a_figure_has_the_same_bytes_in_every_process(tmp_path):
     first = drawn(figure(RICH), tmp_path)
     assert all(drawn(figure(RICH), tmp_path) == first for _ in range(3))
     other = tmp_path / "other"
-    job = pickle.dumps(([figure(RICH)], {}, other))
+    job = pickle.dumps(([figure(RICH)], other))
     again = "import pickle, sys; from heed.report.figures import vega; vega.draw_figures(*JOB)"
     code = again.replace("JOB", "pickle.load(sys.stdin.buffer)")
     subprocess.run([sys.executable, "-c", code], input=job, check=True)
@@ -139,7 +139,7 @@ PRINTED = {"Greek": "Αγάπη", "Cyrillic": "Радость", "Hebrew": "אה�
 def draw_names(folder: Path, *names: str) -> tuple[list[str], bytes]:
     ticks = {float(place): name for place, name in enumerate(names)}
     panel = Panel([], Axis(domain=(-1, len(names)), places=ticks), Axis("accuracy"), names[0])
-    found = vega.draw_figures([figure(panel, "names")], {}, folder)
+    found = vega.draw_figures([figure(panel, "names")], folder)
     return found.get("names", []), (folder / "names.pdf").read_bytes()
 
 

@@ -5,7 +5,6 @@ from collections import Counter
 from heed.evaluation.results import NOT_NOTED, runs_by_machine_kind
 from heed.report.blocks import (
     PAGE,
-    PAPER,
     Block,
     Column,
     Disclosure,
@@ -106,18 +105,12 @@ def chapter(results: Results) -> list[Block]:
         "provenance writes when, where and with which versions they were computed to "
         "reports/provenance.html."
     )
-    on_paper = say(
-        "The page, index.html, has every table and figure of this document and more, and lists the "
-        "file that each comes from, with DVC’s hash of it and the command that makes it again. "
-        "The folder tables has every number as CSV."
-    )
     tasks = sorted({each.measure.task for each in results.experiments})
     values = " ".join(report_of(task).values_text() for task in tasks)
     source, command = Span("report.tex", link="report.tex"), Span("make pdf", "code")
     all_of_it = (say("All of it on paper:"), " ", source, " (", command, ").")
     blocks = (
         Paragraph((on_page,), media=(PAGE,)),
-        Paragraph((on_paper,), "small", media=(PAPER,)),
         table,
         *all_machine_kinds(results),
         Paragraph((values,), "small", media=(PAGE,)),

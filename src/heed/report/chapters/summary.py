@@ -58,10 +58,10 @@ def chapter(results: Results) -> list[Block]:
     lines = [Paragraph(_linked(first, experiments), style)]
     lines += [Paragraph(_linked(line, experiments), "finding") for line in others]
     chart: list[Block] = [*dot_charts(results)]
-    example, lists = _example(results), [*_lists(results)]
+    example = _example(results)
     # the chart of many experiments is as high as the text and the lists together
     left, right = (chart, example) if len(experiments) > 2 else ([*chart, *example], [])
-    glance = (Group(tuple(left)), Group((*right, *lists)))
+    glance = (Group(tuple(left)), Group((*right, *lists(results))))
     matrix = verdict_matrix(experiments, results.comparison_sources)
     tables = (matrix, *_summary_tables(results))
     summary = say("Verdicts and scores of every experiment in tables")
@@ -100,14 +100,14 @@ def _example(results: Results) -> list[Block]:
     return next((blocks for blocks in found if blocks), [])
 
 
-def _lists(results: Results) -> Iterator[Block]:
-    """Yield what can be said, what cannot, and what would settle it, each with its heading."""
-    lists = {
+def lists(results: Results, first: int = 0) -> Iterator[Block]:
+    """Yield what can be said, what cannot, and what would settle it, from the first on."""
+    kinds = {
         say("What we can say"): lambda each: [*each.answer.shown, *_weights(results, each)],
         say("What we cannot say"): lambda each: [*_not_said(results, each), *each.answer.open],
         say("What would settle it"): lambda each: [*_settling(results, each)],
     }
-    for number, (title, items_of) in enumerate(lists.items()):
+    for number, (title, items_of) in [*enumerate(kinds.items())][first:]:
         items = []
         for each in results.experiments:
             if texts := items_of(each):

@@ -11,7 +11,6 @@ import html
 import json
 import math
 import re
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -27,7 +26,6 @@ from heed.report.signs import letters
 POINTS = 72  # of an inch
 MAX_FITS, NEAR, LEAST = 3, 2, 40  # drawings to find a size, points from it, points of axes
 MAX_END, NAME_HEIGHT = 20, 10  # characters of a name at the end of a line, and points
-LABEL = 30  # characters of an axis's name in a line, in a column of paper
 # Signs that Liberation Sans has: Latin, Greek, Cyrillic, Hebrew, and those of figures.
 PRINTED = re.compile(r"[ -~\xa0-\u017f\u0370-\u045f\u05d0-\u05ea–—‘’“”„…−×√•€≤≥\n]*")
 # An empty line of a text, whose height no program adds.
@@ -65,40 +63,28 @@ def filled(template: Json, values: Mapping[str, object]) -> object:
 MISSING = object()
 
 
-def draw_figures(
-    figures: Iterable[blocks.Figure], paper_sizes: Mapping[str, tuple[float, float]], folder: Path
-) -> dict[str, list[str]]:
-    """Write the files of all figures into `folder`.
+def draw_figures(figures: Iterable[blocks.Figure], folder: Path) -> dict[str, list[str]]:
+    """Write the files of all figures into `folder`; return the names that PDFs have as numbers.
 
-    `paper_sizes` are by key, and so are the returned names that figures on paper have as numbers.
-    Raises HeedError: a file cannot be written.
+    These are by the figure's key. Raises HeedError: a file cannot be written.
     """
-    found = {
-        each.key: _draw(each, folder / each.key, paper_sizes.get(each.key)) for each in figures
-    }
+    found = {each.key: _draw(each, folder / each.key) for each in figures}
     return {key: names for key, names in found.items() if names}
 
 
-def _draw(figure: blocks.Figure, path: Path, paper: tuple[float, float] | None) -> list[str]:
+def _draw(figure: blocks.Figure, path: Path) -> list[str]:
     import vl_convert  # its engine takes half a second to start
 
     names: dict[str, str] = {}
-    drawn = fitted(figure.panels, figure.size, names)
-    page = drawn
+    page = drawn = fitted(figure.panels, figure.size, names)
     for name, number in names.items():
-        page = page.replace(
-            f">{_placeholder(name, number)}<", f">{html.escape(name, quote=False)}<"
-        )
+        placeholder = f">{_placeholder(name, number)}<"
+        page = page.replace(placeholder, f">{html.escape(name, quote=False)}<")
+        drawn = drawn.replace(placeholder, f">{number}<")
     alt_text = f"{figure.title}. {figure.alt_text}"
     write_text(path.with_suffix(".svg"), _edit_svg(page, alt_text, figure.size))
-    if paper:
-        drawn = fitted(figure.panels, paper, names, LABEL)
-    for name, number in names.items():
-        drawn = drawn.replace(f">{_placeholder(name, number)}<", f">{number}<")
     with writing(path.with_suffix(".pdf")) as temporary:
-        temporary.write_bytes(
-            _stable(vl_convert.svg_to_pdf(_sized(drawn, paper or figure.size, "")))
-        )
+        temporary.write_bytes(_stable(vl_convert.svg_to_pdf(_sized(drawn, figure.size, ""))))
     return list(names)
 
 
@@ -111,12 +97,8 @@ def fitted(
     panels: Sequence[Sequence[Panel]],
     size: tuple[float, float],
     names: dict[str, str] | None = None,
-    length: int = 0,
 ) -> str:
-    """Return the SVG of panels in a size in inches; its axes leave room for all that is around.
-
-    The names of axes break into lines of `length` characters, if not 0.
-    """
+    """Return the SVG of panels in a size in inches; its axes leave room for all that is around."""
     import vl_convert
 
     names = {} if names is None else names
@@ -125,7 +107,7 @@ def fitted(
     parts = sum(row[0].ratio for row in panels) / max(map(len, panels))
     for _ in range(MAX_FITS):
         height = parts * width or height
-        spec = json.dumps(specification(panels, (width, height), names, length))
+        spec = json.dumps(specification(panels, (width, height), names))
         svg: str = vl_convert.vegalite_to_svg(spec)
         found = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg)
         assert found
@@ -143,7 +125,6 @@ def specification(
     panels: Sequence[Sequence[Panel]],
     inner: tuple[float, float],
     names: dict[str, str],
-    length: int = 0,
 ) -> dict[str, object]:
     """Return the figure in Vega-Lite; `inner` are the points of its axes, side by side and down."""
     width, height = inner
@@ -154,7 +135,6 @@ def specification(
                 panel,
                 (width if panel.spans else width / columns, height * panel.height / total),
                 names,
-                length // (1 if panel.spans else columns),
             )
             for panel in row
         ]
@@ -169,7 +149,7 @@ def specification(
     return {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", **theme, **content}
 
 
-def _view(panel: Panel, size: tuple[float, float], names: dict[str, str], length: int) -> object:
+def _view(panel: Panel, size: tuple[float, float], names: dict[str, str]) -> object:
     height = panel.ratio * size[0] or size[1]
     values: dict[str, object] = {
         "rows": [_printed(row, names) for row in [*panel.rows, *line_ends(panel, height)]] or [{}],
@@ -180,7 +160,7 @@ def _view(panel: Panel, size: tuple[float, float], names: dict[str, str], length
         **({"label_size": panel.label_size} if panel.label_size else {}),
     }
     for side, axis in (("x", panel.x), ("y", panel.y)):
-        values |= {f"{side}_{key}": each for key, each in _axis(axis, names, length).items()}
+        values |= {f"{side}_{key}": each for key, each in _axis(axis, names).items()}
     return filled(grammar()["panel"], values)
 
 
@@ -219,10 +199,9 @@ def spread_apart(positions: Sequence[float], gap: float) -> list[float]:
     return list(map(float, placed))
 
 
-def _axis(axis: Axis, names: dict[str, str], length: int) -> dict[str, object]:
-    title = textwrap.fill(axis.title, max(length, 12)) if length else axis.title
+def _axis(axis: Axis, names: dict[str, str]) -> dict[str, object]:
     found: dict[str, object] = {
-        "title": _named(title, names) if title else None,
+        "title": _named(axis.title, names) if axis.title else None,
         "domain": list(axis.domain),
         "scale": axis.scale,
         "ticks": axis.strokes,
