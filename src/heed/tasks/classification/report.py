@@ -26,7 +26,7 @@ from heed.tasks.classification.tables import (
     changes_file,
     class_table,
     every_value,
-    pair_tables,
+    pair_table,
     tables_of,
     untested_classes,
 )
@@ -158,8 +158,7 @@ def figures_and_tables(
         return Group(tuple(made), "pair")
 
     names, rest_names = (", ".join(table.key for table in tables) for tables in (pair, rest))
-    of_many = figures.has_many_classes(results, experiment)
-    side_by_side = pair_tables(results, experiment, pair, of_many) if has_pair else []
+    side_by_side = [pair_table(results, experiment, pair)] if has_pair else []
     blocks: list[Block] = [
         *untested_classes(experiment.result),
         Group(shown, "plots"),

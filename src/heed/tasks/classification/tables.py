@@ -19,7 +19,6 @@ from heed.evaluation.results import (
 from heed.report.blocks import (
     EVERYWHERE,
     PAGE,
-    PAPER,
     Block,
     Cell,
     Column,
@@ -42,7 +41,7 @@ from heed.report.results import Results
 
 HEADINGS = {"precision": "precision", "recall": "recall", "f1": "f1-score", "support": "support"}
 MEASURES = tuple(HEADINGS)[:3]
-PAPER_CLASSES = 10  # of many, in the table of paper
+NAMED_CLASSES = 10  # at most, of those without a test document
 TITLES = {
     "baseline": "Without attention",
     "attention": "With attention",
@@ -247,7 +246,7 @@ def untested_classes(data: ExperimentResult) -> list[Block]:
     sentence = say(
         "Classes that no test document has: {classes}; a macro average counts such a class only in "
         "a run that predicts it.",
-        classes=", ".join([*named[:PAPER_CLASSES], *["…"] * (len(named) > PAPER_CLASSES)]),
+        classes=", ".join([*named[:NAMED_CLASSES], *["…"] * (len(named) > NAMED_CLASSES)]),
     )
     return [Paragraph((sentence,), "small")] if named else []
 
@@ -321,29 +320,8 @@ def pair_table(results: Results, experiment: Experiment, pair: list[ClassTable])
         sources=results.comparison_sources,
         mark=experiment.mark,
         files=("tex",),
-        media=(PAPER,) if any(table.has_published for table in pair) else (),
+        media=(),
     )
-
-
-def pair_tables(
-    results: Results, experiment: Experiment, pair: list[ClassTable], of_many: bool
-) -> list[Table]:
-    """Return the pair's table; paper has `of_many` classes those whose recall changes most."""
-    whole = pair_table(results, experiment, pair)
-    if not of_many or PAPER not in whole.media:
-        return [whole]
-    changes = sorted(class_changes(*pair), key=lambda each: -abs(each.gain.mean_pp))
-    most = {each.name for each in changes[:PAPER_CLASSES]}
-    rows = [row for row in whole.rows if row.kind == "average" or row.cells[0].value in most]
-    caption = say(
-        "The {count} classes whose recall changes most, and the averages over all classes. The "
-        "file tables/{file} has all {all}.",
-        count=PAPER_CLASSES,
-        file=f"{whole.key}.tex",
-        all=len(changes),
-    )
-    few = dataclasses.replace(whole, rows=tuple(rows), caption=caption, files=())
-    return [dataclasses.replace(whole, media=()), few]
 
 
 def by_run(results: Results, experiment: Experiment, table: ClassTable) -> Disclosure:

@@ -37,7 +37,7 @@ from heed.report.results import Results
 from heed.tasks.translation.metrics import Gold, read_links
 
 WORD = re.compile(r"\w+|[^\w\s]")
-SHOWN_MAPS, PAPER_EXAMPLES = 2, 3  # of the sentences: maps in the open, examples on paper
+SHOWN_MAPS = 2  # of the sentences, in the open
 CELL, LETTER = 0.17, 0.062  # inches: a pair of words in a heat map, a letter of a label
 
 
@@ -145,10 +145,7 @@ def _printed_sentences(
 ) -> list[Block]:
     sentences = read_sentences(results, experiment)
     rule = described("shown_sentences", count=len(sentences))
-    examples = [_examples(results, experiment, sentences, (PAGE,))]
-    if PAPER in media:  # which has the first of them
-        few = _examples(results, experiment, sentences[:PAPER_EXAMPLES], (PAPER,))
-        examples.append(dataclasses.replace(few, files=()))
+    examples = _examples(results, experiment, sentences)
     maps = alignments(results, experiment, sentences)
     middle = max(len(maps) - SHOWN_MAPS, 0) // 2  # neither the shortest sentences nor the longest
     shown = maps[middle : middle + SHOWN_MAPS]
@@ -156,7 +153,7 @@ def _printed_sentences(
     key = described("alignments")
     texts = (f"{key} ", rule, " ", *caution(results, experiment)) if maps else (rule,)
     summary = say("More sentences, and their translations")
-    folded = [*examples, *([Group(more, "plots", media=media)] if more else [])]
+    folded = [examples, *([Group(more, "plots", media=media)] if more else [])]
     return [
         Paragraph(texts, media=media),
         *([Group(shown, "plots", media=media)] if maps else []),
@@ -164,9 +161,7 @@ def _printed_sentences(
     ]
 
 
-def _examples(
-    results: Results, experiment: Experiment, sentences: list[Sentence], media: tuple[str, ...]
-) -> Table:
+def _examples(results: Results, experiment: Experiment, sentences: list[Sentence]) -> Table:
     variants = drawn_variants(results, experiment)
     columns = (
         *join_columns(lambda _: experiment),
@@ -193,7 +188,7 @@ def _examples(
         sources=_sources(results, experiment, "sentences"),
         mark=experiment.mark,
         style="scores",
-        media=media,
+        media=(PAGE,),
     )
 
 
