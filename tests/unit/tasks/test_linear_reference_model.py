@@ -59,7 +59,7 @@ def write_documents(
         | dict.fromkeys([f"split_{i}" for i in range(folds)] or ["split"], split)
     )
     table.to_parquet(folder / "documents.parquet", index=False)
-    return TokenizedCorpus(folder, SimpleNamespace(folds=folds, documents=documents))
+    return TokenizedCorpus(folder, SimpleNamespace(folds=folds, repeats=1, documents=documents))
 
 
 def fit(corpus: TokenizedCorpus, features: str = "both", classes: int = 3):
@@ -259,7 +259,7 @@ from tests.unit.tasks.test_linear_reference_model import Path, SimpleNamespace, 
 from tests.unit.tasks.test_linear_reference_model import fit, reference_models, tfidf
 reference_models.IN_MEMORY, tfidf.CHUNK_CHARACTERS, tfidf.MERGED = 0, 500_000, 500_000
 tfidf.MAX_FEATURES = 50_000
-meta = SimpleNamespace(folds=0, documents=int(sys.argv[1]))
+meta = SimpleNamespace(folds=0, repeats=1, documents=int(sys.argv[1]))
 fit(TokenizedCorpus(Path("."), meta), classes=2)
 {PRINT_PEAK}
 """
