@@ -126,14 +126,14 @@ def test_an_edit_of_the_code_runs_exactly_the_stages_that_run_it(
 
 
 @pytest.mark.drill("a stage that fails under a driver")
-def test_a_stage_that_fails_shows_its_log_and_k_finishes_the_others(toy: Toy) -> None:
+def test_a_stage_that_fails_says_why_once_and_k_finishes_the_others(toy: Toy) -> None:
     edit_evaluation(toy)
     toy.log.write_text("")
     code, output = toy.try_(*SNAKEMAKE, "--keep-going", TOY_FAIL="score feelings-baseline")
     assert code == 1
     message = "score feelings-baseline fails, by TOY_FAIL\n"
-    assert f"\nheed: {message}" in output
-    assert output.count(f"heed: score@feelings-baseline failed: {message}") == 1
+    assert output.count(message) == 1
+    assert f"\nheed: score@feelings-baseline failed: {message}" in output
     assert "CalledProcessError" not in output
     left = ["report", "score feelings-baseline"]
     assert toy.logged() == [command for command in EVALUATED if command not in left]
@@ -296,7 +296,7 @@ def test_a_run_prints_a_line_a_stage_and_what_came_out(toy: Toy) -> None:
     lines = toy.run(*SNAKEMAKE).splitlines()
     done = [line for line in lines if " stages are done" in line]
     assert done[0] == "heed: 1 of 4 stages are done: train@author-baseline"
-    assert done[-1] == "heed: 5 of 4 stages are done: report"
+    assert done[-1] == "heed: 4 of 4 stages are done: report"
     assert "heed: the study in params.yaml is up to date: reports/index.html" in lines
     assert not [line for line in lines if line.startswith("Job ")]
 

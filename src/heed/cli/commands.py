@@ -346,7 +346,7 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
     "delimiter": ("SIGN", "between the fields of a .csv or .tsv file; default: the one that fits",
         {"type": character}),
     "encoding": ("TEXT", "of a file that is not parquet, such as windows-1252; default: utf-8"),
-    "quote": ("SIGN", "the character around fields, such as ': found by itself where one fits",
+    "quote": ("SIGN", "the character around fields, such as '; default: a double quote",
         {"type": character}),
     "header": ("TEXT", "the names of the columns of a file without them: label,text"),
     "language": ("TEXT", "of the texts, such as en or de: spaCy's tokenizer; default: xx, of none"),

@@ -97,8 +97,7 @@ def describe_format(given: Format, form: Format) -> list[str]:
     if form.delimiter not in (None, given.delimiter):
         notes.append(f"fields are separated by {form.delimiter!r}")
     if form.quote not in (None, given.quote):
-        unpaired = "double quotes do not pair up: each is read as a character of its text"
-        notes.append(f"fields are quoted by {form.quote}" if form.quote else unpaired)
+        notes.append("double quotes do not pair up: each is read as a character of its text")
     if form.header != given.header:
         names = join_names(form.header)
         notes.append(f"no names in the first row: the columns are called {names}")
@@ -148,7 +147,7 @@ def _find_delimiter(path: Path, given: Format, head: str) -> tuple[Format, Lines
     default, declared = DELIMITERS.get(suffix_of(path), ","), separator_of(head)
     named = given.delimiter or declared
     delimiters = [named] if named else ["\t", default, *TRIED_DELIMITERS]
-    quotes = ['"', "'", ""] if given.quote is None else [given.quote]
+    quotes = ['"', ""] if given.quote is None else [given.quote]
     delimiter, quote = named or default, quotes[0]
     rows: Lines = []
     for count in (SAMPLE, FEW_ROWS):
@@ -157,8 +156,7 @@ def _find_delimiter(path: Path, given: Format, head: str) -> tuple[Format, Lines
             tried = {sign: _split(path, head, each, sign, count) for sign in quotes}
             fitting = {sign: lines for sign, lines in tried.items() if _width(lines) > 1}
             if fitting:
-                _, best = max((_rank_quote(sign, fitting), sign) for sign in fitting)
-                found.append((each, best, fitting[best]))
+                found.append((each, *next(iter(fitting.items()))))
         if found:
             delimiter, quote, rows = max(found, key=lambda each: _rank(each[2]))
             break
@@ -189,20 +187,6 @@ def _width(rows: Lines) -> int:
 def _rank(rows: Lines) -> tuple[bool, int]:
     """Return whether a column may be labels, and the number of columns."""
     return any(Column(cells).is_label for cells in zip(*rows[1:], strict=True)), _width(rows)
-
-
-def _rank_quote(quote: str, fitting: dict[str, Lines]) -> int:
-    """Return the rank of a quote among those with which all rows have the same width.
-
-    Single quotes are the first where they enclose all cells of a column, and else the last.
-    """
-    if quote == "'":
-        enclosed = [
-            all(len(cell) > 1 and cell[0] == cell[-1] == "'" for cell in cells)
-            for cells in zip(*fitting.get('"', []), strict=True)
-        ]
-        return 3 if any(enclosed) else 0
-    return 2 if quote else 1
 
 
 def _find_header(form: Format, no_header: bool, rows: Lines) -> Format:

@@ -15,7 +15,6 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from heed.annotations import Link, RationaleKind, Span
 from heed.files import HeedError, bounded_lines, git_blob, sha256
-from heed.terminal import print_line
 
 if TYPE_CHECKING:
     from heed.corpora.declared import Corpus, Source, SplitKind
@@ -183,32 +182,13 @@ def split_of_key(key: str) -> str | None:
     return split_of(re.sub(r"_[0-9]+$", "", key))
 
 
-class SplitNames:
-    """The names that a table has for the splits of its rows, and what they became."""
-
-    def __init__(self, subject: str) -> None:
-        self._subject = subject  # what has the names: a column, or the files
-        self._parts: dict[str, str] = {}
-
-    def read(self, name: Any, location: str) -> str:
-        """Return the split that a name stands for. Raises HeedError for no split."""
-        split = split_of(name) if isinstance(name, str) else None
-        if split is None:
-            is_ambiguous = str(name).strip().lower() in ("eval", "evaluation")
-            reason = ", which some say for validation, others for test" if is_ambiguous else ""
-            raise HeedError(
-                f"{location}: {self._subject}: expected {', '.join(SPLITS)} (or dev, valid, val, "
-                f"training, testing), found {name!r}{reason}"
-            )
-        self._parts[name] = split
+def require_split(name: str, column: str, location: str) -> str:
+    """Return the split that a name in a column stands for. Raises HeedError for no split."""
+    if split := split_of(name):
         return split
-
-    def add(self, name: str, part: str) -> None:
-        """Remember a name whose part is known."""
-        self._parts[name] = part
-
-    def print_changes(self) -> None:
-        """Print the names that are not heed's own, and the part that each became."""
-        changed = [f"{name} is {part}" for name, part in self._parts.items() if name != part]
-        if changed:
-            print_line(f"{self._subject}: {', '.join(changed)}")
+    is_ambiguous = name.strip().lower() in ("eval", "evaluation")
+    reason = ", which some say for validation, others for test" if is_ambiguous else ""
+    raise HeedError(
+        f"{location}: column {column!r}: expected {', '.join(SPLITS)} (or dev, valid, val, "
+        f"training, testing), found {name!r}{reason}"
+    )

@@ -21,18 +21,16 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from heed.corpora.publication import split_of
 from heed.corpora.quotes import find_joined_rows
-from heed.files import MAX_LINE, HeedError, bounded_lines, require_readable
+from heed.files import HeedError, bounded_lines, require_readable
 from heed.terminal import SURROGATES
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa  # elsewhere not at the top: the declarations are read without it
 
     from heed.corpora.declared import Source
 
 AT = "heed:at"  # the column with the place of each row in its file, such as `:17`
 PATH, NOT_TEXT = b"heed:path", b"heed:not-text"  # metadata: the file; the first cell of no text
-MAX_RATIO = 50  # characters a byte of a JSON document, which is read whole: texts have 3
 BATCH = 10_000  # rows of parquet that are Python objects at a time
 SAMPLE_TEXT = 'text,"label"\n'  # an encoding of text gives it back
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -100,7 +98,6 @@ def _read_table(path: Path, form: Format, stat: tuple[int, int]) -> "pa.Table":
         rows = [*READERS[name](path, form)]
     if rows and name == "csv" and form.quote is None:
         _check_joined_rows(path, form, rows)
-    _check_repeated_header(path, rows)
     places = [at for at, _ in rows]
     arrays, fields = [pa.array(places, pa.string())], [pa.field(AT, pa.string())]
     for column in dict.fromkeys(column for _, row in rows for column in row):
@@ -111,23 +108,6 @@ def _read_table(path: Path, form: Format, stat: tuple[int, int]) -> "pa.Table":
     if form.flags:
         table = _join_flags(path, table, form.flags)
     return table.replace_schema_metadata({PATH: str(path).encode()})
-
-
-def _check_repeated_header(path: Path, rows: Sequence[tuple[str, Row]]) -> None:
-    """Raise HeedError for a row that has the names of the columns, as of a file put after one."""
-    for at, row in rows:
-        last = next(reversed(row), "")
-        if len(row) < 2 or _as_name(row[last]) != _as_name(last):
-            continue
-        if [*map(_as_name, row.values())] == [*map(_as_name, row)]:
-            raise HeedError(
-                f"{path}{at}: the names of the columns again, as where one file was put behind "
-                "another. Remove this row"
-            )
-
-
-def _as_name(cell: object) -> str:
-    return str(cell).strip('\ufeff" ').lower()  # another file may begin with a mark
 
 
 def write_table(table: "pa.Table", path: Path) -> None:
@@ -400,15 +380,8 @@ def _read_json_lines(path: Path, form: Format) -> Rows:
 
 def _read_json(path: Path, form: Format) -> Rows:
     """Yield the objects of a list, of the only list of objects in an object, or one a line."""
-    size = path.stat().st_size
-    limit = max(MAX_LINE, MAX_RATIO * size)
     with open_text(path, form.encoding) as file:
-        text = file.read(limit + 1)
-    if len(text) > limit:
-        raise HeedError(
-            f"{path}: {size:,} bytes hold a JSON document of more than {limit:,} characters, the "
-            "limit for a file of this size. Write an object a line (.jsonl)"
-        )
+        text = file.read()
     try:
         document = JSON.decode(text)
     except (ValueError, RecursionError) as error:
@@ -493,28 +466,9 @@ def _arrow_rows(batches: "Iterator[pa.RecordBatch]", schema: "pa.Schema") -> Row
     """Yield the rows of batches; numbers of classes become their names, -1 becomes None."""
     rows = (row for batch in batches for row in batch.to_pylist())
     classes = _class_names(schema)
-    short = {field.name: kind for field in schema if (kind := _short_float(field.type))}
     for number, row in enumerate(rows, 1):
         named = {column: _name_classes(row[column], names) for column, names in classes.items()}
-        named |= {column: _shorten(row[column], short[column]) for column in short}
         yield f": row {number}", row | named
-
-
-def _short_float(kind: Any) -> "type[np.floating[Any]] | None":
-    """Return NumPy's type of a column of numbers, or of lists of them, of fewer than 64 bits."""
-    import numpy as np
-
-    types: dict[str, type[np.floating[Any]]] = {"halffloat": np.float16, "float": np.float32}
-    while hasattr(kind, "value_type"):
-        kind = kind.value_type
-    return types.get(str(kind))
-
-
-def _shorten(cell: object, number: "type[np.floating[Any]]") -> object:
-    """Return the number with fewest digits that is the same number of its type: 0.1 of float32."""
-    if isinstance(cell, list):
-        return [_shorten(each, number) for each in cell]
-    return float(str(number(cell))) if isinstance(cell, float) else cell
 
 
 def _class_names(schema: "pa.Schema") -> dict[str, list[str]]:

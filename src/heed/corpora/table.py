@@ -3,7 +3,6 @@
 import itertools
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +16,7 @@ from heed.corpora.publication import (
     Kind,
     Links,
     SourceKind,
-    SplitNames,
+    require_split,
     split_of_key,
 )
 from heed.corpora.rows import AT, NOT_TEXT, PATH, is_table, no_column, read_batches, reading
@@ -51,11 +50,8 @@ class DocumentReader:
 
     def __init__(self, corpus: "Corpus") -> None:
         self.corpus = corpus
-        column = corpus.split_column
-        self.splits = SplitNames("files" if column is None else f"column {column!r}")
         self.rows = self.unlabelled = 0
         self._places: dict[str, dict[str, str]] = {}  # label column → label → its first row
-        self.trimmed: Counter[str] = Counter()  # labels with blanks around them, by column
         self._first_unlabelled = ""
         self._known: dict[str, str] = {}  # labels and groups that were checked
         self._ids: set[str] = set()
@@ -83,7 +79,6 @@ class DocumentReader:
             )
         for column, places in self._places.items() if not self.corpus.similar_labels else ():
             require_distinct(places, column)
-        self.splits.print_changes()
 
     def describe_unlabelled(self) -> str:
         """Return a sentence on the rows without a label."""
@@ -93,11 +88,8 @@ class DocumentReader:
         )
 
     def _split_of_file(self, key: str) -> str:
-        split = split_of_key(key)
-        if self.corpus.split.kind != "given" or self.corpus.split_column or not split:
-            return ""
-        self.splits.add(key, split)
-        return split
+        is_given = self.corpus.split.kind == "given" and not self.corpus.split_column
+        return split_of_key(key) or "" if is_given else ""
 
     def _read_rows(self, path: str, batch: "pa.RecordBatch") -> Iterator[_Row]:
         corpus, empty = self.corpus, [""] * batch.num_rows
@@ -136,7 +128,7 @@ class DocumentReader:
         if corpus.group_column:
             group = self._normalize(location, corpus.group_column, row.group, "group")
         if corpus.split_column:
-            split = self.splits.read(row.split, location)
+            split = require_split(row.split, corpus.split_column, location)
         place = f"{location}: column {corpus.rationale_column!r}"
         rationale = parse_spans(row.rationale, place, len(text))
         return Document(name, text, labels, group, split, rationale)
@@ -159,7 +151,6 @@ class DocumentReader:
     def _label(self, location: str, column: str, cell: str) -> str:
         """Return a label without the blanks around it; "" of an empty cell."""
         if label := cell.strip():
-            self.trimmed[column] += label != cell
             label = self._normalize(location, column, label, "label")
             self._places.setdefault(column, {}).setdefault(label, location)
         return label
@@ -258,16 +249,16 @@ def read_parallel_table(path: Path, corpus: "Corpus") -> Documents:
             "language"
         )
     columns = [*corpus.columns.values(), *filter(None, [corpus.split_column])]
-    splits, numbers = SplitNames(f"column {corpus.split_column!r}"), itertools.count(1)
+    numbers, split = itertools.count(1), ""
     for batch in read_batches(path):
         file = (batch.schema.metadata or {}).get(PATH, b"").decode() or str(path)
         cells = [text_column(file, batch, column) for column in columns]
         for at, *row in zip(batch.column(AT).to_pylist(), *cells, strict=True):
             location = f"{file}{at}"
-            split = splits.read(row.pop(), location) if corpus.split_column else ""
+            if corpus.split_column:
+                split = require_split(row.pop(), corpus.split_column, location)
             texts = [(key, text, location) for key, text in zip(corpus.columns, row, strict=True)]
             yield _parallel_document(f"row/{next(numbers)}", texts, corpus, split)
-    splits.print_changes()
 
 
 def read_parallel_lines(raw: Path, corpus: "Corpus") -> Documents:

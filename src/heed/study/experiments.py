@@ -86,31 +86,12 @@ class ExpectedResult:
     )
     outcome: Literal["pass", "fail"] | None = key(None, "with `criterion`: what it must say")
 
-    @property
-    def subject(self) -> tuple[str | None, ...]:
-        """The result of the study that the claim is about."""
-        return (
-            self.variant, self.adversarial_model, self.against, self.metric, self.criterion
-        )  # fmt: skip
-
-    @property
-    def says(self) -> tuple[object, ...]:
-        """What that result must be."""
-        return self.verdict, self.outcome, self.at_least, self.at_most
-
-    def agrees(self, other: "ExpectedResult") -> bool:
-        """Return whether this and another expected result on the same subject can both be true."""
-        if self.metric is None:
-            return self.says == other.says
-        most = [each.at_most for each in (self, other) if each.at_most is not None]
-        least = [each.at_least for each in (self, other) if each.at_least is not None]
-        return max(least, default=0) <= min(most, default=1)
-
 
 def check_expected_result(result: ExpectedResult) -> None:
     """Raise ValueError unless an expected result has one form, with the keys that belong to it."""
-    if not result.agrees(result):
-        raise ValueError(f"at_least {result.at_least:g} is above at_most {result.at_most:g}")
+    least, most = result.at_least, result.at_most
+    if least is not None and most is not None and least > most:
+        raise ValueError(f"at_least {least:g} is above at_most {most:g}")
     if (result.variant is None) == (result.adversarial_model is None):
         raise ValueError("an expected result names a variant, or else an adversarial model")
     given = {name for name, value in vars(result).items() if value is not None} - ABOUT

@@ -258,11 +258,7 @@ def _check_documents(
         raise UnclearError(question, replace(typed, drop_unlabelled=True)) from None
     except SimilarLabelsError as error:
         raise UnclearError(str(error), replace(typed, similar_labels=True)) from None
-    notes = [
-        f"{count:,} labels in column {column!r} had blanks around them, which are trimmed"
-        for column, count in reader.trimmed.items()
-        if count
-    ]
+    notes = []
     if left := reader.unlabelled:
         notes.append(f"{left:,} of {reader.rows:,} rows have no label and are left out")
     for label, classes in statistics.classes.items():

@@ -35,28 +35,16 @@ HYPERPARAMETERS = {
 }
 WIDE = "wide"
 # The place of a key (with a dot at its end: the section it is in) or of a value, a * for any name →
-# its name in 0.2.0 → today's. An experiment's `truths` may have today's name already.
+# its name in 0.2.0 → today's, of the names that published reports have.
 NAMES = {
     ".": {"adversaries": "adversarial_attention"},
-    "study.": {"margin_pp": "equivalence_margin"},
-    "corpora.*.": {"evidence_column": "rationale_column"},
-    "experiments.*.": {"truths": "expected_results", "opponent_features": "linear_features"},
-    "experiments.*.*.*.": {"figure": "metric", "adversary": "adversarial_model"},
+    "experiments.*.": {"opponent_features": "linear_features"},
     "defaults.*.": HYPERPARAMETERS,
     "defaults.presets.*.": HYPERPARAMETERS,
-    "searches.*.space.": HYPERPARAMETERS,
-    "later_searches.*.space.": HYPERPARAMETERS,
     "models.*.": HYPERPARAMETERS | {"tuned_by": "search", "match": "match_parameters_of"},
     "adversar*.*.": {"guided_networks": "diagnostic_mlps"},
-    "experiments.*.*.*.figure": {"evidence_weight": "rationale_weight"},
-    "experiments.*.*.*.metric": {"evidence_weight": "rationale_weight"},
-    "experiments.*.*.*.criterion": {
-        "adversaries": "adversarial_attention", "evidence": "rationale",
-    },
-    "experiments.*.*.*.variant": {WIDE: PARAMETER_MATCHED},
-    "experiments.*.*.*.against": {WIDE: PARAMETER_MATCHED},
     "models.*.variant": {WIDE: PARAMETER_MATCHED},
-}  # fmt: skip
+}
 
 
 def load(path: str | Path = PARAMS, may_be_empty: bool = False) -> Params:

@@ -195,7 +195,6 @@ def _experiment_contradictions(params: Params, name: str) -> Mistakes:
     if experiment.suboptimal_of:
         yield from _suboptimal_contradictions(params, name, experiment.suboptimal_of)
     yield from _data_contradictions(params, name, experiment)
-    yield from _disagreeing_results(name, experiment)
     for number, result in enumerate(experiment.expected_results):
         is_adversarial = result.adversarial_model is not None
         rule = _adversarial_contradictions if is_adversarial else _expected_result_contradictions
@@ -251,17 +250,6 @@ def _suboptimal_contradictions(params: Params, name: str, original_name: str) ->
             f"{original_name} is compared by {_metric(original)} of {original.task}, this by "
             f"{_metric(copy)} of {copy.task}: no change follows from metrics of two kinds",
         )
-
-
-def _disagreeing_results(name: str, experiment: Experiment) -> Mistakes:
-    """Yield the expected results that say what an earlier one says, or that it denies."""
-    pairs = itertools.combinations(enumerate(experiment.expected_results), 2)
-    for (_, first), (number, second) in pairs:
-        key = ("experiments", name, "expected_results", str(number))
-        if first.subject == second.subject and first.says == second.says:
-            yield key, f"says the same as: {first.claim}"
-        elif first.subject == second.subject and not first.agrees(second):
-            yield key, f"cannot be true together with: {first.claim}"
 
 
 def _metric(experiment: Experiment) -> str:

@@ -20,6 +20,9 @@ REFERENCES = "references.parquet"
 REPEATS = "repeats.parquet"  # the split columns of all repeats of folds but the first
 TYPE_VECTORS = "vectors.npy"
 POSITIONS = "starts", "ends"  # first character of each token, and the character after it
+Links = set[Link]
+# the gold alignment of a sentence pair, S and P of Och and Ney (2003): S is a part of P
+Gold = tuple[Links, Links]
 READ_AT_ONCE, BUFFER = 20_000, 2**20  # documents, and bytes of a column
 
 
@@ -126,14 +129,6 @@ class Side:
 
 
 @dataclasses.dataclass(frozen=True)
-class GoldLinks:
-    """The gold alignment of a sentence pair: S and P of Och and Ney (2003), S a part of P."""
-
-    sure: frozenset[Link]
-    possible: frozenset[Link]  # the sure ones too
-
-
-@dataclasses.dataclass(frozen=True)
 class ParallelTokens(TokenizedCorpus):
     """The tokens of a parallel corpus: row i of each side is the same text in its language."""
 
@@ -148,7 +143,7 @@ class ParallelTokens(TokenizedCorpus):
         as_read = dict(zip(table["document"].tolist(), table["text"], strict=True))
         return [as_read.get(row, text) for row, text in zip(rows.tolist(), texts, strict=True)]
 
-    def alignment(self, source: str, target: str) -> dict[int, GoldLinks] | None:
+    def alignment(self, source: str, target: str) -> dict[int, Gold] | None:
         """Return the gold links by row, from words of `source` to words of `target`.
 
         White space separates words. Rows whose links are not known have no entry; None if the
@@ -163,9 +158,7 @@ class ParallelTokens(TokenizedCorpus):
         words = ["target_word", "source_word"] if pairs[pair] else ["source_word", "target_word"]
         table["link"] = [*zip(*(table[word].tolist() for word in words), strict=True)]
         return {
-            cast(int, row): GoldLinks(
-                frozenset(links["link"][links["is_sure"]]), frozenset(links["link"])
-            )
+            cast(int, row): ({*links["link"][links["is_sure"]]}, {*links["link"]})
             for row, links in table.groupby("document")
         }
 
@@ -227,7 +220,6 @@ def load_tokens(path: str | Path) -> Any:
     command = f"heed tokenize {path.name}"
     verify_checksums(path, command)
     meta = read_meta(path)
-    _open_rest(path, meta, command)
     with reading(path, command, "the token arrays cannot be read"):
         if meta.languages:
             return ParallelTokens(
@@ -238,20 +230,6 @@ def load_tokens(path: str | Path) -> Any:
             _read_lexicon(path), open_array(path / "sentences.npy"),
             np.load(path / "sentence_offsets.npy"),
         )  # fmt: skip
-
-
-def _open_rest(path: Path, meta: Meta, command: str) -> None:
-    """Raise HeedError where a file that is read later is missing or broken.
-
-    Checksums tell it too, but a folder without them is not verified.
-    """
-    alignments = [ALIGNMENTS] if meta.alignments else []
-    for name in ["documents.parquet", *(alignments if meta.languages else ["evidence.parquet"])]:
-        with reading(path / name, command):
-            pyarrow.parquet.read_metadata(path / name)
-    for name in () if meta.languages else POSITIONS:
-        with reading(path / f"{name}.npy", command):
-            open_array(path / f"{name}.npy")
 
 
 def _read_side(path: Path, language: str) -> Side:

@@ -34,6 +34,7 @@ PATTERNS: dict[str, tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
     "breaks": (re.compile(r"<br\s*/?>", re.IGNORECASE), "\n"),
     "controls": (re.compile(r"[\x00-\x08\x0b-\x1f\x7f]"), " "),
     "bidi": (re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"), ""),
+    # in IMDB they are of windows-1252
     "c1": (re.compile(r"[\x80-\x9f]"), lambda match: C1_AS_WINDOWS_1252[ord(match[0])]),
 }
 IN_ASCII = {name: PATTERNS[name] for name in ("breaks", "controls")}
@@ -53,20 +54,11 @@ PIECE = re.compile(r"(\S+|\s)( ?)")  # white space is a word, but for one blank 
 
 
 def clean(text: str | bytes, max_characters: int = 1_000_000) -> tuple[str, Counter[str]]:
-    """Return the cleaned text and how often each treatment was applied.
+    """Return the cleaned text and how often each treatment was applied, in characters.
 
-    - `invalid_utf8`: bytes that are not UTF-8 become U+FFFD.
-    - `surrogates`: lone surrogates become U+FFFD.
-    - `breaks`: `<br />` becomes a newline; other HTML stays as text.
-    - `controls`: C0 controls except tab and newline become a space; a carriage return before a
-      newline is removed.
-    - `c1`: C1 controls are read as windows-1252, which they are in IMDB.
-    - `bidi`: direction marks are removed.
-    - `normalised`: 1 when NFC changed the text.
-    - `cut`: 1 when the text was longer than `max_characters`.
-    - `empty`: 1 when nothing is left.
-
-    The counts are of characters, except the last three.
+    Of `normalised` (NFC changed the text), `cut` (at `max_characters`) and `empty` it is 1 at most.
+    Bytes that are not UTF-8 (`invalid_utf8`) become U+FFFD. A carriage return before a newline is
+    removed.
     """
     counts: Counter[str] = Counter()
     if isinstance(text, bytes):

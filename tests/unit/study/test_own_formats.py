@@ -1,6 +1,5 @@
 """The files that people have, each by the first command: heed corpus add FILE."""
 
-import csv
 import gzip
 import json
 import sys
@@ -81,13 +80,6 @@ def stray_quotes() -> str:
     ]
     rows[50] = 'ham\t"an open quote'
     return write_lines("sms.tsv", ["label\ttext", *rows])
-
-
-def other_quotes() -> str:
-    with Path("articles.csv").open("w", newline="") as file:
-        rows = csv.writer(file, delimiter=";", quotechar="'")
-        rows.writerows((label, f'{text} "{i}"') for i, (text, label) in enumerate(SPAM))
-    return "articles.csv"
 
 
 def compressed() -> str:
@@ -183,10 +175,6 @@ FILES: dict[str, tuple[Callable[[], str], str, str, dict]] = {
         lambda: write_lines("SMSSpamCollection", lines("{label}\t{text}")),
         "no names in the first row: the columns are called label, text",
         "smsspamcollection", {"header": ["label", "text"], "delimiter": "\t", "format": "csv"},
-    ),
-    "quotes by '": (
-        other_quotes, "fields are quoted by '", "articles",
-        {"header": ["label", "text"], "delimiter": ";", "quote": "'"},
     ),
     "semicolons, names unknown": (
         lambda: write_lines("post.csv", lines('"{text}";{label}', "Brief;Anliegen")),
@@ -347,7 +335,6 @@ def test_labels_with_blanks_and_rows_without_a_label_are_counted(monkeypatch, ca
     )
     printed, documents = added(monkeypatch, capsys, "spam.csv", "--drop-unlabelled")
     assert "6 of 60 rows have no label and are left out" in printed
-    assert "4 labels in column 'label' had blanks around them, which are trimmed" in printed
     assert [each.labels["label"] for each in documents] == [
         label.strip() for label in labels if label.strip()
     ]

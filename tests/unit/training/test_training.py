@@ -178,9 +178,6 @@ RECIPE, TINY = Path("results/recipe/tiny-attention.yaml"), Path("data/tokens/tin
     (lambda: change_file(RECIPE, "task: class", "task: klass"), "no task klass"),
     ((TINY / "meta.json").unlink, "heed tokenize tiny"),
     (lambda: (TINY / "ids.npy").write_bytes(b""), "cannot be read"),
-    ((TINY / "documents.parquet").unlink, "documents.parquet: not there. Run: heed tokenize tiny"),
-    (lambda: (TINY / "evidence.parquet").write_bytes(b"PAR1"), "evidence.parquet: cannot be read"),
-    ((TINY / "ends.npy").unlink, "ends.npy: not there. Run: heed tokenize tiny"),
 ])  # fmt: skip
 def test_missing_and_broken_inputs_are_one_clear_message(workplace, break_input, message):
     break_input()

@@ -17,7 +17,7 @@ import sacrebleu.metrics
 from heed import annotations
 from heed.task.interface import Details, Metric, Metrics, ratio
 from heed.tasks.translation.recipe import METRICS, Data, Prediction
-from heed.tokens.arrays import ParallelTokens, Side
+from heed.tokens.arrays import Gold, Links, ParallelTokens, Side
 
 CHRF_ORDER = 6  # the longest n-grams of characters
 BETA = 2  # of chrF2: recall counts twice as much as precision
@@ -37,8 +37,6 @@ WORDS = ("source_words", "unknown_words")
 COUNTS = ("links", "sure", "links_sure", "links_possible")  # |A|, |S|, |A ∩ S| and |A ∩ P|
 TRUNCATION = 8  # steps of backpropagation through time, where gradients are measured truncated
 KINDS = ("rouge1", "rouge2", "rougeL")
-Links = set[tuple[int, int]]
-Gold = tuple[Links, Links]  # sure links, and possible ones, the sure included
 
 
 def statistic_names(data: Data) -> list[str]:
@@ -259,10 +257,7 @@ def gold_links(
 ) -> list[Gold | None] | None:
     """Return the gold links of these rows, None for a row without; None if the corpus has none."""
     known = tokens.alignment(data.source, data.target)
-    if known is None:
-        return None
-    correct = [known.get(int(row)) for row in rows]
-    return [None if each is None else (set(each.sure), set(each.possible)) for each in correct]
+    return None if known is None else [known.get(int(row)) for row in rows]
 
 
 def links_from_weights(by_words: np.ndarray) -> Links:

@@ -20,7 +20,7 @@ from heed.tasks.translation.statistical import (
     read_sentences,
     separated_words,
 )
-from heed.tokens.arrays import GoldLinks, ParallelTokens, Side
+from heed.tokens.arrays import Gold, ParallelTokens, Side
 
 DATA = Data(NORVIC, SOLDAN, "whitespace", "whitespace", has_gold_alignment=True)
 SCORING = Prediction(tokenize="none")
@@ -53,11 +53,10 @@ class InMemory(ParallelTokens):
     def rows(self, part: str, fold: int) -> np.ndarray:
         return np.flatnonzero([row["part"] == part for row in self._rows])
 
-    def alignment(self, source: str, target: str) -> dict[int, GoldLinks] | None:
+    def alignment(self, source: str, target: str) -> dict[int, Gold] | None:
         if not self._gold:
             return None
-        links = read_links(pd.Series([row[LINKS] for row in self._rows]))
-        return {i: GoldLinks(*map(frozenset, each)) for i, each in enumerate(links)}
+        return dict(enumerate(read_links(pd.Series([row[LINKS] for row in self._rows]))))
 
 
 ROWS = [
