@@ -55,7 +55,8 @@ Value = str | Callable[[Any], Any]  # of a record: the path of an attribute, or 
 
 @dataclasses.dataclass(frozen=True)
 class Span:
-    """A part of a text with a style: strong, code, mark, verdict, german, wrong, or none.
+    """A part of a text with a style: strong, code, mark, verdict, german, wrong, cite (keys of
+    references), or none.
 
     `link` is an address within the report; only the page has links.
     """
@@ -134,14 +135,13 @@ class Section(Block):
 class Disclosure(Block):
     """Blocks that the page opens on demand; `style` is their CSS class.
 
-    One with a `key` stands in the page's contents. `heading`: whether it is a subsection on paper.
+    One with a `key` stands in the page's contents.
     """
 
     summary: str
     blocks: tuple[Block, ...]
     style: str = ""
     key: str = ""
-    heading: bool = True
 
 
 @dataclasses.dataclass(frozen=True)

@@ -74,9 +74,7 @@ def chapter(results: Results) -> list[Block]:
             *_all_means(results),
         ),
     }
-    disclosures = (
-        Disclosure(summary, blocks, "others", heading=False) for summary, blocks in parts.items()
-    )
+    disclosures = (Disclosure(summary, blocks, "others") for summary, blocks in parts.items())
     shown = _take_home(results, lines), Group(figures, "plots")
     return [Section(EXPLANATION, title, (*shown, *disclosures))]
 

@@ -104,7 +104,7 @@ def _introduction(results: Results) -> Iterator[Block]:
 
 def _method(results: Results, report: list[Block], found: list[Reference]) -> Iterator[Block]:
     """Yield seeds, splits, tuning and statistics, in words."""
-    params, seeds = results.params, results.comparison.seeds
+    seeds = results.comparison.seeds
     texts = [
         say_count(
             "Every network is trained with {count} seed ({seeds}), which fixes its initial weights "
@@ -121,28 +121,11 @@ def _method(results: Results, report: list[Block], found: list[Reference]) -> It
     ]
     if any(each.result.corpus.folds for each in results.experiments):
         texts.append(say("With folds each seed tests on another part of the corpus."))
-    if params.study.longer_training:
+    if results.params.study.longer_training:
         texts.append(
             say("Whether it has converged, a training with twice the epochs and one seed shows.")
         )
-    tuned = [
-        say_count(
-            "{models} ({count} trial)",
-            "{models} ({count} trials)",
-            params.searches[name].trials,
-            models=", ".join(params.searched_models(name)),
-        )
-        for each in results.experiments
-        for name in results.searches(each)
-    ]
-    texts.append(
-        say(
-            "Hyperparameters were searched on the validation split: {models}.",
-            models="; ".join(tuned),
-        )
-        if tuned
-        else say("No hyperparameters were searched: they are as params.yaml has them.")
-    )
+    texts.append(_tuning(results))
     yield Paragraph(
         (" ".join(texts), " ", say("The study was computed by heed"), " ", _cite("heed"), ".")
     )
@@ -153,6 +136,29 @@ def _method(results: Results, report: list[Block], found: list[Reference]) -> It
         terms = (each for each in walk_blocks(report) if isinstance(each, Term))
         yield from (Paragraph(each.texts) for each in terms if each.key == glossary_key(DEGENERATE))
     yield _sources(found)
+
+
+def _tuning(results: Results) -> str:
+    """Return which models were tuned, and by how many trials."""
+    params = results.params
+    tuned = [
+        say_count(
+            "{models} ({count} trial)",
+            "{models} ({count} trials)",
+            params.searches[name].trials,
+            models=", ".join(params.searched_models(name)),
+        )
+        for each in results.experiments
+        for name in results.searches(each)
+    ]
+    return (
+        say(
+            "Hyperparameters were searched on the validation split: {models}.",
+            models="; ".join(tuned),
+        )
+        if tuned
+        else say("No hyperparameters were searched: they are as params.yaml has them.")
+    )
 
 
 def _sources(found: list[Reference]) -> Paragraph:

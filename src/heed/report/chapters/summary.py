@@ -68,7 +68,7 @@ def chapter(results: Results) -> list[Block]:
     blocks = (
         *lines,
         Group(glance, style="glance"),
-        Disclosure(summary, tables, style="others", heading=False),
+        Disclosure(summary, tables, style="others"),
     )
     return [Section("answer", say("Does attention help?"), blocks)]
 

@@ -125,7 +125,6 @@ def chapter(results: Results, experiment: Experiment) -> list[blocks.Block]:
             say("More figures: {titles}", titles=", ".join(each.title for each in drawn[SHOWN:])),
             (blocks.Group(drawn[SHOWN:], "plots"),),
             "others",
-            heading=False,
         ),
         *shared.all_models(results, experiment, variants, {"lengths": by_length, "curves": curves}),
         *shown_blocks(results, experiment),
