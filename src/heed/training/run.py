@@ -30,7 +30,10 @@ from heed.training.loop import DivergedError, train
 
 @dataclasses.dataclass(frozen=True)
 class RunInfo:
-    """The content of run.json; `parameters` are those that were trained."""
+    """The content of run.json: seed and fold, best epoch, sizes, and the recipe of the run.
+
+    `parameters` are those that were trained. `machine_kind` is empty in runs of an older heed.
+    """
 
     seed: Annotated[int, {"ge": 1}]
     fold: Annotated[int, {"ge": 0}]
@@ -204,7 +207,8 @@ def _read_info(kind: type, folder: Path, command: str) -> Any:
         values.get("recipe") if isinstance(values, dict) else None, folder / paths.RUN, command
     )
     try:
-        info: Any = read_record(kind, values | {"recipe": as_json(recipe)}, strict=True)
+        noted = {"machine_kind": ""} | values | {"recipe": as_json(recipe)}
+        info: Any = read_record(kind, noted, strict=True)
     except ValueError as error:
         raise HeedError(
             f"{folder / paths.RUN}: not a run ({error}). Run again: {command}"
