@@ -85,7 +85,7 @@ def difference(mean: float, p: float | None, within: float | None) -> Difference
         (2.0, 0.2, 3.0, False, True, NOT_CONVERGED),
     ],
 )
-def test_not_converged_voids_what_longer_training_could_turn(mean, p, within, first, second, expected):
+def test_not_converged_voids_what_could_turn(mean, p, within, first, second, expected):
     assert verdict(difference(mean, p, within), METHOD, first, second) == expected
 
 
