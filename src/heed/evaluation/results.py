@@ -327,20 +327,20 @@ def verdict(difference: Difference, method: Significance, first: bool, second: b
 
     `first` and `second` say whether a model has converged: True for a reference model, or where it
     was not tried.
-    Not converged voids a gain and an equivalence on either side. A loss stands where the first
-    model had converged: the second can only become better still.
+    Not converged voids an equivalence on either side. A difference stands where the losing model
+    had converged: the winner can only become better still.
     """
     p, within = difference.p_corrected, difference.equal_within_pp
     differs = p is not None and p < method.alpha
-    worse = differs and difference.mean_pp < 0
+    loser_has_converged = first if difference.mean_pp < 0 else second
     same = within is not None and within < method.equivalence_margin
-    if not (first and second) and not (worse and first and not same):
+    if not (first and second) and (same or not (differs and loser_has_converged)):
         return NOT_CONVERGED
     if same:
         return SAME
-    if worse:
-        return WORSE
-    return BETTER if differs else UNDECIDED
+    if not differs:
+        return UNDECIDED
+    return WORSE if difference.mean_pp < 0 else BETTER
 
 
 @dataclasses.dataclass(frozen=True)

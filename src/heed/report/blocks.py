@@ -344,6 +344,19 @@ class Reading:
     sentences: list[Sentence]
     probability: float | None = None
 
+    @property
+    def full_colour(self) -> float:
+        """The weight of a word that has the full colour; 0 where there is none.
+
+        The shades of a hierarchical model's words are not those of their weights.
+        """
+        sentences = (each for each in self.sentences if each.weight is None)
+        shaded = [
+            (each.shade, each.weight) for one in sentences for each in one.pieces if each.shade
+        ]
+        shade, weight = max(shaded, default=(1.0, 0.0))
+        return weight / shade
+
 
 @dataclasses.dataclass(frozen=True)
 class ShadedDocument(Block):

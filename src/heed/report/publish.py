@@ -29,7 +29,7 @@ from heed.files import (
 from heed.records import as_json, read_record
 from heed.report.chapters.headline import headline, verdict_matrix
 from heed.report.experiments import Experiment, may_publish_text, read_experiments
-from heed.report.front_page import with_results
+from heed.report.front_page import check_names, with_results
 from heed.report.html import escape_markdown, markdown_table
 from heed.report.provenance_page import git_state, run_git, write_provenance
 from heed.report.render import Addresses, render
@@ -164,6 +164,7 @@ def with_block(text: str, name: str, block: str) -> str:
 
 
 TEXTS = (".csv", ".html", ".json", ".lock", ".svg", ".tex", ".yaml")  # files of a published report
+CHART = re.compile(r"models(?:-(\d+))?\.svg")  # a part of the first chart
 PDF, PROVENANCE = "report.pdf", "provenance.html"
 # The source of reports/report.pdf. It is not named report.tex: LaTeX would read it instead of the
 # one in reports/.
@@ -186,7 +187,10 @@ def publish(
     remove_paths = path_remover(root, [root / "params.yaml", root / "dvc.lock"])
     params = without_paths(params, remove_paths)
     experiments = read_experiments(params, comparison, published)
-    pages = _pages_with_summary(root, name, experiments)
+    _pages_with_summary(root, name, experiments)
+    if (front := root / README).exists():
+        compared = [each.key for each in experiments if each.attention_comparison]
+        check_names(front.read_text(encoding="utf-8"), root / PUBLISHED_REPORTS, {name: compared})
     folder, published_report = root / PUBLISHED_REPORTS / name, make_published_report(root, name)
     with_texts = all(may_publish_text(each.corpus) for each in comparison.experiments.values())
     readme, pdf = folder / README, root / "reports" / PDF
@@ -212,7 +216,7 @@ def publish(
         if readme.exists():  # written by hand, but for the sentence on the code
             text = with_published_report(readme.read_text(encoding="utf-8"), published_report)
             write_text(out / README, text)
-    write_texts(pages)
+    write_texts(_pages_with_summary(root, name, experiments))
     _write_lists(root)
     return folder
 
@@ -284,8 +288,13 @@ def _pages_with_summary(root: Path, name: str, experiments: list[Experiment]) ->
     readme, index = (
         summary(folder, experiments, has_pdf) for folder in (f"{PUBLISHED_REPORTS}/{name}", name)
     )
-    chart = f"\n![Every model, every seed a dot]({name}/figures/models.svg)\n"
-    blocks = {root / README: readme, root / INDEX: index + chart}
+    found = (root / PUBLISHED_REPORTS / name / "figures").glob("models*.svg")
+    parts = {each[0]: int(each[1] or 1) for path in found if (each := CHART.fullmatch(path.name))}
+    links = "\n".join(
+        f"![Every model, every seed a dot]({name}/figures/{each})"
+        for each in sorted(parts, key=parts.__getitem__)
+    )
+    blocks = {root / README: readme, root / INDEX: f"{index}\n{links}\n"}
     texts = {path: path.read_text(encoding="utf-8") for path in blocks if path.exists()}
     begin, end = BEGIN.format(name=name), END.format(name=name)
     is_own = (root / own_study_file(name)).exists()

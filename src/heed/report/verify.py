@@ -169,8 +169,9 @@ def verdict(numbers: Numbers, margin: float, first: bool, second: bool) -> str:
     """Return the verdict; `first` and `second` say whether a model has converged."""
     differs = numbers.get("p_corrected", 1) < ALPHA
     same = numbers.get("equal_within_pp", np.inf) < margin
-    worse = differs and numbers["difference_pp"] < 0
-    if not ((first and second) or (worse and first and not same)):
+    worse = numbers["difference_pp"] < 0
+    stands = differs and not same and (first if worse else second)
+    if not (stands or (first and second)):
         return "not converged"
     said = ("worse" if worse else "better") if differs else "undecided"
     return "practically the same" if same else said

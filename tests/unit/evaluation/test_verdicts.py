@@ -71,16 +71,21 @@ def difference(mean: float, p: float | None, within: float | None) -> Difference
         (-0.3, 0.01, 0.9, True, True, SAME),
         (2.0, 0.2, 3.0, True, True, UNDECIDED),
         (2.0, None, None, True, True, UNDECIDED),  # one seed
-        (2.0, 0.01, 3.0, False, True, NOT_CONVERGED),
-        (2.0, 0.01, 3.0, True, False, NOT_CONVERGED),
+        (2.0, 0.01, 3.0, False, True, BETTER),  # the winner could only become better still
+        (2.0, 0.01, 3.0, True, False, NOT_CONVERGED),  # the loser might still have caught up
+        (2.0, 0.01, 3.0, False, False, NOT_CONVERGED),
+        (-2.0, 0.01, 3.0, False, False, NOT_CONVERGED),
+        (0.3, 0.01, 0.9, False, True, NOT_CONVERGED),  # the same, but might widen
+        (-0.3, 0.01, 0.9, True, False, NOT_CONVERGED),
         (0.1, 0.6, 0.9, True, False, NOT_CONVERGED),
         (0.1, 0.6, 0.9, False, True, NOT_CONVERGED),
         (-2.0, 0.01, 3.0, False, True, NOT_CONVERGED),  # it might still have caught up
         (-2.0, 0.01, 3.0, True, False, WORSE),  # than a model that could only become better
         (2.0, 0.2, 3.0, True, False, NOT_CONVERGED),
+        (2.0, 0.2, 3.0, False, True, NOT_CONVERGED),
     ],
 )
-def test_not_converged_voids_gain_and_equivalence(mean, p, within, first, second, expected):
+def test_not_converged_voids_what_could_turn(mean, p, within, first, second, expected):
     assert verdict(difference(mean, p, within), METHOD, first, second) == expected
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, WORSE
 from heed.report.blocks import Block, Disclosure, Paragraph, Span, Table
 from heed.report.chapters import convergence, cost
 from heed.report.html import csv_table
@@ -86,6 +87,26 @@ def test_where_a_model_has_not_converged_a_note_names_the_keys_to_set(tmp_path, 
     start = "Not converged: baseline, mean. To train so long, set in params.yaml and run snakemake"
     assert text_of(note.texts) == f"{start} again: {settings}"
     assert disclosure.summary.startswith("Convergence: baseline, mean did better")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "mean", "longer", "expected"),
+    [
+        (BETTER, 4.0, "attention", "attention did better still: it remains better than mean."),
+        (WORSE, -4.0, "mean", "mean did better still: it remains better than attention."),
+        (NOT_CONVERGED, 4.0, "mean", None),
+        (SAME, 0.1, "attention", None),
+    ],
+)
+def test_a_note_says_that_a_winner_did_better_still(tmp_path, verdict, mean, longer, expected):
+    results = read(tmp_path, {longer: 9.0})
+    (experiment,) = (each for each in results.experiments if each.key == NAME)
+    (found,) = (e for e in experiment.comparisons if (e.first, e.second) == ("attention", "mean"))
+    judged = dataclasses.replace(found.result, verdict=verdict, mean_pp=mean)
+    tested = [dataclasses.replace(found, result=judged)]
+    blocks = convergence.chapter(results, dataclasses.replace(experiment, comparisons=tested))
+    _, *notes = [text_of(each.texts) for each in blocks if isinstance(each, Paragraph)]
+    assert notes == ([f"With twice the epochs {expected}"] if expected else [])
 
 
 def test_the_margin_of_a_study_that_names_none_is_of_the_standard_error():

@@ -11,6 +11,7 @@ import torch
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.models.classifier import Classifier
+from heed.report.blocks import Reading
 from heed.report.browser import (
     HEAVIEST,
     WORDS,
@@ -147,12 +148,14 @@ def test_a_words_colour_is_yang_et_als_in_a_hierarchical_model(tmp_path):
     # sqrt(p_s) p_w: 0.8 * 0.5, 0.8 * 0.5, 0.6 * 1
     assert np.divide(shades, shades[2]) == pytest.approx([0.4 / 0.6, 0.4 / 0.6, 1.0])
     assert [each.shade for each in document.sentences] == pytest.approx([1, 0.36 / 0.64])
+    assert not Reading("", "", document.sentences).full_colour, "no weight of a word has a colour"
 
 
 def test_a_text_of_equal_weights_is_pale_and_one_heavy_word_has_the_full_colour(tmp_path):
     for weights, shade in (([0.1] * 10, 1 / 3), ([0.55] + [0.05] * 9, 1.0)):
         (document,) = write_browser(tmp_path, {"d": weights}).documents
         assert document.sentences[0].pieces[0].shade == pytest.approx(shade)
+        assert Reading("", "", document.sentences).full_colour == pytest.approx(weights[0] / shade)
 
 
 def test_the_heaviest_words_have_more_than_their_share_unless_weights_are_equal(tmp_path):

@@ -354,6 +354,7 @@ def test_the_talks_figures_are_printed_with_ours(rendered):
     mean = classes["WEIRD NEWS"]["recall"].mean
     drawings = re.findall(r'<img [^>]*?alt="([^"]+)"', page.source)
     assert drawings, "each says its title once"
+    assert 'alt=""' not in page.source and ".." not in " ".join(drawings)
     assert all(alt.count(alt.partition(". ")[0].partition(": ")[0]) == 1 for alt in drawings)
     change = f"{mean:.4f} 0.0564 ({100 * (mean - 0.0564):+.1f})".replace("(-", "(−")
     assert news["WEIRD NEWS"][1] == change

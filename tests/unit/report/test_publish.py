@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -285,11 +286,62 @@ def published_rows(name: str, page: Path | str) -> dict[str, str]:
 def test_readme_has_the_results_of_published_reports():
     readme = (ROOT / "README.md").read_text()
     assert with_results(readme, ROOT / "docs/studies") == readme
-    row = (
-        "| 0.896 | 0.876: better +1.90 (+0.81 to +3.00) | 0.892: undecided +0.34 (−0.30 to +0.98) |"
-    )
+    row = "| 89.6 | 87.6: better +1.90 (+0.81 to +3.00) | `mean` 89.2: undecided +0.34 ("
     assert row in readme
     assert with_results(readme.replace(row, "| 1 |"), ROOT / "docs/studies") == readme
+
+
+RESULTS = "<!-- heed publish results of {}: begin -->\n<!-- heed publish results: end -->\n"
+
+
+@pytest.mark.parametrize(
+    ("control", "model", "cells"),
+    [
+        ("mean", "linear", "| `mean` 70.0: the same +10.00 (+1.00 to +2.00) | `linear` 60.0: "),
+        ("baseline", "pretrained", "| – | `pretrained` 60.0: the same +20.00 (+1.00 to +2.00) |"),
+        ("baseline", "", "| – | – |"),
+        ("mean-baseline", "", "| `mean-baseline` 70.0: the same +10.00 (+1.00 to +2.00) | – |"),
+    ],
+)
+def test_the_table_names_models_and_has_no_cell_twice(tmp_path, control, model, cells):
+    folder = tmp_path / "texts"
+    (folder / "tables").mkdir(parents=True)
+    (folder / "params.yaml").write_text("experiments: {topic: {title: Topic}}\n")
+    scores = {"attention": 0.8, "baseline": 0.5, control: 0.7 if control != "baseline" else 0.5}
+    (folder / "metrics.json").write_text(json.dumps({"topic": scores}))
+    verdict = {"experiment": "topic", "variant": "attention", "baseline": "baseline"}
+    verdict |= {"control": control, "reference_model": model}
+    pd.DataFrame([verdict]).to_csv(folder / "tables/verdicts.csv", index=False)
+    gains = {"baseline": "+30.00", control: "+10.00", model: "+20.00"}
+    rows = pd.DataFrame(gains.items(), columns=["second", "difference_pp"])
+    ends = {"low_pp": "+1.00", "high_pp": "+2.00", "verdict": "practically the same"}
+    rows.assign(first="attention", **ends).to_csv(
+        folder / "tables/topic_comparisons.csv", index=False
+    )
+    text = with_results(RESULTS.format("texts/topic"), tmp_path)
+    assert "| [Topic](docs/studies/texts/README.md) | 80.0 | 50.0: the same +" in text
+    assert cells in text
+
+
+@pytest.mark.parametrize("name", ["later/topic", "imdb/later", "sample/later"])
+def test_readme_names_no_experiment_that_is_not_published(tmp_path, name):
+    root = clone(tmp_path)
+    shutil.copytree(ROOT / "docs/studies/imdb/tables", root / "docs/studies/imdb/tables")
+    readme = root / "README.md"
+    readme.write_text(readme.read_text() + RESULTS.format(f"imdb/imdb {name}"))
+    with pytest.raises(HeedError, match=f"README.md: {name} in the table of results: "):
+        publish_sample(root)
+    assert not (root / "docs/studies/sample").exists(), "nothing is written"
+
+
+def test_the_index_has_every_part_of_the_first_chart(tmp_path, monkeypatch):
+    monkeypatch.setattr("heed.report.figures.dots.FRAME", 6)
+    root = clone(tmp_path)
+    into = publish_sample(root)
+    parts = len([*(into / "figures").glob("models*.svg")])
+    charts = [f"models{f'-{n}' * (n > 1)}.svg" for n in range(1, parts + 1)]
+    found = re.findall(r"\(sample/figures/([^)]+)\)", (root / INDEX).read_text())
+    assert found == charts and parts > 1
 
 
 @pytest.mark.parametrize("page", [INDEX, "README.md"])

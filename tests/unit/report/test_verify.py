@@ -117,7 +117,7 @@ def test_a_comparison_comes_out_as_in_heed(name, tests):
             assert key not in found
         elif key in verify.CHECKED:
             assert found[key] == pytest.approx(value, rel=1e-6, abs=1e-12), key
-    for margin, first_has, second_has in [(1, 1, 1), (90, 1, 1), (1, 1, 0), (1, 0, 1), (90, 1, 0)]:
+    for margin, first_has, second_has in [(1, 1, 1), (90, 1, 1), (1, 1, 0), (1, 0, 1), (90, 0, 1)]:
         method = Significance("", 0.05, 0.8, margin, None, {})
         said = heeds_verdict(expected, method, bool(first_has), bool(second_has))
         assert verify.verdict(found, margin, bool(first_has), bool(second_has)) == said

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Iterator
 
-from heed.evaluation.results import NOT_CONVERGED, LongerTraining, ModelResult
+from heed.evaluation.results import BETTER, NOT_CONVERGED, WORSE, LongerTraining, ModelResult
 from heed.report.blocks import Block, Cell, Column, Disclosure, Paragraph, Span, Table, make_rows
 from heed.report.chapters.shared import difference_value, glossary_address, join_columns
 from heed.report.experiments import Experiment
@@ -51,6 +51,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
         models=", ".join(line.variant for line in better),
     )
     advice = [_advice(results, experiment, better)] if better else []
+    advice += [Paragraph((text,), "note") for text in _winners(experiment, better)]
     return [*advice, Disclosure(summary, (table,), "others")]
 
 
@@ -76,6 +77,19 @@ def _advice(results: Results, experiment: Experiment, better: list[Line]) -> Par
     keys = settings(results, experiment)
     spans = [part for each in keys for part in (", ", Span(each, "code"))]
     return Paragraph((f"{text} ", *spans[1:], "."), "note")
+
+
+def _winners(experiment: Experiment, better: list[Line]) -> Iterator[str]:
+    """Yield a sentence for each model that is better than others, and has not converged."""
+    judged = [each for each in experiment.comparisons if each.verdict in (BETTER, WORSE)]
+    pairs = [(each.first, each.second)[:: 1 if each.mean > 0 else -1] for each in judged]
+    for name in (line.variant for line in better):
+        if beaten := [loser for winner, loser in pairs if winner == name]:
+            yield say(
+                "With twice the epochs {name} did better still: it remains better than {others}.",
+                name=name,
+                others=", ".join(beaten),
+            )
 
 
 def _settings(results: Results, line: Line) -> Iterator[str]:

@@ -207,8 +207,8 @@ def _words_of_verdicts(results: Results) -> dict[str, tuple[str, str]]:
     )
     better = say(
         "The difference is significant: its corrected p is below {level}. It is not "
-        "practically none, and of neither model it was found that it has not converged; “worse” is "
-        "also said where this was found of the winning one.",
+        "practically none, and it was not found that the losing model has not converged: a longer "
+        "training of the winner could only widen the difference.",
         level=level,
     )
     same = say(

@@ -15,6 +15,7 @@ from heed.report.figures.variants import (
     Tables,
     describe_choice,
     in_rows,
+    least_extent,
     looks,
     make_figure,
     panel_columns,
@@ -165,7 +166,7 @@ def by_length(
         title,
         caption + describe_choice(results, experiment, variants),
         (shapes.WIDTH, shapes.HEIGHT),
-        [[_lengths(groups, look, translated)]],
+        [[_lengths(results, groups, look, translated)]],
         variants,
     )
 
@@ -184,13 +185,16 @@ def by_group(table: pd.DataFrame) -> pd.DataFrame:
     return groups["value"].agg(["mean", "min", "max"]).join(others)
 
 
-def _lengths(groups: Tables, look: Mapping[str, shapes.Look], translated: bool) -> Panel:
+def _lengths(
+    results: Results, groups: Tables, look: Mapping[str, shapes.Look], translated: bool
+) -> Panel:
     rows: list[Mark] = []
     for variant, each in groups.items():
         x = range(len(each))
         rows += shapes.band(x, each["min"], each["max"], look[variant].colour, variant)
         rows += shapes.line(x, each["mean"], look[variant], variant, end=variant)
-    domain = shapes.extent(rows, low=0 if translated else None)
+    accuracy = Measure("classification", "accuracy")
+    domain = shapes.extent(rows, low=0) if translated else least_extent(results, accuracy, rows)
     named = next(iter(groups.values()))
     label = say(
         "words of the source, mean of each group (sentences)"

@@ -5,19 +5,21 @@ from collections.abc import Iterator
 from heed.report.blocks import Axis, Figure, Panel
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
-from heed.report.figures.variants import looks, ordered_variants
+from heed.report.figures.variants import least_extent, looks, ordered_variants
 from heed.report.language import say
 from heed.report.results import Results
 
 ROW, FRAME = 0.19, 0.62  # inches: a model; title and scale of an experiment
 REFERENCE = shapes.Look(shapes.SOFT, "diamond")
+NEAR, STACK = 0.015, 0.5  # of the scale, a dot's width; of a row, the height of a stack of dots
 
 
 def dot_charts(results: Results) -> list[Figure]:
     """Return the chart, in parts where it would be higher than a page."""
     caption = say(
-        "A dot is a run with one seed; the line is the mean, which stands beside the name. Grey: a "
-        "reference model, fitted once, or once for each fold; the trivial one is left out."
+        "A dot is a run with one seed, equal ones above each other; the line is the mean, which "
+        "stands beside the name. Grey: a reference model, fitted once, or once for each fold; the "
+        "trivial one is left out."
     )
     figures = []
     for number, (experiments, height) in enumerate(_parts(results), 1):
@@ -68,20 +70,35 @@ def _label(experiment: Experiment, name: str) -> str:
 
 def _panel(results: Results, experiment: Experiment) -> Panel:
     """Return the panel of an experiment: a row for each model."""
-    known, measure = looks(results), experiment.measure
+    known, measure, result = looks(results), experiment.measure, experiment.result
     scale = 100 if measure.is_accuracy or measure.in_hundreds else 1
     names, rows = _models(results, experiment), []
-    for place, name in enumerate(names):
+    models = [result.models.get(name) or result.reference_models[name] for name in names]
+    runs = [[scale * each for each in result.compared_score(model).values] for model in models]
+    domain = least_extent(results, measure, [{"x": each} for values in runs for each in values],
+        "x", scale)  # fmt: skip
+    near = NEAR * (domain[1] - domain[0])
+    for place, (name, values) in enumerate(zip(names, runs, strict=True)):
+        dots = zip(values, stacked(values, near), strict=True)
         look = known.get(name, REFERENCE)
-        result = experiment.result
-        model = result.models.get(name) or result.reference_models[name]
-        values = [scale * each for each in result.compared_score(model).values]
-        rows += [shapes.point(each, place, look, 14) for each in values]
+        rows += [shapes.point(each, place + above, look, 14) for each, above in dots]
         mean = sum(values) / len(values)
         rows.append(shapes.rule((mean, place - 0.32), (mean, place + 0.32), wide=1.2))
     title = shapes.short_name(experiment.title, 60) if len(results.experiments) > 1 else ""
     labels = {float(place): _label(experiment, name) for place, name in enumerate(names)}
     name = f"{measure.name}, %" if measure.is_accuracy else measure.name
-    x = Axis(name, shapes.extent(rows, "x"))
+    x = Axis(name, domain)
     y = Axis(domain=(len(names) - 0.4, -0.6), places=labels, strokes=False)
     return Panel(rows, x, y, title, height=ROW * len(names))
+
+
+def stacked(values: list[float], near: float) -> list[float]:
+    """Return how far each value's dot is moved from its row: those that would cover each other."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    moved, start = [0.0] * len(values), 0
+    for end in range(1, len(order) + 1):
+        if end == len(order) or values[order[end]] - values[order[start]] > near:
+            for number, index in enumerate(order[start:end]):
+                moved[index] = STACK * ((number + 0.5) / (end - start) - 0.5)
+            start = end
+    return moved

@@ -116,7 +116,7 @@ def _rankings_figure(results: Results, explanation: Explanation) -> list[Figure]
             [[strip] for document in documents for strip in _strips(document)],
             (shapes.WIDTH, height),
             subject=", ".join(filter(None, [explanation.variant, heading(results, explanation)])),
-            alt_text=shapes.alt_text(experiment, f"{claim} {caption} {words}"),
+            alt_text=f"{claim} {caption} {words}",
             claim=claim,
             media=EVERYWHERE if experiment.publishable else (PAGE,),
         )

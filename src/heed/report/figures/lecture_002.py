@@ -99,7 +99,7 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
         _panels(drawn, looks(results)),
         (shapes.WIDTH, 4.1),
         subject=heading(results, explained[0]),
-        alt_text=shapes.alt_text(experiment, f"{claim} {caption}"),
+        alt_text=f"{claim} {caption}",
         claim=claim,
     )
 

@@ -139,13 +139,19 @@ def words(
 
 def extent(
     rows: Iterable[Mark], key: str = "y", low: float | None = None, high: float | None = None,
-    margin: float = 0.05,
+    margin: float = 0.05, least: float = 0, limits: tuple[float, float] = (-math.inf, math.inf),
 ) -> tuple[float, float]:  # fmt: skip
-    """Return the range of what rows show on an axis, with a margin where no end is given."""
+    """Return the range of what rows show on an axis, with a margin where no end is given.
+
+    A range below the `least` is widened on both sides, as far as what is possible (`limits`).
+    """
     keys = (key, f"{key}2")
     values = [float(str(row[each])) for row in rows for each in keys if each in row] or [0.0, 1.0]
     start = min(values) if low is None else low
     end = max([*values, start]) if high is None else high
+    if low is high is None and (lacks := min(least, limits[1] - limits[0]) - (end - start)) > 0:
+        start = min(max(start - lacks / 2, limits[0]), limits[1] - (end - start) - lacks)
+        end = max([*values, start + min(least, limits[1] - limits[0])])
     room = (end - start or abs(end) or 1.0) * margin
     return start - room * (low is None), end + room * (high is None)
 
@@ -171,7 +177,7 @@ def legend(entries: Sequence[tuple[str, Look, bool]]) -> Panel:
 
 def alt_text(experiment: Experiment, text: str) -> str:
     """Return the alternative text of a figure of an experiment."""
-    return f"{experiment.title}. {text}"
+    return f"{experiment.title}{'.' * (experiment.title[-1:] not in '.?!')} {text}"
 
 
 def short_name(name: str, limit: int = MAX_NAME) -> str:

@@ -1,20 +1,24 @@
 """How the variants of a study look in its figures, and which of them a figure draws."""
 
 import dataclasses
+import math
 from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
 from heed.evaluation.results import BASELINE
-from heed.report.blocks import EVERYWHERE, PAGE, Figure, Panel
+from heed.report.blocks import EVERYWHERE, PAGE, Figure, Mark, Panel
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
 from heed.report.figures.captions import described
 from heed.report.measures import Measure
 from heed.report.results import Results, read_table
 from heed.task import task_module
+from heed.task.interface import lower_is_better
 
 MAX_VARIANTS = 4  # in a figure
+# Margins of equivalence that a scale of scores has at least, so that the same looks the same.
+LEAST = 10
 PANELS = 5  # side by side at most, in a figure of all variants
 PANEL_NAME = 14  # characters of a panel's title
 # Numbers of colours by role, so that baseline, attention, a control and another variant, which
@@ -144,6 +148,18 @@ def make_figure(
         wide=size[0] > shapes.WIDTH,
         media=(PAGE,) if key.endswith("-all") else EVERYWHERE,
     )
+
+
+def least_extent(
+    results: Results, measure: Measure, rows: Iterable[Mark], key: str = "y", scale: float = 1
+) -> tuple[float, float]:
+    """Return the range of scores, whose best is `scale`: no difference looks larger than it is.
+
+    It has at least LEAST times the study's margin of equivalence.
+    """
+    least = LEAST * scale * results.comparison.significance.equivalence_margin / 100
+    limits = 0.0, math.inf if lower_is_better(measure.metric) else scale
+    return shapes.extent(rows, key, least=least, limits=limits)
 
 
 def panel_size(count: int, height: float, frame: float) -> tuple[float, float]:
