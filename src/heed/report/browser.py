@@ -403,18 +403,18 @@ def _answers(rows: pd.DataFrame) -> Answers:
 def excerpt(tokens: pd.DataFrame, words: int = WORDS) -> pd.DataFrame:
     """Return at most so many successive tokens: those with the most weight on the rationale.
 
-    Of as much those with the most words of it; without a rationale those with the most weight.
-    Where there is room, a quarter of the words stands before it.
+    Of as much, to the percent, those with the most weight, then with the most words of the
+    rationale. Where there is room, a quarter of the words stands before it.
     """
     if len(tokens) <= words:
         return tokens
-    rationale = tokens["rationale"].fillna(0).to_numpy(np.float64)
-    on_words = rationale if rationale.any() else np.ones(len(tokens))
-    values = np.stack([on_words * tokens["weight"].to_numpy(np.float64), on_words])
+    weights, rationale = tokens["weight"], tokens["rationale"].fillna(0).astype(float)
+    values = np.stack([weights * rationale, weights, rationale])
     sums = np.cumsum(np.pad(values, ((0, 0), (1, 0))), axis=1)
-    weight, count = np.round(sums[:, words:] - sums[:, :-words], 6)
-    most = weight == weight.max()
-    starts = np.flatnonzero(most & (count == count[most].max()))
+    on_rationale, weight, count = sums[:, words:] - sums[:, :-words]
+    found = [*zip(on_rationale.round(2), weight.round(6), count, strict=True)]
+    best = max(found)
+    starts = np.array([start for start, each in enumerate(found) if each == best])
     adjoining = starts[starts - starts[0] == np.arange(len(starts))]
     start = max(int(adjoining[-1]) - words // 4, int(adjoining[0]))
     return tokens.iloc[start : start + words]

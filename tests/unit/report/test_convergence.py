@@ -51,7 +51,10 @@ def test_where_nothing_was_tried_the_report_says_so_and_nothing_else(tmp_path):
 def test_a_row_has_both_trainings_their_difference_and_a_verdict(tmp_path):
     (disclosure,) = chapter(read(tmp_path, {"baseline": 2.0, "mean": None}))
     assert isinstance(disclosure, Disclosure)
-    assert disclosure.summary == "Convergence: with twice the epochs no model did better"
+    assert (
+        disclosure.summary
+        == "Convergence: with twice the epochs no model did better by more than 0.2 p.p."
+    )
     (table,) = disclosure.blocks
     assert isinstance(table, Table) and table.key == f"{NAME}_convergence"
     rows = {row["variant"]: row for row in csv.DictReader(csv_table(table).splitlines())}
@@ -86,6 +89,14 @@ def test_where_a_model_has_not_converged_a_note_names_the_keys_to_set(tmp_path, 
     start = "Not converged: baseline, mean. To train so long, set in params.yaml and run snakemake"
     assert text_of(note.texts) == f"{start} again: {settings}"
     assert disclosure.summary.startswith("Convergence: baseline, mean did better")
+
+
+@pytest.mark.parametrize("names", [(), ("mean",), ("mean", "attention")])
+def test_only_the_models_that_are_asked_for_have_keys_to_set(tmp_path, names):
+    results = read(tmp_path, {"baseline": 2.1, "mean": 9.0, "attention": 0.0})
+    experiment = next(each for each in results.experiments if each.key == NAME)
+    keys = [f"models.{NAME}-mean.epochs: 12"] if names else []
+    assert convergence.settings(results, experiment, names) == keys
 
 
 def test_the_margin_of_a_study_that_names_none_is_of_the_standard_error():

@@ -37,8 +37,9 @@ RANK_TITLE, RANK_GAP = 0.2, 0.15  # inches above a document, and around a strip
 class Document:
     """A document of an explained model: the words drawn, from the word `first`.
 
-    `weight_shown` is the share of all weight that they have. `rows` are the rankings by name, from 0 to 1 and NaN where there is none; `share` is that of
-    the weight on the rationale, NaN without one; `largest` is the largest weight.
+    `weight_shown` is the share of all weight that they have; `rows` are the rankings by name, from
+    0 to 1 and NaN where there is none; `share` is that of the weight on the rationale, NaN without
+    one; `largest` is the largest weight.
     """
 
     name: str
@@ -139,7 +140,7 @@ def _rankings_caption(explanation: Explanation, documents: list[Document]) -> st
         "Of each class, among the {count} documents with all rankings, the one whose share of "
         "weight on the rationale is nearest to the class’s median (in a class without a rationale, "
         "whose largest weight is): {names}; of a long one the successive words with the "
-        "most weight on the rationale, or with the most weight.",
+        "most weight on the rationale; of as much, to 1%, those with the most weight.",
         names=names,
         count=explained["text"].count(),
     )
