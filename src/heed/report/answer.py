@@ -4,7 +4,7 @@ The primary comparison leads: the first variant that answers the study's questio
 """
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from heed.evaluation.results import (
     BASELINE,
@@ -135,7 +135,7 @@ class AttentionComparison:
     """
 
     variant: str
-    baseline: TestedDifference
+    baseline: TestedDifference | None  # None without a baseline
     primary: TestedDifference  # over its control
     compared_models: list[TestedDifference]
     reference_models: list[TestedDifference]
@@ -144,7 +144,7 @@ class AttentionComparison:
     @property
     def of_question(self) -> list[TestedDifference]:
         """The primary comparison, and that with the baseline where it is another one."""
-        return [self.primary, *([self.baseline] if self.baseline is not self.primary else [])]
+        return _unique([self.primary, self.baseline])
 
     @property
     def strongest_reference_model(self) -> TestedDifference | None:
@@ -165,23 +165,26 @@ def compare_attention(
 ) -> AttentionComparison | None:
     """Return the standing of an experiment's first variant that answers the study's question.
 
-    None where there is no such variant, or no baseline. `differences` are all of the experiment's.
+    None where there is no such variant, or neither control nor baseline. `differences` are all of
+    the experiment's.
     """
-    if BASELINE not in result.models or not result.attention:
+    variant, *others = result.attention or [""]
+    own = {each.second: each for each in differences if each.first == variant}
+    gain = own.pop(BASELINE, None)
+    primary = own.get(result.control, gain)
+    if primary is None:
         return None
-    variant, *others = result.attention
-    gain, *compared = (each for each in differences if each.first == variant)
+    compared = [*own.values()]
     # Reference models first: that one of them wins is the most important news.
     compared.sort(key=lambda each: each.second in result.models)
-    own = [each for each in differences if each.first in others and each.second == BASELINE]
-    own += [
+    further = [each for each in differences if each.first in others and each.second == BASELINE]
+    further += [
         each
         for each in differences
         if each.second in (f"{each.first}-{BASELINE}", f"{each.first}-mean")
     ]
-    primary = next((each for each in compared if each.second == result.control), gain)
     references = [each for each in compared if each.second in result.reference_models]
-    return AttentionComparison(variant, gain, primary, compared, references, own)
+    return AttentionComparison(variant, gain, primary, compared, references, further)
 
 
 def tested_differences(result: ExperimentResult, method: Significance) -> list[TestedDifference]:
@@ -206,7 +209,8 @@ def tested_differences(result: ExperimentResult, method: Significance) -> list[T
 def answer(result: ExperimentResult, method: Significance) -> Answer:
     """Return the answer of one experiment: only what the tests support."""
     compared = compare_attention(result, tested_differences(result, method))
-    recommended = recommend(result, method)
+    is_tested = compared is None or compared.primary.situation != UNTESTED
+    recommended = recommend(result, method) if is_tested else ""
     clauses = [*_advice(recommended, result)] if recommended else []
     named = _named(compared, result) if compared else []
     for each in named:
@@ -236,7 +240,7 @@ def _named(compared: AttentionComparison, result: ExperimentResult) -> list[Test
     the baseline; the reference models, of which the trivial one is named unless it is beaten;
     another variant that beats the baseline where this one does not.
     """
-    gain, judged = compared.baseline, [compared.baseline, *compared.compared_models]
+    gain, judged = compared.baseline, _unique([compared.baseline, *compared.compared_models])
     ahead = [each for each in judged if each.verdict == WORSE and each.second in result.models]
     ahead.sort(key=lambda each: (not _attends(each.second, result), each.mean))
     references = [
@@ -245,19 +249,20 @@ def _named(compared: AttentionComparison, result: ExperimentResult) -> list[Test
         if each.result.family != "trivial" or each.situation in (WORSE, SAME, UNDECIDED)
     ]
     others = [each for each in compared.further if each.second == BASELINE]
-    beat = [each for each in others if each.verdict == BETTER and gain.verdict != BETTER]
-    rest = sorted([*ahead[:1], gain, *references], key=lambda each: each.verdict != BETTER)
+    has_gain = gain is not None and gain.verdict == BETTER
+    beat = [each for each in others if each.verdict == BETTER and not has_gain]
+    rest = sorted(_unique([*ahead[:1], gain, *references]), key=lambda each: each.verdict != BETTER)
     return _unique([compared.primary, *rest, *beat[:1]])
 
 
 def _listed(compared: AttentionComparison, result: ExperimentResult) -> list[TestedDifference]:
     """Return the comparisons that the lists have: all of the judged variant but trivial ones."""
     judged = [compared.primary, compared.baseline, *compared.compared_models, *compared.further]
-    return _unique([each for each in judged if each.result.family != "trivial"])
+    return [each for each in _unique(judged) if each.result.family != "trivial"]
 
 
-def _unique(differences: list[TestedDifference]) -> list[TestedDifference]:
-    return [*{(each.first, each.second): each for each in differences}.values()]
+def _unique(differences: Sequence[TestedDifference | None]) -> list[TestedDifference]:
+    return [*{(each.first, each.second): each for each in differences if each}.values()]
 
 
 def _attends(name: str, result: ExperimentResult) -> bool:
@@ -308,7 +313,7 @@ def describe_model(name: str, result: ExperimentResult) -> str:
         known = describe_reference_models([result.task]).get(name)
         return (known and known.in_sentence) or say("the {name} model", name=name)
     words = describe_network(name, result)
-    return words if name in words else f"{words} ({name})"
+    return words if name in words.lower() else f"{words} ({name})"
 
 
 def describe_network(name: str, result: ExperimentResult) -> str:
@@ -338,7 +343,7 @@ def _network(name: str, result: ExperimentResult) -> str:
 
 def recommend(result: ExperimentResult, method: Significance) -> str:
     """Return the simplest model whose score is within the margin of the best one; "" without a
-    linear model, and for generated text.
+    linear model, for generated text, and where that model had not converged.
 
     Reference models are simpler than networks, and of these the one with fewest parameters is.
     """
@@ -351,7 +356,8 @@ def recommend(result: ExperimentResult, method: Significance) -> str:
     names = [*(name for name in REFERENCES if name in result.reference_models), *networks]
     scores = {name: result.sign * result.score_of(name) for name in names}
     enough = max(scores.values()) - method.equivalence_margin / 100
-    return next(name for name, score in scores.items() if score >= enough)
+    found = next(name for name, score in scores.items() if score >= enough)
+    return "" if found in result.models and not result.models[found].has_converged else found
 
 
 def _advice(recommended: str, result: ExperimentResult) -> Iterator[str]:

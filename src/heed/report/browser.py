@@ -7,6 +7,7 @@ leaves this folder out.
 import dataclasses
 import itertools
 import math
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,12 @@ class Browser:
     rationale: WeightShare | None
     sentences: bool
     classes: list[str]  # the true classes that occur
-    by_class: dict[str, float]  # the mean share of weight on the rationale, by class with any
+
+    @property
+    def by_class(self) -> dict[str, float]:
+        """The median share of weight on the rationale, by class with any."""
+        table = list_documents(self.documents).dropna(subset="share")
+        return table.groupby("label")["share"].median().to_dict()
 
     @property
     def legend(self) -> Legend:
@@ -177,14 +183,7 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
         None if known.empty else _share(known, known["rationale"]),
         bool(weights["sentence_weight"].notna().any()),
         sorted(set(documents["label"])),
-        _share_by_class(known, documents),
     )
-
-
-def _share_by_class(known: pd.DataFrame, documents: pd.DataFrame) -> dict[str, float]:
-    weights = (known["weight"] * known["rationale"]).groupby(known["id"]).sum()
-    labels = documents.set_index("id")["label"]
-    return {str(label): float(each) for label, each in weights.groupby(labels).mean().items()}
 
 
 def describe_shares(shares: dict[str, float]) -> str:
@@ -193,6 +192,19 @@ def describe_shares(shares: dict[str, float]) -> str:
         order = sorted(shares, key=lambda name: shares[name])
         shares = {name: shares[name] for name in (order[0], order[-1])}
     return ", ".join(f"{name} {share:.1%}" for name, share in shares.items())
+
+
+def list_documents(documents: list[Document], shown: Collection[str] = ()) -> pd.DataFrame:
+    """Return the documents as `typical_documents` takes them; `shown` are ids."""
+    return pd.DataFrame(
+        {
+            "label": [each.label for each in documents],
+            "share": [each.rationale_share for each in documents],
+            "largest": [each.tokens["weight"].max() for each in documents],
+            "words": [len(each.tokens) for each in documents],
+            "shown": [each.id in shown for each in documents],
+        }
+    )
 
 
 def typical_documents(documents: pd.DataFrame, limit: int) -> dict[str, int]:
@@ -271,19 +283,21 @@ def _document(row: Any, tokens: pd.DataFrame, predictions: list[VariantPredictio
     )
 
 
-def shade_sentences(text: str, tokens: pd.DataFrame) -> list[Sentence]:
-    """Return the sentences of a text with the weights of these tokens, or of a part of them.
+def shade_sentences(
+    text: str, tokens: pd.DataFrame, shown: pd.Index | None = None
+) -> list[Sentence]:
+    """Return the sentences of a text with the weights of its tokens, or of those that are shown.
 
-    Shades are relative to the heaviest token (see `full_colour`). A hierarchical model's word is
-    shaded by sqrt(p_s) p_w, with the weights p_s of its sentence and p_w within the sentence, so
-    that words of light sentences can be seen as well (Yang et al. 2016, section 3.6).
+    Shades are relative to the heaviest of all tokens (see `full_colour`). A hierarchical model's
+    word is shaded by sqrt(p_s) p_w, with the weights p_s of its sentence and p_w within the
+    sentence, so that words of light sentences can be seen as well (Yang et al. 2016, section 3.6).
     """
     strengths = tokens["weight"] / np.sqrt(tokens["sentence_weight"].fillna(1.0).clip(lower=1e-12))
     shades = strengths / full_colour(strengths.to_numpy())
     names = ("sentence", "start", "end", "shade", "weight", "rationale", "sentence_weight")
-    columns = tokens.assign(shade=shades)
-    words = zip(*(columns[name].tolist() for name in names), strict=True)
     largest = float(tokens["sentence_weight"].max())  # NaN where no sentence has a weight
+    tokens = tokens.assign(shade=shades).loc[tokens.index if shown is None else shown]
+    words = zip(*(tokens[name].tolist() for name in names), strict=True)
     sentences: list[Sentence] = []
     end = int(tokens["start"].iloc[0]) if len(tokens) else 0  # of the word before
     for _, group in itertools.groupby(words, key=lambda word: word[0]):
@@ -387,16 +401,20 @@ def _answers(rows: pd.DataFrame) -> Answers:
 
 
 def excerpt(tokens: pd.DataFrame, words: int = WORDS) -> pd.DataFrame:
-    """Return at most so many successive tokens: around the rationale, else the strongest weights.
+    """Return at most so many successive tokens: those with the most weight on the rationale.
 
-    Where there is room, a quarter of the words stands before it.
+    Of as much, to the percent, those with the most weight, then with the most words of the
+    rationale. Where there is room, a quarter of the words stands before it.
     """
     if len(tokens) <= words:
         return tokens
-    column = "rationale" if tokens["rationale"].any() else "weight"
-    sums = np.cumsum(np.concatenate([[0.0], tokens[column].to_numpy(np.float64)]))
-    found = np.round(sums[words:] - sums[:-words], 6)
-    starts = np.flatnonzero(found == found.max())
+    weights, rationale = tokens["weight"], tokens["rationale"].fillna(0).astype(float)
+    values = np.stack([weights * rationale, weights, rationale])
+    sums = np.cumsum(np.pad(values, ((0, 0), (1, 0))), axis=1)
+    on_rationale, weight, count = sums[:, words:] - sums[:, :-words]
+    found = [*zip(on_rationale.round(2), weight.round(6), count, strict=True)]
+    best = max(found)
+    starts = np.array([start for start, each in enumerate(found) if each == best])
     adjoining = starts[starts - starts[0] == np.arange(len(starts))]
     start = max(int(adjoining[-1]) - words // 4, int(adjoining[0]))
     return tokens.iloc[start : start + words]

@@ -32,7 +32,8 @@ OTHERS = {
 SHOWN = {
     BETTER: "{first} is better than {second}: {gain} ({interval})",
     WORSE: "{first} is worse than {second}: {gain} ({interval})",
-    SAME: "{first} is as good as {second}, within {within}: {gain} ({interval})",
+    SAME: "{first} does about as well as {second} (differs by less than {within}): {gain} "
+    "({interval})",
 }
 OPEN = {
     UNDECIDED: "whether {first} is better than {second}: {gain} ({interval})",
@@ -40,7 +41,7 @@ OPEN = {
     "epochs {unfinished} did better",
     UNTESTED: "whether {first} is better than {second}, {gain}: {reason}",
 }
-AHEAD = "{other}, which has attention too,"  # where a variant that does better has it
+AHEAD = "{other} with attention of its own"  # where a variant that does better has it
 # What a network is by how it reads a text: `_network` in answer.py says which.
 NETWORKS = {
     "last": "a {encoder}’s last state",
@@ -51,12 +52,26 @@ NETWORKS = {
     "last-state": "translation from the last state",
     "transformer": "a transformer",
     "control": "the control {name}",
-    "baseline": "the {name}",
+    "baseline": "the baseline",
     "variant": "the variant {name}",
 }
-# What the weights of the judged variant are by the criteria of an explanation.
+# What the weights of the judged variant are by each criterion of an explanation.
 WEIGHTS = {
-    PASS: "its weights pass {criteria}",
-    FAIL: "its weights fail {criteria}",
+    "permutation": {
+        PASS: "shuffling the weights of {name} changes its predictions",
+        FAIL: "shuffling the weights of {name} hardly changes its predictions",
+    },
+    "seeds": {
+        PASS: "the weights of {name} are alike in all seeds",
+        FAIL: "the weights of {name} differ between seeds",
+    },
+    "adversarial_attention": {
+        PASS: "no adversarial model predicts as {name} does with clearly other weights",
+        FAIL: "an adversarial model predicts as {name} does with clearly other weights",
+    },
+    "rationale": {
+        PASS: "the weights of {name} find the rationale",
+        FAIL: "the weights of {name} do not find the rationale in every class and seed",
+    },
 }
-TABLES = (WEIGHTS, QUESTION, OTHERS, SHOWN, OPEN, NETWORKS)
+TABLES = (*WEIGHTS.values(), QUESTION, OTHERS, SHOWN, OPEN, NETWORKS)

@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from heed.evaluation.results import BETTER, UNDECIDED, VERDICTS, WORSE
+from heed.explanation.registry import CRITERIA
 from heed.report import sentences
 from heed.report.answer import answer, describe_model
 from heed.report.language import use_language
@@ -61,8 +62,18 @@ SITUATIONS = {
     ),
     "another variant with attention does better": (
         LOSS | {"pooling": (0.9, 0.91, 0.89)},
-        f"Attention does worse than {LAST}, 71.0% against 81.0%; the variant pooling, which has "
-        "attention too, does better, 90.0%; against a linear model, 70.0%, it is undecided.",
+        f"Attention does worse than {LAST}, 71.0% against 81.0%; the variant pooling with "
+        "attention of its own does better, 90.0%; against a linear model, 70.0%, it is undecided.",
+    ),
+    "real text, one seed: no advice": (
+        {"generated": False, "baseline": (0.8,), "attention": (0.9,)},
+        f"Attention has 90.0% and {LAST} 80.0%, which decides nothing: one seed has no interval; a "
+        "linear model has 70.0%.",
+    ),
+    "real text: no advice for a network that had not converged": (
+        {"generated": False, "longer": {"attention": 3.5}},
+        f"Whether attention beats {LAST} is open, 85.0% against 81.0%: attention had not "
+        "converged; against a linear model, 70.0%, it is open: attention had not converged.",
     ),
     "another variant of the question beats the baseline": (
         {"answers": ("attention", "pooling"), "attention": (0.70, 0.92, 0.81)}
@@ -108,6 +119,33 @@ def test_a_situation_has_its_sentence(name):
     assert answer(make_experiment(**case), METHOD).sentence == sentence
 
 
+def test_a_baseline_with_attention_that_does_better_is_told_without_a_double_comma():
+    experiment = make_experiment(**LOSS)
+    transformer = Hyperparameters(encoder="transformer", attention="none")
+    baseline = dataclasses.replace(experiment.models["baseline"], hyperparameters=transformer)
+    experiment.models["baseline"] = baseline
+    assert answer(experiment, METHOD).sentence.startswith(
+        "Attention does worse than a transformer (baseline) with attention of its own, 71.0% "
+        "against 81.0%; "
+    )
+
+
+@pytest.mark.parametrize(
+    ("control", "sentence"),
+    [
+        ("mean", f"Whether attention beats {MEAN} is undecided, 85.0% against 84.7%; {LINEAR}"),
+        ("baseline", "No comparison: no baseline."),
+    ],
+)
+def test_without_a_baseline_the_comparison_with_the_control_is_told(control, sentence):
+    experiment = make_experiment(mean=NOISY)
+    experiment.models.pop("baseline")
+    for others in experiment.comparisons.values():
+        others.pop("baseline", None)
+    changed = dataclasses.replace(experiment, control=control)
+    assert answer(changed, METHOD).sentence == sentence
+
+
 def test_models_that_were_not_tuned_alike_are_named_so_in_sentence_and_list():
     experiment = make_experiment()
     gain = experiment.comparisons["attention"]["baseline"]
@@ -128,12 +166,15 @@ def test_the_lists_have_what_is_decided_and_what_is_open():
         "epochs baseline did better",
     )
     (same, _) = answer(make_experiment(attention=(0.8, 0.8201, 0.81)), METHOD).shown
-    assert same.startswith("attention is as good as baseline, within 0.01 p.p.: 0.00 p.p. (")
+    assert same.startswith(
+        "attention does about as well as baseline (differs by less than 0.01 p.p.): 0.00 p.p. ("
+    )
 
 
 def test_every_verdict_has_a_sentence_and_a_place_in_one_list():
     situations = {*VERDICTS, sentences.UNTESTED}
     assert sentences.QUESTION.keys() == sentences.OTHERS.keys() == situations
+    assert sentences.WEIGHTS.keys() == CRITERIA.keys()
     assert sentences.SHOWN.keys() | sentences.OPEN.keys() == situations
     assert not sentences.SHOWN.keys() & sentences.OPEN.keys()
     assert {BETTER, WORSE} < sentences.SHOWN.keys() and UNDECIDED in sentences.OPEN

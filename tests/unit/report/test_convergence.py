@@ -52,7 +52,10 @@ def test_where_nothing_was_tried_the_report_says_so_and_nothing_else(tmp_path):
 def test_a_row_has_both_trainings_their_difference_and_a_verdict(tmp_path):
     (disclosure,) = chapter(read(tmp_path, {"baseline": 2.0, "mean": None}))
     assert isinstance(disclosure, Disclosure)
-    assert disclosure.summary == "Convergence: with twice the epochs no model did better"
+    assert (
+        disclosure.summary
+        == "Convergence: with twice the epochs no model did better by more than 0.2 p.p."
+    )
     (table,) = disclosure.blocks
     assert isinstance(table, Table) and table.key == f"{NAME}_convergence"
     rows = {row["variant"]: row for row in csv.DictReader(csv_table(table).splitlines())}
@@ -107,6 +110,14 @@ def test_a_note_says_that_a_winner_did_better_still(tmp_path, verdict, mean, lon
     blocks = convergence.chapter(results, dataclasses.replace(experiment, comparisons=tested))
     _, *notes = [text_of(each.texts) for each in blocks if isinstance(each, Paragraph)]
     assert notes == ([f"With twice the epochs {expected}"] if expected else [])
+
+
+@pytest.mark.parametrize("names", [(), ("mean",), ("mean", "attention")])
+def test_only_the_models_that_are_asked_for_have_keys_to_set(tmp_path, names):
+    results = read(tmp_path, {"baseline": 2.1, "mean": 9.0, "attention": 0.0})
+    experiment = next(each for each in results.experiments if each.key == NAME)
+    keys = [f"models.{NAME}-mean.epochs: 12"] if names else []
+    assert convergence.settings(results, experiment, names) == keys
 
 
 def test_the_margin_of_a_study_that_names_none_is_of_the_standard_error():

@@ -21,6 +21,7 @@ from heed.report.browser import (
     fixed_weights,
     read_browser,
     read_changed_documents,
+    shade_sentences,
     typical_documents,
 )
 from heed.report.escape import TEMPLATES
@@ -92,13 +93,17 @@ def test_a_fixed_document_is_wrong_for_the_baseline_in_more_seeds_than_for_atten
     ("weights", "rationale", "shown"),
     [
         ({10: 0.4, 200: 0.3, 210: 0.3}, [], {200, 210}),
-        ({10: 0.4, 200: 0.3, 210: 0.3}, [100, 102], {100, 101, 102}),
+        ({10: 0.4, 200: 0.3, 210: 0.3}, [100, 102], {200, 210}),  # no weight on the rationale
+        ({10: 0.8, 100: 0.05, 200: 0.1}, [100, 101, 102, 200], {200}),  # less on more words
+        ({10: 0.4, 100: 0.1}, [20, 100], {100}),
         ({}, [1], {0, 1}),
         ({}, [299], {298, 299}),
         ({}, [150], {*range(130, 210)}),  # with a quarter of the words before it
     ],
 )
-def test_an_excerpt_has_the_rationale_or_without_one_the_most_weight(weights, rationale, shown):
+def test_an_excerpt_has_the_most_weight_on_the_rationale_or_else_the_most_weight(
+    weights, rationale, shown
+):
     words = pd.DataFrame({"weight": pd.Series(weights, dtype=float).reindex(range(300)).fillna(0)})
     words["rationale"] = words.index.isin(rationale)
     part = excerpt(words)
@@ -156,6 +161,14 @@ def test_a_text_of_equal_weights_is_pale_and_one_heavy_word_has_the_full_colour(
         (document,) = write_browser(tmp_path, {"d": weights}).documents
         assert document.sentences[0].pieces[0].shade == pytest.approx(shade)
         assert Reading("", "", document.sentences).full_colour == pytest.approx(weights[0] / shade)
+
+
+@pytest.mark.parametrize(("shown", "shades"), [([0], [1.0]), ([3, 4], [0.2, 0.2])])
+def test_the_full_colour_is_that_of_the_whole_document(tmp_path, shown, shades):
+    (document,) = write_browser(tmp_path, {"d": [0.5] + [0.1] * 5}).documents
+    part = document.tokens.index[shown]
+    (sentence,) = shade_sentences(document.text, document.tokens, part)
+    assert [each.shade for each in sentence.pieces if each.weight] == pytest.approx(shades)
 
 
 def test_the_heaviest_words_have_more_than_their_share_unless_weights_are_equal(tmp_path):

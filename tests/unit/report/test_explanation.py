@@ -13,6 +13,7 @@ import pytest
 
 from heed.evaluation.results import Comparison
 from heed.explanation.seeds import seed_divergence
+from heed.explanation.test import FAIL, PASS, UNDEFINED
 from heed.explanation.unexplained import ADVERSARIAL_SUMMARY, SUMMARY, write_unexplained
 from heed.files import HeedError, write_checksums
 from heed.hyperparameters.pretrained import Pretrained
@@ -30,6 +31,7 @@ from heed.report.blocks import (
 )
 from heed.report.chapters import explanation as chapters
 from heed.report.chapters.shared import caution
+from heed.report.chapters.summary import _weights
 from heed.report.explanations import Explanation, _read_encoder, is_planted
 from heed.report.figures.heatmaps import choose_documents, document_rankings
 from heed.report.figures.lecture_002 import (
@@ -43,6 +45,7 @@ from heed.report.figures.vega import fitted
 from heed.report.published import read_papers
 from heed.report.render import render
 from heed.report.results import Results, read_results
+from heed.report.sentences import WEIGHTS
 from heed.study import Params
 from tests.fixtures.report import made_up, made_up_translation
 from tests.fixtures.report import made_up_explanation as fixture
@@ -303,6 +306,19 @@ def test_the_caption_of_noise_has_its_documents_and_nothing_where_no_text_leaves
     assert "With noise: 30–60 documents," in _describe([explained(60), explained(30)])
     assert "With noise: 60 documents," in _describe([explained(60), explained(0)])
     assert "With noise:" not in _describe([explained(0)])
+
+
+@pytest.mark.parametrize("outcome", [PASS, FAIL, UNDEFINED])
+def test_each_criterion_is_a_clause_on_the_first_screen(results, outcome):
+    experiment = next(each for each in results.experiments if each.key == SENTIMENT)
+    outcomes = {name: types.SimpleNamespace(outcome=outcome) for name in WEIGHTS}
+    judged = types.SimpleNamespace(
+        experiment=experiment, variant="attention", has_weights=True, outcomes=outcomes
+    )
+    said = [*_weights(types.SimpleNamespace(explanations=[judged]), experiment)]
+    assert len(said) == len(WEIGHTS) * (outcome != UNDEFINED)
+    assert "the weights of attention differ between seeds" in said or outcome != FAIL
+    assert "shuffling the weights of attention changes its predictions" in said or outcome != PASS
 
 
 def test_a_report_loads_no_torch():

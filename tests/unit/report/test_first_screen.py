@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import html as html_module
 import re
+import types
 from pathlib import Path
 
 import pandas as pd
@@ -221,7 +222,7 @@ def test_the_first_screen_has_its_parts_in_order_and_few_words_before_the_chart(
 @pytest.mark.parametrize(("cues", "heavy"), [((), 70), ((90, 99), 5), ((3,), 5), ((55, 60), 10)])
 def test_the_excerpt_shows_the_cue_and_else_the_heaviest_words(cues, heavy):
     tokens = pd.DataFrame({"weight": 0.001, "rationale": False}, index=range(100))
-    tokens.loc[[*cues], "rationale"] = True
+    tokens.loc[[*cues], ["rationale", "weight"]] = [True, 0.02]
     tokens.loc[heavy, "weight"] = 0.9
     shown = excerpt(tokens, 40).index
     assert len(shown) == 40 and {*(cues or [heavy])} <= {*shown}
@@ -233,10 +234,11 @@ def test_the_text_is_that_of_the_median_of_its_class_with_the_shares_of_all(tmp_
     experiment = results.experiments[0]
     model = results.models(experiment)["attention"]
     browser = results.browsers[model]
-    shares = {"a": (0.1, 0.2, 0.3), "b": (0.7, 0.8, 0.9)}
+    shares = {"a": (0.1, 0.2, 0.3), "b": (0.4, 0.7, 0.8, 0.9, 0.2)}  # of b's last one wrong
     documents = [
         dataclasses.replace(
-            browser.documents[0], id=f"{label} {share}", label=label, predicted=label,
+            browser.documents[0], id=f"{label} {share}", label=label,
+            predicted="a" if share == of_class[-1] else label,
             tokens=browser.documents[0].tokens.assign(
                 rationale=lambda each: each.index == each.index[0],
                 weight=lambda each, share=share: share * (each.index == each.index[0]),
@@ -250,9 +252,61 @@ def test_the_text_is_that_of_the_median_of_its_class_with_the_shares_of_all(tmp_
     )
     text, _ = first_text(changed, experiment)
     description = text.readings[0].description
-    assert description.startswith("b, predicted b; ") and description.endswith(": a 20%, b 80%")
+    assert description == (
+        "b, predicted b; 4 of 4 words, with 70% of the weight. Weight on the underlined: 70% here, "
+        "median of 8 documents by class: a 20.0%, b 70.0%"
+    )
     unpublished = dataclasses.replace(experiment, generated=False, publishable=False)
     assert first_text(dataclasses.replace(changed, with_documents=False), unpublished) == []
+
+
+@pytest.mark.parametrize(("control", "lacks"), [("mean", True), ("uniform", False)])
+def test_a_control_without_the_layer_of_attention_is_named(tmp_path: Path, control, lacks):
+    data = made_up.comparison("sample")
+    models = data.experiments["sample-sentiment"].models
+    h = dataclasses.replace(models["attention"].hyperparameters, attention="uniform")
+    if control == "uniform":
+        models[control] = dataclasses.replace(models["mean"], hyperparameters=h)
+    results = types.SimpleNamespace(comparison=data)
+    experiment = experiment_of(data.experiments["sample-sentiment"], "sentiment")
+    said = [*answer_chapter._not_said(results, experiment)]
+    text = (
+        "whether a difference from mean comes from the weights alone: mean lacks the whole layer "
+        "of attention"
+    )
+    assert (text in said) == lacks
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, []),
+        (
+            {"attention": (0.85, 0.5, 0.84)},
+            ["how well a model does when all its runs succeed: attention is degenerate with seed "
+             "2 (0.5000)"],
+        ),
+    ],
+)  # fmt: skip
+def test_degenerate_runs_leave_it_open_how_well_a_model_does(changes, said):
+    experiment = experiment_of(make_experiment(mean=NOISY, **changes), "made-up")
+    results = types.SimpleNamespace(comparison=types.SimpleNamespace(seeds=[1, 2, 3]))
+    found = [*answer_chapter._not_said(results, experiment)]
+    assert [each for each in found if "runs succeed" in each] == said
+
+
+@pytest.mark.parametrize(
+    ("longer", "models"),
+    [({"baseline": 3.5}, {"attention", "baseline"}), ({"location": 3.5}, set())],
+)
+def test_longer_trainings_settle_only_comparisons_that_they_leave_open(monkeypatch, longer, models):
+    asked = []
+    monkeypatch.setattr(
+        answer_chapter.convergence, "settings", lambda _, __, names: asked.append(names) or []
+    )
+    made = make_experiment(attention=(0.9, 0.91, 0.89), location=(0.97, 0.98, 0.96), longer=longer)
+    assert [*answer_chapter._settling(None, experiment_of(made, "made-up"))] == []
+    assert asked == [models]
 
 
 def test_what_would_settle_it_has_commands_to_type(tmp_path: Path):

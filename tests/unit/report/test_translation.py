@@ -1,6 +1,7 @@
 """A translation in the report: BLEU between 0 and 100, its differences in BLEU points."""
 
 import csv
+import dataclasses
 import io
 import re
 from pathlib import Path
@@ -14,7 +15,7 @@ from heed.evaluation.results import Comparison, mean_and_std
 from heed.files import HeedError
 from heed.paths import MODEL_PREDICTION
 from heed.recipe import write_prediction
-from heed.report.blocks import PAGE, Figure, Group, Phrase, Span, Table, walk_blocks
+from heed.report.blocks import EVERYWHERE, PAGE, Figure, Group, Phrase, Span, Table, walk_blocks
 from heed.report.figures.curves import by_length
 from heed.report.figures.variants import drawn_variants, looks
 from heed.report.html import csv_table
@@ -25,7 +26,13 @@ from heed.report.results import Results
 from heed.tasks.translation import figures
 from heed.tasks.translation import report as translation
 from heed.tasks.translation.recipe import Prediction
-from heed.tasks.translation.sentences import alignments, count_wrong, mark_wrong, read_sentences
+from heed.tasks.translation.sentences import (
+    alignments,
+    count_wrong,
+    first_alignment,
+    mark_wrong,
+    read_sentences,
+)
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.fixtures.report import made_up_translation as fixture
@@ -213,6 +220,19 @@ def test_paper_goes_with_an_edition_so_it_has_no_sentence_that_heed_did_not_gene
     maps = [each for each in blocks if "alignment-1" in str(getattr(each, "key", ""))]
     groups = [each for each in blocks if isinstance(each, Group) and maps[0] in each.blocks]
     assert [each.media for each in groups] == [(PAGE,)]
+
+
+@pytest.mark.parametrize("has_gold", [True, False])
+@pytest.mark.parametrize("publishable", [True, False])
+def test_the_first_alignment_names_gold_links_if_any_and_is_everywhere_if_it_may(
+    tmp_path, has_gold, publishable
+):
+    data = fixture.comparison(generated=False, has_gold=has_gold)
+    results = read_made_up(tmp_path, data)
+    experiment = dataclasses.replace(results.experiments[0], publishable=publishable)
+    (figure,) = first_alignment(results, experiment)
+    assert ("Outlined: gold links." in figure.caption) == has_gold
+    assert figure.media == (EVERYWHERE if publishable else (PAGE,))
 
 
 @pytest.mark.parametrize("generated", [True, False])

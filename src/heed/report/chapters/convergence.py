@@ -1,7 +1,8 @@
 """Whether the models of an experiment have converged: what twice the epochs reached."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Collection, Iterator
 
 from heed.evaluation.results import BETTER, NOT_CONVERGED, WORSE, LongerTraining, ModelResult
 from heed.report.blocks import Block, Cell, Column, Disclosure, Paragraph, Span, Table, make_rows
@@ -47,18 +48,24 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     summary = say(
         "Convergence: {models} did better with twice the epochs"
         if better
-        else "Convergence: with twice the epochs no model did better",
+        else "Convergence: with twice the epochs no model did better by more than {limit}",
         models=", ".join(line.variant for line in better),
+        limit=_limit(results, next(line.measure for line in lines if line.longer)),
     )
     advice = [_advice(results, experiment, better)] if better else []
     advice += [Paragraph((text,), "note") for text in _winners(experiment, better)]
     return [*advice, Disclosure(summary, (table,), "others")]
 
 
-def settings(results: Results, experiment: Experiment) -> dict[str, None]:
-    """Return the keys of params.yaml that train the models longer that have not converged."""
+def settings(results: Results, experiment: Experiment, variants: Collection[str]) -> list[str]:
+    """Return the keys of params.yaml that train these models longer, if they have not converged."""
     better = (line for line in _lines(experiment) if line.outcome == NOT_CONVERGED)
-    return dict.fromkeys(each for line in better for each in _settings(results, line))
+    found = (_settings(results, line) for line in better if line.variant in variants)
+    return [*dict.fromkeys(itertools.chain.from_iterable(found))]
+
+
+def _limit(results: Results, measure: Measure) -> str:
+    return measure.convergence_margin(results.comparison.significance.convergence_pp)
 
 
 def _lines(experiment: Experiment) -> Iterator[Line]:
@@ -74,7 +81,7 @@ def _advice(results: Results, experiment: Experiment, better: list[Line]) -> Par
         "Not converged: {models}. To train so long, set in params.yaml and run snakemake again:",
         models=", ".join(line.variant for line in better),
     )
-    keys = settings(results, experiment)
+    keys = settings(results, experiment, experiment.result.models)
     spans = [part for each in keys for part in (", ", Span(each, "code"))]
     return Paragraph((f"{text} ", *spans[1:], "."), "note")
 
@@ -179,7 +186,7 @@ def _notes(results: Results, lines: list[Line], measure: Measure) -> Iterator[st
         "Each model was trained again with its first seed, with twice the epochs, the schedule of "
         "the learning rate stretched over them, without patience. Where the epoch kept there has a "
         "higher validation score, by more than {limit} (the margin), the model has not converged.",
-        limit=measure.convergence_margin(results.comparison.significance.convergence_pp),
+        limit=_limit(results, measure),
     )
     if errors := [each.standard_error_pp for _, each in tried if each.standard_error_pp]:
         yield say(

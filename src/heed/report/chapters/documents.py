@@ -7,6 +7,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 
+import numpy as np
 import pandas as pd
 
 from heed.evaluation.results import BASELINE
@@ -36,6 +37,7 @@ from heed.report.browser import (
     describe_shares,
     excerpt,
     fixed_weights,
+    list_documents,
     make_legend,
     read_changed_documents,
     shade_sentences,
@@ -49,7 +51,7 @@ from heed.report.language import say, say_count
 from heed.report.measures import lacks_layer, layer_note
 from heed.report.results import Results
 
-SHOWN_WORDS, SHARES = 40, 4  # on the first screen: words of the text; classes with their shares
+SHOWN_WORDS = 40  # of the text on the first screen
 EACH = 3  # documents that attention fixed, and as many that it broke
 MODELS_WITH_HEADS = 2
 
@@ -77,35 +79,33 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
 def first_text(results: Results, experiment: Experiment) -> list[Block]:
     """Return one text as the judged variant has read it, for the first screen; nothing without any.
 
-    Of the documents that it gets right, and that have a rationale where any has, that of each class
-    with the median share of weight on it, else on its heaviest words; of these the largest share.
+    It is the typical document of the class with the most weight on its rationale: of those that
+    the variant gets right, if any, the nearest to the median of all (see `typical_documents`).
     """
     model = results.models(experiment).get(next(iter(experiment.result.attention), ""), "")
     browser = results.browsers.get(model)
     if browser is None or not results.prints_texts(experiment):
         return []
-    right = [each for each in browser.documents if each.right] or browser.documents
-    known = [each for each in right if each.tokens["rationale"].any()] or right
-    by_class: dict[str, list[Document]] = {}
-    for each in sorted(known, key=_share_on_cue):
-        by_class.setdefault(each.label, []).append(each)
-    typical = {label: by_class[label][len(by_class[label]) // 2] for label in sorted(by_class)}
-    document = max(typical.values(), key=_share_on_cue)
+    document = _first_document(browser)
     tokens = excerpt(document.tokens, SHOWN_WORDS)
+    known = sum(each.tokens["rationale"].any() for each in browser.documents)
     description = say(
-        "{label}, predicted {predicted}; {shown} of {count} words. Share of weight on the "
-        "underlined, median by class: {shares}"
+        "{label}, predicted {predicted}; {shown} of {words} words, with {part} of the weight. "
+        "Weight on the underlined: {share} here, median of {count} documents by class: {shares}"
         if document.tokens["rationale"].any()
-        else "{label}, predicted {predicted}; {shown} of {count} words",
+        else "{label}, predicted {predicted}; {shown} of {words} words, with {part} of the weight",
         label=document.label,
         predicted=document.predicted,
         shown=len(tokens),
-        count=len(document.tokens),
-        shares=", ".join(
-            f"{label} {_share_on_cue(each):.0%}" for label, each in [*typical.items()][:SHARES]
-        ),
+        words=len(document.tokens),
+        part=f"{tokens['weight'].sum():.0%}",
+        share=f"{document.rationale_share:.0%}",
+        count=known,
+        shares=describe_shares(browser.by_class),
     )
-    reading = Reading("", description, shade_sentences(document.text, tokens))
+    reading = Reading(
+        "", description, shade_sentences(document.text, document.tokens, tokens.index)
+    )
     media = _media(experiment)
     legend = make_legend(browser.rationale is not None, browser.sentences)
     title = say("What attention weighs in one text: {experiment}", experiment=experiment.title)
@@ -115,9 +115,16 @@ def first_text(results: Results, experiment: Experiment) -> list[Block]:
     ]
 
 
-def _share_on_cue(document: Document) -> float:
-    weights, cue = document.tokens["weight"], document.tokens["rationale"]
-    return float(weights[cue].sum() if cue.any() else weights.nlargest(HEAVIEST).sum())
+def _first_document(browser: Browser) -> Document:
+    """Return the typical document of the class whose one has the most weight on its rationale."""
+    documents = browser.documents
+    right = [each for each in documents if each.right] or documents
+    known = [each for each in right if each.tokens["rationale"].any()] or right
+    table = list_documents(documents, {each.id for each in known})
+    typical = [documents[row] for row in typical_documents(table, len(table)).values()]
+    return max(
+        typical, key=lambda each: (np.nan_to_num(each.rationale_share), each.tokens["weight"].max())
+    )
 
 
 def _links(results: Results, experiment: Experiment, models: dict[str, str]) -> list[Block]:
@@ -196,15 +203,7 @@ def _typical(changed: Changed) -> list[ChangedDocument]:
     """Return the typical document of each class, at most EACH, that attention fixed."""
     fixed = {each.document.id: each for each in changed.fixed}
     documents = changed.browser.documents
-    table = pd.DataFrame(
-        {
-            "label": [each.label for each in documents],
-            "share": [each.rationale_share for each in documents],
-            "largest": [each.tokens["weight"].max() for each in documents],
-            "words": [len(each.tokens) for each in documents],
-            "shown": [each.id in fixed for each in documents],
-        }
-    )
+    table = list_documents(documents, fixed)
     return [fixed[documents[row].id] for row in typical_documents(table, EACH).values()]
 
 
@@ -228,10 +227,10 @@ def _side_by_side(experiment: Experiment, variant: str, changed: ChangedDocument
     document, tokens = changed.document, changed.tokens
     models = experiment.result.models
     weights = fixed_weights(models[BASELINE].hyperparameters, document.tokens)
-    plain = tokens.assign(weight=0.0) if weights is None else weights.loc[tokens.index]
+    plain = document.tokens.assign(weight=0.0) if weights is None else weights
     readings = (
-        _reading(BASELINE, changed.baseline, document, plain),
-        _reading(variant, changed.attention, document, tokens),
+        _reading(BASELINE, changed.baseline, document, plain, tokens.index),
+        _reading(variant, changed.attention, document, document.tokens, tokens.index),
     )
     kind = say("fixed by attention") if changed.change > 0 else say("broken by attention")
     description = say("{kind}; the true class is {label}", kind=kind, label=document.label)
@@ -239,15 +238,19 @@ def _side_by_side(experiment: Experiment, variant: str, changed: ChangedDocument
         description += "; " + say("{share} of the weight on the rationale", share=f"{share:.1%}")
     if len(tokens) < len(document.tokens):
         description += "; " + say(
-            "{shown} of {count} words, around the rationale or the strongest weights",
+            "{shown} of {count} words, with {part} of the weight of {variant}",
             shown=len(tokens),
             count=len(document.tokens),
+            part=f"{tokens['weight'].sum():.0%}",
+            variant=variant,
         )
     return ShadedDocument(document.id, description, readings, media=_media(experiment))
 
 
-def _reading(name: str, answers: Answers, document: Document, tokens: pd.DataFrame) -> Reading:
-    """Return a model's predictions of a document, and its words shaded by these weights."""
+def _reading(
+    name: str, answers: Answers, document: Document, tokens: pd.DataFrame, shown: pd.Index
+) -> Reading:
+    """Return a model's predictions of a document, and its shown words shaded by these weights."""
     probability = answers.probability
     description = say(
         "right in {right} of {seeds} seeds", right=answers.seeds_right, seeds=len(answers.right)
@@ -256,7 +259,7 @@ def _reading(name: str, answers: Answers, document: Document, tokens: pd.DataFra
         likely = f"{probability:.2f}"
         likely = say("{probability} for {label}", probability=likely, label=document.label)
         description = f"{likely}, {description}"
-    return Reading(name, description, shade_sentences(document.text, tokens), probability)
+    return Reading(name, description, shade_sentences(document.text, tokens, shown), probability)
 
 
 def _heads(results: Results, experiment: Experiment) -> list[Block]:
@@ -295,7 +298,7 @@ def _on_the_rationale(statistics: CorpusStatistics, records: list[Weighing]) -> 
             shares = describe_shares(of_class)
             texts.append(
                 say(
-                    "On the rationale by class, {variant}: {shares}.",
+                    "On the rationale, median by class, {variant}: {shares}.",
                     variant=each.variant,
                     shares=shares,
                 )

@@ -126,7 +126,7 @@ def _compared_models(experiments: list[Experiment]) -> list[tuple[str, str, str,
         headings = only.against, only.short
     primary = say("The question: against its control"), say("Against its control")
     compared = [each.attention_comparison for each in experiments if each.attention_comparison]
-    once = all(each.primary is each.baseline for each in compared)
+    once = all(each.baseline in (None, each.primary) for each in compared)
     compared_models: list[tuple[str, str, str, GetDifference]] = [
         ("control", *primary, found("primary")),
         (

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Iterator
 
-from heed.evaluation.results import BASELINE, BETTER, UNDECIDED, Gain
-from heed.explanation.registry import CRITERIA
+from heed.evaluation.results import BASELINE, BETTER, NOT_CONVERGED, UNDECIDED, Gain
 from heed.hyperparameters.pretrained import PRETRAINED
-from heed.report.answer import describe_network, join
+from heed.report.answer import describe_network
 from heed.report.blocks import (
     Block,
     Cell,
@@ -40,6 +39,7 @@ from heed.report.measures import (
     degenerate_sentence,
     describe_reference_models,
     equal_weights_control,
+    lacks_layer,
     report_of,
 )
 from heed.report.results import Results
@@ -121,7 +121,8 @@ def lists(results: Results, first: int = 0) -> Iterator[Block]:
     yield Paragraph(
         (
             say(
-                "In brackets: {covers} intervals; those of secondary comparisons hold together.",
+                "In brackets: {covers} intervals; those of the secondary comparisons of an "
+                "experiment are simultaneous.",
                 covers=results.coverage,
             ),
         ),
@@ -130,29 +131,31 @@ def lists(results: Results, first: int = 0) -> Iterator[Block]:
 
 
 def _weights(results: Results, experiment: Experiment) -> Iterator[str]:
-    """Yield which criteria of an explanation the weights of the judged variant pass and fail."""
+    """Yield what each criterion of an explanation says of the weights of the judged variant."""
     compared = experiment.attention_comparison
     for each in results.explanations:
         is_judged = compared and each.variant == compared.variant and each.has_weights
         if each.experiment.key == experiment.key and is_judged:
-            for outcome, text in WEIGHTS.items():
-                names = [
-                    f"“{say(CRITERIA[name].criterion)}”"
-                    for name, found in each.outcomes.items()
-                    if found.outcome == outcome
-                ]
-                if names:
-                    yield say(text, criteria=join(names))
+            for name, found in each.outcomes.items():
+                if found.outcome in WEIGHTS[name]:
+                    yield say(WEIGHTS[name][found.outcome], name=each.variant)
 
 
 def _not_said(results: Results, experiment: Experiment) -> Iterator[str]:
     """Yield what weakens an experiment beside its open comparisons."""
     compared, result = experiment.attention_comparison, experiment.result
     if text := degenerate_sentence(result, results.comparison.seeds):
-        yield text
-    has_control = compared and equal_weights_control(result, compared.variant)
-    if compared and compared.baseline.verdict == BETTER and not (has_control or result.controls):
+        yield say("how well a model does when all its runs succeed: {degenerate}", degenerate=text)
+    control = equal_weights_control(result, compared.variant) if compared else ""
+    gain = compared.baseline if compared else None
+    if gain and gain.verdict == BETTER and not (control or result.controls):
         yield say("whether the gain is one of learned weights: no control was trained")
+    if compared and lacks_layer(result, compared.variant):
+        yield say(
+            "whether a difference from {control} comes from the weights alone: {control} lacks "
+            "the whole layer of attention",
+            control=control,
+        )
 
 
 def _settling(results: Results, experiment: Experiment) -> Iterator[str]:
@@ -160,8 +163,10 @@ def _settling(results: Results, experiment: Experiment) -> Iterator[str]:
     compared = experiment.attention_comparison
     if not compared:
         return
-    settings = list(convergence.settings(results, experiment))
-    if settings:
+    judged = [*compared.of_question, *compared.compared_models, *compared.further]
+    unfinished = [each for each in judged if each.situation == NOT_CONVERGED]
+    names = {name for each in unfinished for name in (each.first, each.second)}
+    if settings := convergence.settings(results, experiment, names):
         yield say("longer trainings: {settings}", settings=", ".join(settings))
     for each in compared.of_question:
         values = {"first": each.first, "second": each.second}

@@ -37,14 +37,16 @@ RANK_TITLE, RANK_GAP = 0.2, 0.15  # inches above a document, and around a strip
 class Document:
     """A document of an explained model: the words drawn, from the word `first`.
 
-    `rows` are the rankings by name, from 0 to 1 and NaN where there is none; `share` is that of
-    the weight on the rationale, NaN without one; `largest` is the largest weight.
+    `weight_shown` is the share of all weight that they have; `rows` are the rankings by name, from
+    0 to 1 and NaN where there is none; `share` is that of the weight on the rationale, NaN without
+    one; `largest` is the largest weight.
     """
 
     name: str
     label: str
     predicted: str
     first: int
+    weight_shown: float
     words: list[str]
     rows: dict[str, np.ndarray]
     share: float
@@ -126,20 +128,30 @@ def _rankings_figure(results: Results, explanation: Explanation) -> list[Figure]
 def _rankings_caption(explanation: Explanation, documents: list[Document]) -> str:
     explained = _of_first_seed(explanation)
     names = ", ".join(
-        say("{name} from word {first}", name=each.name, first=each.first + 1) for each in documents
+        say(
+            "{name} from word {first}, with {share} of the weight",
+            name=each.name,
+            first=each.first + 1,
+            share=f"{each.weight_shown:.0%}",
+        )
+        for each in documents
     )
     rule = say(
         "Of each class, among the {count} documents with all rankings, the one whose share of "
         "weight on the rationale is nearest to the class’s median (in a class without a rationale, "
-        "whose largest weight is): {names}; of a long one the words around the rationale, or "
-        "around the strongest weight.",
+        "whose largest weight is): {names}; of a long one the successive words with the "
+        "most weight on the rationale; of as much, to 1%, those with the most weight.",
         names=names,
         count=explained["text"].count(),
     )
     medians = explained.groupby("label")["rationale_weight"].median().dropna()
     if len(medians):
         shares = {str(label): float(each) for label, each in medians.items()}
-        rule += " " + say("The medians: {shares}.", shares=describe_shares(shares))
+        rule += " " + say(
+            "The medians of all {count} explained documents with a rationale: {shares}.",
+            count=explained["rationale_weight"].count(),
+            shares=describe_shares(shares),
+        )
     return (
         rule
         + " "
@@ -179,9 +191,10 @@ def _document(row: Any, units: pd.DataFrame, words: int) -> Document:
     own = units[units["id"] == row.id].sort_values("unit").reset_index(drop=True)
     part = excerpt(own.assign(weight=own["attention"].fillna(0)), words)
     rows = {name: values[part.index] for name, values in _rows(own).items()}
-    texts = [row.text[unit.start : unit.end] for unit in part.itertuples()]
     head = str(row.id), str(row.label), str(row.predicted), int(part.index[0])
-    return Document(*head, texts, rows, float(row.share), float(row.largest))
+    texts = [row.text[unit.start : unit.end] for unit in part.itertuples()]
+    shares = float(row.share), float(row.largest)
+    return Document(*head, float(part["weight"].sum()), texts, rows, *shares)
 
 
 def _rows(units: pd.DataFrame) -> dict[str, np.ndarray]:

@@ -128,15 +128,18 @@ def first_alignment(results: Results, experiment: Experiment) -> list[Block]:
     names = [name for name in experiment.result.attention if name in sentences[0].weights][:1]
     if not names:
         return []
-    shown = _alignment(results, experiment, sentences[len(sentences) // 2], names, 0)
+    sentence = sentences[len(sentences) // 2]
+    shown = _alignment(results, experiment, sentence, names, 0)
     key = say(
         "A row is a word of the reference; the stronger the colour of a square, the more weight "
-        "the source word has when it is written. Outlined: gold links."
+        "the source word has when it is written."
     )
+    if sentence.gold and any(sentence.gold):
+        key += " " + say("Outlined: gold links.")
     figure = dataclasses.replace(
         shown, key="alignment", title=say("Attention in one sentence"), caption=key, wide=False
     )
-    media = EVERYWHERE if experiment.generated else (PAGE,)
+    media = EVERYWHERE if experiment.publishable else (PAGE,)
     return [dataclasses.replace(figure, media=media)]
 
 
