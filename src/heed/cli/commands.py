@@ -149,7 +149,7 @@ def publish() -> None:
 
 
 def verify(edition: Path) -> None:
-    """Recompute every interval and verdict of a published report from its statistics."""
+    """Recompute the intervals and verdicts in a published report's tables from its statistics."""
     from heed.files import HeedError
     from heed.report.verify import EditionError, recompute
 

@@ -4,14 +4,15 @@ The formulas of docs/statistics.md are written down here a second time, with num
 alone, so that a reader can check an edition without heed: python verify.py docs/studies/NAME
 """
 
+import contextlib
 import csv
 import hashlib
 import json
+import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from decimal import Decimal
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -28,12 +29,14 @@ MEANS = {"accuracy": "right", "subset_accuracy": "right"}  # metric: the statist
 LABELS = ("true:", "predicted:", "both:")  # of each class, in columns with these prefixes
 OF_LABELS = re.compile(r"(micro|macro|weighted)_(precision|recall|f1)|label_accuracy")
 CHECKED = ("tests", "difference_pp", "low_pp", "high_pp", "p", "p_corrected", "equal_within_pp")
+PAIR = ("first", "second", "family", "verdict")  # further columns of a table of comparisons
 INTERVAL = re.compile(r"([+-]\d+\.\d+|0\.0+) (?:to|bis) ([+-]\d+\.\d+|0\.0+)")
 
 Array = np.ndarray
 Numbers = dict[str, float]  # of a comparison, by CHECKED
 Critical = Callable[[float], float]  # the critical difference, two-sided, at a level
-Results = dict[tuple[str, str, str], tuple[Numbers, str]]  # by experiment and both models
+Pair = tuple[str, str, str]  # the experiment and both models of a comparison
+Results = dict[Pair, tuple[Numbers, str]]  # with the verdict
 
 
 class EditionError(Exception):
@@ -182,59 +185,105 @@ def recompute(edition: Path) -> str:
 
     Raises EditionError: it cannot be recomputed, or some is not as printed, which has lines.
     """
-    sums = edition / STATISTICS / CHECKSUMS
-    if not sums.is_file():
+    if not (edition / STATISTICS / CHECKSUMS).is_file():
         raise EditionError(
             f"{edition}: has no {STATISTICS}/: it was published before heed kept the statistics of "
             "every run and item (or is no edition), and cannot be recomputed. Publish it again"
         )
-    for digest, name in (line.split("  ", 1) for line in sums.read_text("utf-8").splitlines()):
-        path = sums.with_name(name)
-        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+    with _reading(edition / "params.yaml") as path:
+        params = yaml.safe_load(path.read_text("utf-8"))
+        names = [*params["experiments"]]
+    with _reading(edition / STATISTICS / CHECKSUMS) as path:
+        hashes = dict(line.split("  ", 1)[::-1] for line in path.read_text("utf-8").splitlines())
+    for name in hashes.keys() | {f"{name}.parquet" for name in names}:
+        path = edition / STATISTICS / Path(name).name
+        digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        if not digest or digest != hashes.get(name):
             raise EditionError(f"{path}: not as it was published (by its hash in {CHECKSUMS})")
-    params = yaml.safe_load((edition / "params.yaml").read_text("utf-8"))
     results: Results = {}
+    primary: dict[str, Pair] = {}
     lines = [f"{edition}: not as printed:"]
-    for experiment in params["experiments"]:
-        lines += _wrong_rows(edition, params, experiment, results)
-    lines += [*_wrong_verdicts(edition, results), *_wrong_intervals(edition, results)]
+    for name in names:
+        with _reading(edition / STATISTICS / f"{name}.parquet"):
+            lines += _wrong_rows(edition, params, name, results, primary)
+    for wrong in (_wrong_verdicts, _wrong_metrics, _wrong_tables, _wrong_prose):
+        with _reading(edition):
+            lines += wrong(edition, results, primary)
     if len(lines) > 1:
         raise EditionError("\n".join(lines))
     intervals, n = sum("low_pp" in numbers for numbers, _ in results.values()), len(results)
-    return f"{edition}: {intervals} intervals and {n} verdicts of {n} comparisons are as printed"
+    return (
+        f"{edition}: {intervals} intervals and {n} verdicts of {n} comparisons are as printed in "
+        "its tables"
+    )
 
 
-def _read_csv(path: Path) -> list[dict[str, str]]:
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[Path]:
+    """Turn what reading broken files raises into one message."""
+    try:
+        yield path
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, yaml.YAMLError) as error:
+        said = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        raise EditionError(f"{path}: cannot be read ({said}). Publish it again") from None
+
+
+def _read_csv(path: Path, *columns: str) -> list[dict[str, str]]:
     if not path.is_file():
         raise EditionError(f"{path}: not there: the edition is not whole. Publish it again")
     with path.open(encoding="utf-8", newline="") as file:
-        return [*csv.DictReader(file)]
+        reader = csv.DictReader(file)
+        if absent := [name for name in columns if name not in (reader.fieldnames or ())]:
+            raise EditionError(f"{path}: has no column {', '.join(absent)}. Publish it again")
+        return [*reader]
 
 
 def _read_runs(path: Path) -> dict[str, list[Array]]:
-    """Return for each model and test split what each item contributes to each run."""
+    """Return for each model and test split what each item contributes to each run.
+
+    Where less of a metric is better it is subtracted, as heed does, by the metric's name.
+    """
     table = pd.read_parquet(path).sort_values(KEYS)
     metric = table["metric"].iloc[0]
+    sign = -1 if metric.endswith(("loss", "error")) else 1
     if (table.groupby(KEYS[:3])["item"].agg(tuple).groupby("fold").nunique() > 1).any():
         raise EditionError(f"{path}: the models were not tested on the same items")
+    seeds = table[table["seed"] != 0].groupby(["model", "fold"])["seed"].unique().map(tuple)
+    if table.duplicated(KEYS).any() or (seeds.groupby("fold").nunique() > 1).any():
+        raise EditionError(f"{path}: the models have not the same runs, one of each seed")
     return {
         str(model): [
-            np.stack([contributions(metric, run) for _, run in of_fold.groupby("seed")])
+            np.stack([sign * contributions(metric, run) for _, run in of_fold.groupby("seed")])
             for _, of_fold in of_model.groupby("fold")
         ]
         for model, of_model in table.groupby("model")
     }
 
 
-def _agrees(text: str, value: float | None) -> bool:
-    """Return whether a printed number is the value, rounded to the last digit that is printed."""
+def _agrees(name: str, text: str, value: float | None) -> bool:
+    """Return whether a printed number is the value, to two decimals; a p to three digits."""
     if not text or value is None:
         return not text and value is None
-    last_digit = 10.0 ** int(Decimal(text).as_tuple().exponent)
-    return abs(float(text) - value) <= 0.500001 * last_digit
+    step = 10.0 ** (math.floor(math.log10(value)) - 2) if name.startswith("p") and value else 0.01
+    try:
+        return abs(float(text) - value) <= 0.500001 * step
+    except ValueError:
+        return False
 
 
-def _wrong_rows(edition: Path, params: Any, experiment: str, results: Results) -> Iterator[str]:
+def _wrong_numbers(printed: Mapping[str, str], numbers: Numbers, kind: str = "") -> list[str]:
+    """Return what is printed otherwise of a comparison's numbers; `kind` begins their names."""
+    renamed = {"gain_pp": "difference_pp", f"{kind}low_pp": "low_pp", f"{kind}high_pp": "high_pp"}
+    return [
+        f"{name} is printed as {printed[name] or 'empty'}, and comes out as {numbers.get(number)}"
+        for name, number in ({number: number for number in CHECKED} | renamed).items()
+        if name in printed and not _agrees(number, printed[name], numbers.get(number))
+    ]
+
+
+def _wrong_rows(
+    edition: Path, params: Any, experiment: str, results: Results, primary: dict[str, Pair]
+) -> Iterator[str]:
     """Recompute the comparisons of an experiment into `results`; yield those that differ.
 
     Whether a model has converged its table of convergence says.
@@ -243,9 +292,9 @@ def _wrong_rows(edition: Path, params: Any, experiment: str, results: Results) -
     margin = params["study"].get("equivalence_margin", 1.0)
     k = params["corpora"][declared["corpus"]]["split"].get("k", 0)
     runs = _read_runs(edition / STATISTICS / f"{experiment}.parquet")
-    rows = _read_csv(tables / f"{experiment}_comparisons.csv")
+    rows = _read_csv(tables / f"{experiment}_comparisons.csv", *PAIR, *CHECKED)
     tried = tables / f"{experiment}_convergence.csv"
-    longer = _read_csv(tried) if tried.is_file() else []
+    longer = _read_csv(tried, "variant", "convergence") if tried.is_file() else []
     improved = {row["variant"] for row in longer if row["convergence"] == "not converged"}
     families = Counter(row["family"] for row in rows) | {"trivial": 1}
     for row in rows:
@@ -255,47 +304,93 @@ def _wrong_rows(edition: Path, params: Any, experiment: str, results: Results) -
         numbers = compare(runs[pair[0]], runs[pair[1]], k, families[row["family"]])
         said = verdict(numbers, margin, *(each not in improved for each in pair))
         results[experiment, *pair] = numbers, said
-        wrong = [
-            f"{name} is printed as {row[name] or 'empty'}, and comes out as {numbers.get(name)}"
-            for name in CHECKED
-            if name in row and not _agrees(row[name], numbers.get(name))
-        ]
+        if row["family"] == "primary":
+            primary[experiment] = experiment, *pair
+        wrong = _wrong_numbers(row, numbers)
         if said != row["verdict"]:
             wrong.append(f"the verdict is printed as {row['verdict']}, and comes out as {said}")
         if wrong:
             yield f"{experiment}: {pair[0]} − {pair[1]}: {'; '.join(wrong)}"
+    compared = {name for row in rows for name in (row["first"], row["second"])}
+    if experiment in primary and (absent := {*runs} - compared):
+        yield f"{experiment}: no row of its comparisons has {min(absent)}"
 
 
-def _wrong_verdicts(edition: Path, results: Results) -> Iterator[str]:
-    """Yield the verdicts in the matrix that do not come out."""
-    for row in _read_csv(edition / "tables" / "verdicts.csv"):
-        for kind in (name for name in row if row.get(f"{name}_verdict")):
+def _wrong_verdicts(edition: Path, results: Results, primary: dict[str, Pair]) -> Iterator[str]:
+    """Yield the verdicts in the matrix that do not come out, and what has no row there."""
+    rows = _read_csv(edition / "tables/verdicts.csv", "experiment", "variant", "control")
+    for row in rows:
+        for kind in (name for name in row if row[name] and f"{name}_verdict" in row):
             _, said = results.get((row["experiment"], row["variant"], row[kind]), ({}, ""))
             if said != (printed := row[f"{kind}_verdict"]):
                 pair = f"{row['experiment']}: {row['variant']} − {row[kind]}"
+                said, printed = said or "none", printed or "none"
                 yield f"tables/verdicts.csv: {pair}: {printed} is printed, {said} comes out"
+    there = {(row["experiment"], row["variant"], row["control"]) for row in rows}
+    for experiment, first, second in sorted({*primary.values()} - there):
+        yield f"tables/verdicts.csv: {experiment}: no row has {first} − {second}"
 
 
-def _wrong_intervals(edition: Path, results: Results) -> Iterator[str]:
-    """Yield each interval in a file of the edition that is that of none of its comparisons."""
-    known = [(each.get("low_pp"), each.get("high_pp")) for each, _ in results.values()]
+def _wrong_metrics(edition: Path, results: Results, primary: dict[str, Pair]) -> Iterator[str]:
+    """Yield what metrics.json has otherwise than the primary comparison of each experiment."""
+    with _reading(edition / "metrics.json") as path:
+        metrics = json.loads(path.read_text("utf-8"), parse_float=str, parse_int=str)
+    for experiment, pair in primary.items():
+        numbers, said = results[pair]
+        names = [name for name in ("difference_pp", "low_pp", "high_pp") if name in numbers]
+        printed = dict.fromkeys(names, "") | metrics.get(experiment, {})
+        wrong = _wrong_numbers({name: printed[name] for name in names}, numbers)
+        if printed.get("verdict") != said:
+            wrong.append(f"the verdict is printed as {printed.get('verdict')}, not {said}")
+        if wrong:
+            yield f"metrics.json: {experiment}: {'; '.join(wrong)}"
+
+
+def _wrong_tables(edition: Path, results: Results, primary: dict[str, Pair]) -> Iterator[str]:
+    """Yield the rows of other tables with an interval that is not that of their comparison."""
+    for path in sorted(edition.rglob("*.csv")):
+        for row in _read_csv(path) if "_comparisons" not in path.name else ():
+            kind = "gain_" if "gain_low_pp" in row else ""
+            if f"{kind}low_pp" not in row:
+                continue
+            numbers, said = results.get(pair := _pair_of(row, results, primary), ({}, ""))
+            wrong = _wrong_numbers(row, numbers, kind) if numbers or row[f"{kind}low_pp"] else []
+            if path.name.startswith("summary") and row["experiment"] in primary:
+                said = results[primary[row["experiment"]]][1]
+            if numbers and row.get("verdict", said) != said:
+                wrong.append(f"the verdict is printed as {row['verdict']}, not {said}")
+            if wrong:
+                yield f"{path.relative_to(edition)}: {' '.join(pair)}: {'; '.join(wrong)}"
+
+
+def _pair_of(row: Mapping[str, str], results: Results, primary: dict[str, Pair]) -> Pair:
+    """Return the comparison of a row; a gain is over the variant's own baseline, or the baseline.
+
+    A row without a variant is of the experiment's question.
+    """
+    experiment = row["experiment"]
+    if "compared" in row:
+        first, second = row["compared"].split(" − ")
+        return experiment, first, second
+    first = row.get("variant") or primary.get(experiment, ("", "", ""))[1]
+    own = row.get("control") or f"{first}-baseline"
+    has_own = "control" in row or (experiment, first, own) in results
+    return experiment, first, own if has_own else "baseline"
+
+
+def _wrong_prose(edition: Path, results: Results, _: dict[str, Pair]) -> Iterator[str]:
+    """Yield each interval in page, paper and figures that is that of none of the comparisons."""
+    if not (edition / "index.html").is_file():
+        raise EditionError(f"{edition}/index.html: not there: the edition is not whole")
+    known = [each for each, _ in results.values() if "low_pp" in each]
     for path in sorted(edition.rglob("*")):
-        for low, high in dict.fromkeys(_printed_intervals(path)):
-            if not any(_agrees(low, ends[0]) and _agrees(high, ends[1]) for ends in known):
-                yield f"{path.relative_to(edition)}: {low} to {high} is that of no comparison"
-
-
-def _printed_intervals(path: Path) -> Iterator[tuple[str, str]]:
-    if path.suffix in (".html", ".svg", ".tex"):
+        if path.suffix not in (".html", ".svg", ".tex"):
+            continue
         text = unquote(path.read_text("utf-8")).replace("\\textminus{}", "-").replace("−", "-")
-        yield from INTERVAL.findall(text)
-    rows = _read_csv(path) if path.suffix == ".csv" else []
-    if path.name == "metrics.json":
-        rows = json.loads(path.read_text("utf-8"), parse_float=str).values()
-    for row in rows if "_comparisons" not in path.name else ():  # which have lines of their own
-        for kind in ("", "gain_"):
-            if low := row.get(f"{kind}low_pp"):
-                yield low, row[f"{kind}high_pp"]
+        for low, high in dict.fromkeys(INTERVAL.findall(text)):
+            ends = {"low_pp": low, "high_pp": high}
+            if all(_wrong_numbers(ends, each) for each in known):
+                yield f"{path.relative_to(edition)}: {low} to {high} is that of no comparison"
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import itertools
 import math
 import warnings
 from collections.abc import Iterable, Iterator
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 # A share of whole groups is drawn as some of so many folds, unless it is smaller than one of them.
 GROUP_FOLDS = 20
 LABEL = "label_"  # a column of this name and a label's has the values of that label
+DRAWS = 100  # of a repeat's folds of groups, until no other repeat has one of them
 NAMED = 5  # values of a label in a message
 # split → the name of its documents, and what they cannot do for a class that none of them has
 WITHOUT = {
@@ -177,12 +177,9 @@ def split_columns(
     """
     drawing = _Drawing(split, strata, groups)
     if split.kind == "folds":
-        assert split.k
-        starts = range(split.seed, split.seed + split.folds, split.k)  # the seed of each repeat
-        tests = itertools.chain.from_iterable(drawing.folds(split.k, start) for start in starts)
         return {
             f"split_{fold}": drawing.assign_splits(test, split.seed + fold)
-            for fold, test in enumerate(tests)
+            for fold, test in enumerate(drawing.all_folds())
         }
     if split.kind == "random":
         assert split.test is not None
@@ -204,6 +201,49 @@ class _Drawing:
     split: "Split"
     strata: np.ndarray  # (documents,)
     groups: np.ndarray  # (documents,)
+
+    def all_folds(self) -> list[np.ndarray]:
+        """Return the documents of each fold of all repeats, of which no two have the same fold.
+
+        Raises HeedError: there are too few documents, or groups, for so many folds.
+        """
+        k, split = self.split.k or 0, self.split
+        starts = range(split.seed, split.seed + split.folds, k)  # the seed of each repeat
+        found = self.folds(k, split.seed)
+        for start in starts[1:]:
+            known = {fold.tobytes() for fold in found}
+            draws = range(DRAWS) if split.grouped else (0,)
+            for draw in draws:
+                again = self.group_folds([start, draw]) if split.grouped else self.folds(k, start)
+                if known.isdisjoint(fold.tobytes() for fold in again):
+                    break
+            else:
+                what = "groups" if split.grouped else "documents"
+                count = len(np.unique(self.groups)) if split.grouped else len(self.groups)
+                raise HeedError(
+                    f"params.yaml: split.repeats: {count:,} {what} are too few to draw {k} folds "
+                    f"{split.repeats} times: two repeats would have a fold in common. Fewer "
+                    "`repeats` or another `k` are needed"
+                )
+            found += again
+        return found
+
+    def group_folds(self, seed: list[int]) -> list[np.ndarray]:
+        """Return the documents of each of k folds of whole groups, in an order by chance.
+
+        Each group goes to the fold that has least of its labels (with `stratify`) and documents.
+        StratifiedGroupKFold begins with the groups that have most of one label: its seed chooses
+        between groups that are alike, and those that are not alike stand together in all repeats.
+        """
+        groups, strata = np.unique(self.groups, return_inverse=True)[1], self.strata
+        counts = pd.crosstab(groups, strata if self.split.stratify else 0).to_numpy()
+        counts = np.column_stack([counts, counts.sum(axis=1)])
+        shares = counts / counts.sum(axis=0)
+        loads, fold_of = np.zeros((self.split.k or 0, shares.shape[1])), np.zeros(len(shares), int)
+        for group in np.random.default_rng(seed).permutation(len(shares)):
+            fold_of[group] = fold = (loads @ shares[group]).argmin()
+            loads[fold] += shares[group]
+        return [np.flatnonzero(fold_of[groups] == fold) for fold in range(len(loads))]
 
     def folds(self, k: int, seed: int) -> list[np.ndarray]:
         """Return the documents of each of k folds; those of a group are in one if `grouped`.

@@ -19,7 +19,7 @@ from heed.evaluation.results import Significance
 from heed.evaluation.results import verdict as heeds_verdict
 from heed.files import HeedError, write_checksums
 from heed.report import verify
-from heed.report.formats import POINTS, PROBABILITY
+from heed.report.formats import POINTS, PROBABILITY, decimals
 from heed.report.publish import PUBLISHED_REPORTS, write_statistics
 from heed.task import task_module
 from heed.tasks.classification import metrics as classification
@@ -29,7 +29,7 @@ from heed.tasks.translation import metrics as translation
 from heed.tasks.translation.recipe import Data as Languages
 from tests.conftest import ROOT
 
-# Editions that were published before heed kept statistics; part 8 replaces them.
+# Editions that were published before heed kept statistics, until their studies run again.
 WITHOUT = {
     "explanation", "explanation-imdb", "explanation-sample", "federalist", "headlines", "imdb",
     "letters", "scores", "strong-headlines", "strong-imdb", "strong-letters", "translation",
@@ -123,6 +123,17 @@ def test_a_comparison_comes_out_as_in_heed(name, tests):
         assert verify.verdict(found, margin, bool(first_has), bool(second_has)) == said
 
 
+def test_less_is_better_of_losses(tmp_path):
+    table = pd.DataFrame(
+        [(model, seed, 0, 1, "loss", loss)
+         for model, loss in (("a", 0.2), ("b", 0.5)) for seed in (1, 2)],
+        columns=[*verify.KEYS, "metric", "loss"],
+    )  # fmt: skip
+    table.to_parquet(tmp_path / "x.parquet")
+    runs = verify._read_runs(tmp_path / "x.parquet")
+    assert verify.compare(runs["a"], runs["b"], 0, 1)["difference_pp"] == pytest.approx(30)
+
+
 def test_repeated_folds_have_the_variance_of_bouckaert_and_frank():
     k, repeats = 5, 4
     blocks = [drawn(0.8, 1, 40 + i) for i in range(k * repeats)]
@@ -175,7 +186,8 @@ def row_of(runs: pd.DataFrame, metric: str, first: str, second: str, family: str
     return {
         "first": first, "second": second, "family": family, "tests": tests,
         "difference_pp": POINTS.plain(found.mean_pp), "low_pp": low, "high_pp": high,
-        "p_corrected": PROBABILITY.plain(found.p_corrected), "verdict": said,
+        "p": PROBABILITY.plain(found.p), "p_corrected": PROBABILITY.plain(found.p_corrected),
+        "equal_within_pp": decimals(2).plain(found.equal_within_pp), "verdict": said,
     }  # fmt: skip
 
 
@@ -187,20 +199,25 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs = {name: runs_of(*each) for name, each in EXPERIMENTS.items()}
     write_statistics(folder, runs)
     longer = pd.DataFrame({"variant": ["mean"], "convergence": ["not converged"]})
-    verdicts, page = [], "<p>Also 3 to 4, 0.5 to 0.75 and +1 to +2.</p>"
+    verdicts, summaries, metrics, page = [], [], {}, "<p>Also 3 to 4, 0.5 to 0.75 and +1 to +2.</p>"
     for name, (metric, _) in EXPERIMENTS.items():
         table = pd.DataFrame([row_of(runs[name], metric, *pair) for pair in PAIRS])
         table.insert(0, "experiment", name)
         table.to_csv(folder / f"tables/{name}_comparisons.csv", index=False)
         longer.to_csv(folder / f"tables/{name}_convergence.csv", index=False)
         low, high, said = table.loc[0, ["low_pp", "high_pp", "verdict"]]
+        numbers = table.loc[0, ["difference_pp", "low_pp", "high_pp"]].astype(float)
+        metrics[name] = {"verdict": said, **numbers, "baseline": 0.5}
+        gain = table.loc[[1], ["experiment", "low_pp", "high_pp"]].add_prefix("gain_")
+        gain = gain.rename(columns={"gain_experiment": "experiment"}).assign(verdict=said)
+        summaries.append(gain)
         page += f"<td>{low} to {high}</td>".replace("-", "−")
         matrix = {"experiment": name, "variant": "attention", "control": "mean"}
         verdicts.append(matrix | {"control_verdict": said})
     pd.DataFrame(verdicts).to_csv(folder / "tables/verdicts.csv", index=False)
     (folder / "index.html").write_text(page)
-    gain = {"baseline": 0.5, "low_pp": float(low), "high_pp": float(high)}
-    (folder / "metrics.json").write_text(json.dumps({"folded": gain}))
+    pd.concat(summaries).to_csv(folder / "tables/summary.csv", index=False)
+    (folder / "metrics.json").write_text(json.dumps(metrics))
     params = {
         "study": {"name": "made"},
         "corpora": {"plain": {"split": {"kind": "random"}}, "folded": {"split": {"k": 3}}},
@@ -217,7 +234,9 @@ def edition(made: Path, tmp_path: Path) -> Path:
 
 def test_an_edition_comes_out_as_printed(edition, capsys):
     commands.verify(edition)
-    expected = f"{edition}: 8 intervals and 8 verdicts of 8 comparisons are as printed\n"
+    expected = (
+        f"{edition}: 8 intervals and 8 verdicts of 8 comparisons are as printed in its tables\n"
+    )
     assert capsys.readouterr().out == expected
     rows = pd.concat(map(pd.read_csv, (edition / "tables").glob("*_comparisons.csv")))
     assert {*rows["verdict"]} >= {"better", "not converged"}, "the verdicts are of several kinds"
@@ -269,6 +288,14 @@ def one_less(folder: Path) -> None:
     write_checksums(path.parent)
 
 
+def rows_left(folder: Path, left_out: str | None) -> None:
+    """Leave rows out, or all."""
+    path = folder / "statistics/plain.parquet"
+    table = pd.read_parquet(path)
+    table.drop(table.query(left_out).index if left_out else table.index).to_parquet(path)
+    write_checksums(path.parent)
+
+
 def gone(name: str) -> Change:
     return lambda folder: (folder / name).unlink()
 
@@ -301,7 +328,51 @@ CHANGES: dict[str, tuple[Change, str]] = {
     ),
     "metrics.json": (
         text("metrics.json", '"high_pp": ', '"high_pp": 0.01, "before": '),
-        "metrics.json: .* to 0.01 is that of no comparison",
+        "metrics.json: plain: high_pp is printed as 0.01, and comes out as",
+    ),
+    "the verdict in metrics.json": (
+        text("metrics.json", '"not converged"', '"better"'),
+        "metrics.json: plain: the verdict is printed as better, not not converged",
+    ),
+    "a gain": (
+        text("tables/summary.csv", "plain,+", "plain,+1"),
+        r"summary.csv: plain attention baseline: gain_low_pp is printed as \+1",
+    ),
+    "the verdict in the summary": (
+        text("tables/summary.csv", "not converged", "better"),
+        "summary.csv: plain attention baseline: the verdict is printed as better, not not",
+    ),
+    "fewer digits": (
+        cell("plain", "low_pp", "+40"),
+        rf"{PRINTED}low_pp is printed as \+40, and",
+    ),
+    "no number": (cell("plain", "low_pp", "few"), f"{PRINTED}low_pp is printed as few, and"),
+    "an emptied verdict": (
+        text("tables/verdicts.csv", "plain,attention,mean,not converged", "plain,attention,mean,"),
+        "verdicts.csv: plain: attention − mean: none is printed, not converged comes out",
+    ),
+    "a row of the matrix": (
+        text("tables/verdicts.csv", "plain,attention,mean,not converged\n", ""),
+        "verdicts.csv: plain: no row has attention − mean",
+    ),
+    "a row of a table": (
+        text("tables/plain_comparisons.csv", "plain,attention,majority", "plain,attention,mean"),
+        "plain: no row of its comparisons has majority",
+    ),
+    "a column": (
+        text("tables/plain_comparisons.csv", "equal_within_pp", "within"),
+        "plain_comparisons.csv: has no column equal_within_pp",
+    ),
+    "params.yaml": (text("params.yaml", "study:", "["), "params.yaml: cannot be read"),
+    "no page": (gone("index.html"), "index.html: not there"),
+    "no hashes": (
+        lambda folder: (folder / "statistics/SHA256SUMS").write_text(""),
+        "plain.parquet|folded.parquet: not as it was published",
+    ),
+    "no rows": (lambda folder: rows_left(folder, None), "plain.parquet: cannot be read"),
+    "a seed": (
+        lambda folder: rows_left(folder, "model == 'mean' and seed == 3"),
+        "plain.parquet: the models have not the same runs",
     ),
     "convergence": (
         text("tables/plain_convergence.csv", "not converged", "converged"),
@@ -349,7 +420,7 @@ def test_the_old_editions_are_all_there():
 def test_a_published_study_comes_out_as_printed_or_is_an_old_one(name):
     edition = ROOT / PUBLISHED_REPORTS / name
     if name not in WITHOUT:
-        assert verify.recompute(edition).endswith("are as printed")
+        assert verify.recompute(edition).endswith("are as printed in its tables")
         return
     with pytest.raises(HeedError, match=rf"{name}: has no statistics/: it was published before"):
         commands.verify(edition)

@@ -124,6 +124,30 @@ def test_repeats_divide_the_documents_again_and_keep_the_first_folds(grouped):
     assert grouped == all(len(each) == 1 for each in split_twice)
 
 
+@pytest.mark.parametrize("stratify", [True, False])
+def test_repeats_divide_groups_of_unequal_size_and_label_anew(stratify):
+    generator = np.random.default_rng(0)
+    sizes, label = generator.permutation(np.arange(20, 220, 10)), generator.random(20) < 0.4
+    groups, strata = np.repeat(np.arange(20), sizes), np.repeat(label, sizes)
+    split = Split(kind="folds", k=5, repeats=5, grouped=True, stratify=stratify)
+    tests = np.stack(
+        [column == "test" for column in columns(split, strata=strata, groups=groups).values()]
+    )
+    assert len(np.unique(tests, axis=0)) == 25, "no two repeats have the same fold"
+    assert (tests.reshape(5, 5, -1).sum(axis=1) == 1).all(), "each repeat tests each document once"
+    assert tests.sum(axis=1).min() > 0.1 * len(groups), "no fold is very small"
+    for group in range(20):
+        assert {*tests[:, groups == group].sum(axis=1)} == {0, sizes[group]}, "groups are whole"
+
+
+@pytest.mark.parametrize(("grouped", "what"), [(True, "5 groups"), (False, "5 documents")])
+def test_repeats_that_would_share_a_fold_are_refused(grouped, what):
+    groups = np.repeat(np.arange(5), 4) if grouped else np.arange(5)
+    split = Split(kind="folds", k=5, repeats=2, grouped=grouped, stratify=False)
+    with pytest.raises(HeedError, match=f"split.repeats: {what} are too few to draw 5 folds 2 tim"):
+        columns(split, strata=np.zeros(len(groups), int), groups=groups)
+
+
 def test_grouped_folds_keep_groups_together_in_test_and_validation():
     groups = np.repeat(np.arange(25), 4).astype(str)
     split = Split(kind="folds", k=5, grouped=True, validation=0.25)
