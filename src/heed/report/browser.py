@@ -110,7 +110,8 @@ class Browser:
     def by_class(self) -> dict[str, float]:
         """The median share of weight on the rationale, by class with any."""
         table = list_documents(self.documents).dropna(subset="share")
-        return table.groupby("label")["share"].median().to_dict()
+        medians = table.groupby("label")["share"].median()
+        return {str(label): float(share) for label, share in medians.items()}
 
     @property
     def legend(self) -> Legend:
