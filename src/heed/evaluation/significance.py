@@ -221,8 +221,6 @@ def minimum_detectable(
     standard_error: float, degrees_of_freedom: float, alpha: float = ALPHA
 ) -> float:
     """Return the smallest difference that is detected with 80% power at this standard error."""
-    if not standard_error:
-        return 0.0
 
     def excess(shift: float) -> float:
         return power(shift, 1.0, degrees_of_freedom, alpha) - POWER
@@ -320,16 +318,17 @@ def assess(
     test = t_test(first, second, level, repeats)
     components = variance_components(first, second, repeats)
     if test is not None and components is not None:
-        error, freedom = (
-            components.standard_error(seeds),
-            components.degrees_of_freedom(seeds, level),
-        )
+        error = components.standard_error(seeds)
+        freedom = components.degrees_of_freedom(seeds, level)
+        detectable = test.equal_within_pp - 100 * abs(mean)  # without variance: the unseen
+        if error > TOLERANCE:
+            detectable = 100 * minimum_detectable(error, freedom, level)
         found |= test._asdict() | {
             "p_corrected": min(1.0, tests * test.p),
             "standard_error_pp": 100 * float(error),
             "degrees_of_freedom": None if math.isinf(freedom) else float(freedom),
             "seeds_needed": seeds_needed(mean, components, level),
-            "detectable_pp": 100 * minimum_detectable(error, freedom, level),
+            "detectable_pp": detectable,
         }
     return Difference(**found)  # type: ignore[arg-type]
 

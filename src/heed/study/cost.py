@@ -16,6 +16,7 @@ from heed.files import HeedError
 from heed.hyperparameters import CorpusSizes
 from heed.speed import Speed, Workload, expected_speed, machine_factor, measure, parameters
 from heed.study.corpus_size import UNKNOWN_CLASSES, CorpusSize, corpus_size
+from heed.study.rules import experiment_roles
 from heed.study.schema import Params
 from heed.task import task_module
 
@@ -49,7 +50,7 @@ BYTES_PER_PARAMETER, BYTES_PER_PREDICTION = 4, 40
 WIDTH = 78
 MAX_SEEDS = 1000
 BUDGETS = {"10 minutes": 10, "1 hour": 60, "8 hours": 480, "1 day": 1440, "1 week": 10080}
-MORE_SEEDS, MORE_REPEATS = 10, 5  # of a study that finds more
+MORE_SEEDS, MORE_REPEATS, MAX_REPEATS = 10, 5, 100  # of a study that finds more
 SPANS = 3  # of these are printed, from the first that is enough for a seed
 COLUMNS = "{:<42}{:>12}{:>14}{:>9}"
 
@@ -277,9 +278,9 @@ def format_cost(params: Params, factor: float | None = None, cores: int | None =
     cores = cores or len(os.sched_getaffinity(0))
     lines = [
         params.study.title, f"  {cost.stages} stages; {_describe_runs(params, cost)}", "",
+        *(f"{_wrap(line)}\n" for line in _describe_power(params, cost)),
         *_table(params, cost), "",
         *_totals(cost, cores), "",
-        *(_wrap(line) for line in _describe_power(params, cost)),
         *(_wrap(note) for note in _notes(params, cost, factor is not None)),
         f"Look first: snakemake -n. Run: snakemake --cores {cores} (or: dvc repro)",
     ]  # fmt: skip
@@ -351,30 +352,50 @@ def _totals(cost: Cost, cores: int) -> Iterator[str]:
 def _describe_power(params: Params, cost: Cost) -> Iterator[str]:
     """Yield which difference each experiment finds, and which with how much more."""
     for name, experiment in params.experiments.items():
-        size, planned = (
-            cost.sizes.get(experiment.corpus),
-            task_module(experiment.task, "recipe").SCALE.planned,
-        )
-        if size is None or planned is None:
+        size = cost.sizes.get(experiment.corpus)
+        planned = task_module(experiment.task, "recipe").SCALE.planned
+        roles = experiment_roles(params, name, ())
+        primary = [second for _, second, family in roles.pairs() if family == "primary"]
+        if size is None or planned is None or not primary:
             continue
         found = planned_difference(cost.seeds, size.test, planned, size.folds, size.repeats)
         if found is None:
             yield f"{name}: with {cost.seeds} seed{'s' * (cost.seeds > 1)} no difference is tested."
             continue
-        # with folds more repeats do more than more seeds of each
-        repeats = max(MORE_REPEATS, 2 * size.repeats) if size.folds else 1
+        repeats, seeds, seconds = _more(params, cost, experiment.corpus, size)
         folds = size.folds // size.repeats * repeats
-        more = max(0, folds - cost.seeds) if folds else MORE_SEEDS
-        better = planned_difference(cost.seeds + more, size.test, planned, folds, repeats)
-        minutes = format_number(more * cost.seconds_per_seed / 60)
-        changes = [f"`repeats: {repeats}`"] * bool(folds)
-        changes += [f"{more} more seeds ({minutes} core-minutes)"] * bool(more)
+        better = planned_difference(seeds, size.test, planned, folds, repeats)
+        changes = [f"`repeats: {repeats}`"] * (repeats > size.repeats)
+        if seconds:
+            count = f"the seeds 1 to {seeds}" if folds else f"{seeds - cost.seeds} more seeds"
+            changes.append(f"{count} ({format_number(seconds / 60)} core-minutes)")
+        control = "baseline" if primary == roles.baseline else "control"
         yield (
-            f"{name} finds a gain of about {found:.1f} points over its control in 80% of cases; "
+            f"{name} finds a gain of about {found:.1f} points over its {control} in 80% of cases; "
             f"with {' and '.join(changes)}: {better:.1f}."
             + f" Nothing below {COARSE_PP:.0f} points is found so often."
             * is_coarse(found)
         )
+
+
+def _more(params: Params, cost: Cost, corpus: str, size: CorpusSize) -> tuple[int, int, float]:
+    """Return more repeats or seeds, such as the study allows, and the core-seconds they take.
+
+    With folds more repeats do more than more seeds of each. Seeds whose fold changes train again.
+    """
+    repeats = min(MAX_REPEATS, max(MORE_REPEATS, 2 * size.repeats)) if size.folds else 1
+    folds = size.folds // size.repeats * repeats
+    others = (each.split.folds or 1 for name, each in params.corpora.items() if name != corpus)
+    step = math.lcm(folds or 1, *others)
+    more = MORE_SEEDS if not folds else 0 if repeats > size.repeats else 1
+    seeds = math.ceil((cost.seeds + more) / step) * step
+    if not folds:
+        return repeats, seeds, (seeds - cost.seeds) * cost.seconds_per_seed
+    kept = [seed for seed in params.seeds if seed <= seeds]
+    changed = sum((seed - 1) % size.folds != (seed - 1) % folds for seed in kept)
+    of_corpus = sum(m.seconds for m in cost.models if params.models[m.name].corpus == corpus)
+    seconds = (seeds - len(kept)) * cost.seconds_per_seed + changed * of_corpus
+    return repeats, seeds, seconds
 
 
 def _notes(params: Params, cost: Cost, is_measured: bool) -> Iterator[str]:

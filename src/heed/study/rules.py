@@ -27,6 +27,7 @@ from heed.study.schema import SINGULAR, Params, contradict, follow
 from heed.study.section import RECIPES, rules_of
 from heed.task.interface import DeclaredCorpus
 
+NAMED = 5  # folds in a message
 NO_CORPUS = "has no corpus yet. Add one: heed corpus add FILE"
 # a section, a key of its entries, and the section whose names it may have
 REFERENCES = (
@@ -153,7 +154,7 @@ def _corpus_contradictions(params: Params, name: str) -> Mistakes:
                 ("seeds",),
                 f"corpus {name} has {corpus.split.k} folds{repeats}: each must have equally many "
                 f"seeds, as with the seeds 1 to {folds} or to a multiple of {folds}; found "
-                f"{len(params.seeds)}",
+                f"{_count_folds(trained, folds)}",
             )
     languages = corpus_languages(corpus, source)
     for field in ("tokenizers", "optional_languages"):
@@ -204,7 +205,7 @@ def _experiment_contradictions(params: Params, name: str) -> Mistakes:
 
 def _control_contradictions(params: Params, name: str, control: str) -> Mistakes:
     """Yield why no comparison over an experiment's declared control would be primary."""
-    key, roles = ("experiments", name, "control"), _roles(params, name, ())
+    key, roles = ("experiments", name, "control"), experiment_roles(params, name, ())
     others = [*roles.baseline, *roles.attention[1:], *roles.controls, *roles.others]
     if not roles.attention:
         answers = ", ".join(params.study.attention)
@@ -213,6 +214,18 @@ def _control_contradictions(params: Params, name: str, control: str) -> Mistakes
         yield key, unknown_name(control, "control", [*dict.fromkeys(others)])
     elif not any(family == "primary" for *_, family in roles.pairs()):
         yield key, f"{control} leaves out training items: it is compared with its baseline alone"
+
+
+def _count_folds(trained: Counter[int], folds: int) -> str:
+    """Return how many folds have how many seeds, and which of them have fewest."""
+    few = min(trained[fold] for fold in range(folds))
+    names = [str(fold) for fold in range(folds) if trained[fold] == few]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    most = max(trained.values())
+    return (
+        f"{trained.total()}: {few} for the fold{'s' * (len(names) > 1)} {', '.join(names[:NAMED])}"
+        f"{more}, and up to {most} for others (seed s trains the fold (s - 1) mod {folds})"
+    )
 
 
 def _own_models(params: Params, experiment: str) -> dict[str, str]:
@@ -224,7 +237,8 @@ def _own_models(params: Params, experiment: str) -> dict[str, str]:
     }
 
 
-def _roles(params: Params, experiment: str, reference_models: Iterable[str]) -> Roles:
+def experiment_roles(params: Params, experiment: str, reference_models: Iterable[str]) -> Roles:
+    """Return the roles of an experiment's models, beside these reference models."""
     models = _own_models(params, experiment).items()
     values = {variant: params.hyperparameters(name) for variant, name in models}
     control = params.experiments[experiment].control
@@ -290,7 +304,7 @@ def _expected_result_contradictions(
     if result.against:
         has_pretrained = params.experiments[experiment].corpus in params.pretrained
         references = [*rules.REFERENCE_MODELS, *[PRETRAINED] * has_pretrained]
-        pairs = _roles(params, experiment, references).pairs()
+        pairs = experiment_roles(params, experiment, references).pairs()
         compared = [second for first, second, _ in pairs if first == variant]
         if result.against not in compared:
             yield (

@@ -285,8 +285,10 @@ def test_the_table_says_what_a_stranger_needs() -> None:
     [
         ("random, test: 400", 3, "5.4", "with 10 more seeds (", True),
         ("random, test: 1200", 10, "2.9", "with 10 more seeds (", False),
-        ("folds, k: 4", 4, "6.9", "with `repeats: 5` and 16 more seeds (", True),
-        ("folds, k: 4", 40, "5.3", "with `repeats: 5`: 3.4.", True),
+        ("folds, k: 4", 4, "6.9", "with `repeats: 5` and the seeds 1 to 20 (", True),
+        ("folds, k: 4", 40, "5.3", "with `repeats: 5` and the seeds 1 to 40 (", True),
+        ("folds, k: 4", 24, "5.5", "with `repeats: 5` and the seeds 1 to 40 (", True),
+        ("folds, k: 2, repeats: 60", 120, "5.1", "and the seeds 1 to 600 (", True),
     ],
 )
 def test_a_study_says_what_it_finds_and_what_more_would_cost(
@@ -301,7 +303,7 @@ def test_a_study_says_what_it_finds_and_what_more_would_cost(
 
 def test_a_translation_says_what_it_finds_too() -> None:
     told = format_cost(study.load(Path("workflow/studies/translation.yaml")), cores=2)
-    assert "finds a gain of about 2.5 points over its control" in " ".join(told.split())
+    assert "finds a gain of about 2.5 points over its baseline" in " ".join(told.split())
 
 
 def test_the_speed_is_measured_on_the_model_that_takes_longest(monkeypatch) -> None:
