@@ -44,8 +44,7 @@ def write_predictions(name: str, seeds: list[int]) -> int:
     _check_folds(recipe, runs)
     make_deterministic()
     device = choose_device(recipe.hyperparameters.device)
-    tables: list[pd.DataFrame] = []
-    statistics: list[pd.DataFrame] = []
+    tables, statistics = list[pd.DataFrame](), list[pd.DataFrame]()
     explained: dict[str, pd.DataFrame] = {}
     for run in runs:
         predictor = load_predictor(run, device, settings)
