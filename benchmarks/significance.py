@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from heed.evaluation.results import assign_roles
 from heed.evaluation.significance import ALPHA, VarianceComponents, crossed_components
@@ -231,7 +232,8 @@ def main(argv: list[str] | None = None) -> None:
     options = parser.parse_args(argv)
     for table in (false_alarms, equivalence, power):
         print("\n".join([*table(options.studies), ""]))
-    print("\n".join(folds(options.fold_studies)))
+    with threadpool_limits(1, "blas"):  # the matrices are small: more threads take longer
+        print("\n".join(folds(options.fold_studies)))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from heed.files import HeedError, reading, write_json, writing_folder
 from heed.recipe import Recipe, read_model_prediction, write_prediction, write_recipe
 from heed.task import task_module
 from heed.task.interface import Predictor
-from heed.tokens.arrays import Tokens, load_tokens
+from heed.tokens.arrays import load_tokens
 from heed.training.machine import choose_device, make_deterministic
 from heed.training.run import (
     LongerInfo,
@@ -41,14 +41,14 @@ def write_predictions(name: str, seeds: list[int]) -> int:
     check_tokens(runs[0].recipe, tokens)
     folds = {"folds": tokens.meta.folds, "repeats": tokens.meta.repeats}
     recipe = dataclasses.replace(runs[0].recipe, **folds)
+    _check_folds(recipe, runs)
     make_deterministic()
     device = choose_device(recipe.hyperparameters.device)
-    tables: list[pd.DataFrame] = []
-    statistics: list[pd.DataFrame] = []
+    tables, statistics = list[pd.DataFrame](), list[pd.DataFrame]()
     explained: dict[str, pd.DataFrame] = {}
     for run in runs:
         predictor = load_predictor(run, device, settings)
-        rows = _split_documents(recipe, tokens, run)
+        rows = split_documents(tokens, run.fold)
         predicted = {split: predictor.predict(tokens, rows[split]) for split in SCORED}
         of_items = predictor.statistics(test := predicted["test"])
         of_items.insert(0, "seed", run.seed)
@@ -74,17 +74,17 @@ def write_predictions(name: str, seeds: list[int]) -> int:
     return len(predictions)
 
 
-def _split_documents(
-    recipe: Recipe[Any, Any], tokens: Tokens, run: RunInfo
-) -> dict[str, np.ndarray]:
-    """Return the rows of each split of a run's fold. Raises HeedError: it has another fold now."""
-    name, seed, fold = recipe.model, run.seed, recipe.fold(run.seed)
-    if run.fold != fold:
+def _check_folds(recipe: Recipe[Any, Any], runs: list[RunInfo]) -> None:
+    """Raise HeedError: runs have another fold now, as after a change of `repeats`."""
+    name = recipe.model
+    if moved := [run for run in runs if run.fold != recipe.fold(run.seed)]:
+        first, *others = moved
+        more = f", and {len(others)} more of its runs are of other folds too" if others else ""
+        commands = "; ".join(paths.train_command(name, run.seed) for run in moved)
         raise HeedError(
-            f"{paths.run_folder(name, seed)}: was trained on fold {run.fold}, and is of fold "
-            f"{fold} now. Run again: {paths.train_command(name, seed)}"
+            f"{paths.run_folder(name, first.seed)}: was trained on fold {first.fold}, and is of "
+            f"fold {recipe.fold(first.seed)} now{more}. Run again: {commands}"
         )
-    return split_documents(tokens, fold)
 
 
 def _describe_run(name: str, run: RunInfo) -> dict[str, object]:

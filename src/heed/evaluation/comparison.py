@@ -107,6 +107,12 @@ def _read_experiment(
                 f"{PREDICTIONS / other.name}: made of other tokens. Run again: heed train "
                 f"{other.name}"
             )
+        if (other.recipe.folds, other.recipe.repeats) != (recipe.folds, recipe.repeats):
+            first = next(iter(tested.values())).name
+            raise HeedError(
+                f"{PREDICTIONS / other.name}: scored with {other.recipe.folds} folds, and {first} "
+                f"with {recipe.folds}. Run again: heed score {first}; heed score {other.name}"
+            )
     has_pretrained = recipe.corpus in question.pretrained
     reference_models = read_reference_models(name, recipe.corpus if has_pretrained else "")
     hyperparameters = {variant: each.recipe.hyperparameters for variant, each in tested.items()}

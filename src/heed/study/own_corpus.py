@@ -124,7 +124,8 @@ def _parse_with(options: CorpusOptions, entries: own_entries.CorpusEntries) -> P
 
 def _seeds_are_free(options: CorpusOptions, params: Params) -> bool:
     """Return whether nobody has chosen the seeds of a study, and no other corpus has them."""
-    return not options.seeds and len(params.corpora) == 1 and len(params.seeds) == studies.SEEDS
+    is_given = params.seeds == [*range(1, studies.SEEDS + 1)]  # those of a new study
+    return not options.seeds and len(params.corpora) == 1 and is_given
 
 
 def _with_seeds(plan: _Plan, seeds: int) -> _Plan:

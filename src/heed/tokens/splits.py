@@ -235,8 +235,9 @@ class _Drawing:
         StratifiedGroupKFold begins with the groups that have most of one label: its seed chooses
         between groups that are alike, and those that are not alike stand together in all repeats.
         """
-        groups, strata = np.unique(self.groups, return_inverse=True)[1], self.strata
-        counts = pd.crosstab(groups, strata if self.split.stratify else 0).to_numpy()
+        groups = np.unique(self.groups, return_inverse=True)[1]
+        strata = self.strata if self.split.stratify else np.zeros(len(groups), np.int64)
+        counts = pd.crosstab(groups, strata).to_numpy()
         counts = np.column_stack([counts, counts.sum(axis=1)])
         shares = counts / counts.sum(axis=0)
         loads, fold_of = np.zeros((self.split.k or 0, shares.shape[1])), np.zeros(len(shares), int)

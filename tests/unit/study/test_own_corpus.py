@@ -344,6 +344,12 @@ def test_the_seeds_that_were_asked_for_stay_and_so_do_those_of_a_study():
     assert load("params.yaml").seeds == [1, 2, 3, 4]
     add_table(file="other.csv", minutes=1000, study="named")
     assert len(load("params.yaml").seeds) == 10
+    make_study("mine", "")
+    chosen = [*range(11, 21)]
+    text = Path("params.yaml").read_text().replace(str([*range(1, 11)]), str(chosen))
+    Path("params.yaml").write_text(text)
+    add_table(file="third.csv", minutes=0.01, study="mine")
+    assert load("params.yaml").seeds == chosen, "someone has chosen these ten"
 
 
 def test_a_class_with_few_rows_is_named():
