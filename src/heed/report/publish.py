@@ -187,10 +187,7 @@ def publish(
     remove_paths = path_remover(root, [root / "params.yaml", root / "dvc.lock"])
     params = without_paths(params, remove_paths)
     experiments = read_experiments(params, comparison, published)
-    _pages_with_summary(root, name, experiments)
-    if (front := root / README).exists():
-        compared = [each.key for each in experiments if each.attention_comparison]
-        check_names(front.read_text(encoding="utf-8"), root / PUBLISHED_REPORTS, {name: compared})
+    _check_pages(root, name, experiments)
     folder, published_report = root / PUBLISHED_REPORTS / name, make_published_report(root, name)
     with_texts = all(may_publish_text(each.corpus) for each in comparison.experiments.values())
     readme, pdf = folder / README, root / "reports" / PDF
@@ -266,6 +263,14 @@ def write_statistics(edition: Path, statistics: Mapping[str, pd.DataFrame]) -> N
                 use_dictionary=[each for each in table if each != "item"],
                 column_encoding={"item": "DELTA_BINARY_PACKED"},
             )  # fmt: skip
+
+
+def _check_pages(root: Path, name: str, experiments: list[Experiment]) -> None:
+    """Raise HeedError where a page has no place for a study, or README names one that is not."""
+    _pages_with_summary(root, name, experiments)
+    if (front := root / README).exists():
+        compared = [each.key for each in experiments if each.attention_comparison]
+        check_names(front.read_text(encoding="utf-8"), root / PUBLISHED_REPORTS, {name: compared})
 
 
 def _check_files(root: Path) -> None:
