@@ -212,7 +212,7 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TokenizedCorpus:
     folder = tmp_path / "data/tokens/films"
     folder.mkdir(parents=True)
     pd.DataFrame(table | labels | folds).to_parquet(folder / "documents.parquet", index=False)
-    meta = SimpleNamespace(folds=2, documents=120, labels={"kind": ["bad", "good"]})
+    meta = SimpleNamespace(folds=2, repeats=1, documents=120, labels={"kind": ["bad", "good"]})
     return TokenizedCorpus(folder, meta)
 
 

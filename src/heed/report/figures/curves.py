@@ -193,8 +193,7 @@ def _lengths(
         x = range(len(each))
         rows += shapes.band(x, each["min"], each["max"], look[variant].colour, variant)
         rows += shapes.line(x, each["mean"], look[variant], variant, end=variant)
-    accuracy = Measure("classification", "accuracy")
-    domain = shapes.extent(rows, low=0) if translated else least_extent(results, accuracy, rows)
+    domain = shapes.extent(rows, low=0) if translated else least_extent(results, "accuracy", rows)
     named = next(iter(groups.values()))
     label = say(
         "words of the source, mean of each group (sentences)"

@@ -75,8 +75,8 @@ def _panel(results: Results, experiment: Experiment) -> Panel:
     names, rows = _models(results, experiment), []
     models = [result.models.get(name) or result.reference_models[name] for name in names]
     runs = [[scale * each for each in result.compared_score(model).values] for model in models]
-    domain = least_extent(results, measure, [{"x": each} for values in runs for each in values],
-        "x", scale)  # fmt: skip
+    marks = [{"x": each} for values in runs for each in values]
+    domain = least_extent(results, measure.metric, marks, "x", scale)
     near = NEAR * (domain[1] - domain[0])
     for place, (name, values) in enumerate(zip(names, runs, strict=True)):
         dots = zip(values, stacked(values, near), strict=True)

@@ -151,14 +151,14 @@ def make_figure(
 
 
 def least_extent(
-    results: Results, measure: Measure, rows: Iterable[Mark], key: str = "y", scale: float = 1
+    results: Results, metric: str, rows: Iterable[Mark], key: str = "y", scale: float = 1
 ) -> tuple[float, float]:
     """Return the range of scores, whose best is `scale`: no difference looks larger than it is.
 
     It has at least LEAST times the study's margin of equivalence.
     """
     least = LEAST * scale * results.comparison.significance.equivalence_margin / 100
-    limits = 0.0, math.inf if lower_is_better(measure.metric) else scale
+    limits = 0.0, math.inf if lower_is_better(metric) else scale
     return shapes.extent(rows, key, least=least, limits=limits)
 
 
