@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from heed.report.blocks import Axis, Figure, Panel
+from heed.report.blocks import Axis, Figure, Mark, Panel
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
 from heed.report.figures.variants import least_extent, looks, ordered_variants
@@ -75,7 +75,7 @@ def _panel(results: Results, experiment: Experiment) -> Panel:
     names, rows = _models(results, experiment), []
     models = [result.models.get(name) or result.reference_models[name] for name in names]
     runs = [[scale * each for each in result.compared_score(model).values] for model in models]
-    marks = [{"x": each} for values in runs for each in values]
+    marks: list[Mark] = [{"x": each} for values in runs for each in values]
     domain = least_extent(results, measure.metric, marks, "x", scale)
     near = NEAR * (domain[1] - domain[0])
     for place, (name, values) in enumerate(zip(names, runs, strict=True)):
