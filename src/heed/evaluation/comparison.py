@@ -314,6 +314,5 @@ def metrics_row(experiment: ExperimentResult) -> dict[str, float | str]:
         if primary.interval_pp:
             ends = (results.round_half_up(end, 2) for end in primary.interval_pp)
             row["low_pp"], row["high_pp"] = ends
-    _, *learned = experiment.reference_models  # the first is trivial
-    names = (*experiment.models, *learned)
+    names = (*experiment.models, *experiment.learned_reference_models)
     return row | {name: results.round_half_up(experiment.score_of(name), 4) for name in names}

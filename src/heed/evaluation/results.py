@@ -191,6 +191,11 @@ class ExperimentResult:
         """The sign by which more of the compared metric is better."""
         return -1 if lower_is_better(self.metric) else 1
 
+    @property
+    def learned_reference_models(self) -> list[str]:
+        """The reference models without the first, which is trivial."""
+        return [*self.reference_models][1:]
+
     def compared_score(self, result: ModelResult | ReferenceResult) -> MeanAndStd:
         """Return the score of a model or a reference model by which this experiment compares."""
         return result.summary[self.metric]

@@ -6,7 +6,7 @@ import statistics
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from heed.evaluation.results import BASELINE, ExperimentResult
+from heed.evaluation.results import BASELINE
 from heed.report.answer import verdict_text
 from heed.report.blocks import (
     PAGE,
@@ -263,7 +263,7 @@ def _panel(look: dict[str, shapes.Look], experiment: Experiment, costs: list[Cos
     times = [unit.of(cost.mean) for cost in costs]
     logarithmic = min(times) > 0
     domain = (min(times) / 1.25, max(times) * 1.25) if logarithmic else shapes.extent(rows, "x")
-    if best := _best_reference_model(result):
+    if best := max(result.learned_reference_models, key=result.score_of, default=None):
         y = scaled(result.score_of(best))
         line = shapes.rule((domain[1], y), (domain[0], y), shapes.SOFT, dash=shapes.DASHED)
         rows.append(line | {"end": best})
@@ -291,9 +291,3 @@ def _ticks(low: float, high: float) -> dict[float, str]:
     if len(places) < 2:
         places = [each for each in shapes.ticks(low, high, MAX_TICKS - 2) if low <= each <= high]
     return {place: f"{place:g}" for place in places}
-
-
-def _best_reference_model(result: ExperimentResult) -> str | None:
-    """Return the reference model with the best score, without the trivial one."""
-    learned = [*result.reference_models][1:]  # the first is trivial
-    return max(learned, key=result.score_of, default=None)

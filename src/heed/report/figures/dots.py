@@ -59,8 +59,7 @@ def _parts(results: Results) -> Iterator[tuple[list[Experiment], float]]:
 
 def _models(results: Results, experiment: Experiment) -> list[str]:
     """Return the models of an experiment from above: its own, then the reference models."""
-    learned = [*experiment.result.reference_models][1:]  # the first is trivial
-    return [*ordered_variants(results, experiment), *learned]
+    return [*ordered_variants(results, experiment), *experiment.result.learned_reference_models]
 
 
 def _label(experiment: Experiment, name: str) -> str:
