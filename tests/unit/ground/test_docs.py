@@ -99,6 +99,7 @@ def test_the_citation_and_the_changelog_name_the_version_of_the_package():
     [
         ("CHANGELOG.md", 1200), ("docs/architecture.md", 600), ("docs/tutorial.md", 1750),
         ("docs/contracts.md", 1110), ("docs/decisions.md", 1900), ("docs/drills.md", 600),
+        ("docs/report.md", 1800),
         ("docs/performance.md", 1260), ("docs/statistics.md", 1750), ("docs/explanation.md", 1060),
     ],
 )  # fmt: skip
