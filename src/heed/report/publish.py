@@ -27,10 +27,10 @@ from heed.files import (
     writing_folder,
 )
 from heed.records import as_json, read_record
-from heed.report.chapters.headline import headline, verdict_matrix
+from heed.report.chapters.headline import headline
 from heed.report.experiments import Experiment, may_publish_text, read_experiments
 from heed.report.front_page import check_names, with_results
-from heed.report.html import escape_markdown, markdown_table
+from heed.report.html import escape_markdown
 from heed.report.provenance_page import git_state, run_git, write_provenance
 from heed.report.render import Addresses, render
 from heed.report.verify import KEYS, STATISTICS, statistics_of
@@ -72,12 +72,6 @@ class PublishedReport:
             f"{f', from which {changed} differed' * bool(changed)}."
             f"{' The commit is lost: this repository does not have it.' * self.lost}"
         )
-
-    def cells(self) -> list[str]:
-        """Return what the index says of it: version, commit, files that differed."""
-        lost = " (lost: not in this repository)" * self.lost
-        changed = ", ".join(f"`{path}`" for path in self.changed)
-        return [self.version, f"`{self.short_commit}`{lost}", changed or "–"]
 
 
 def read_published_report(folder: Path) -> PublishedReport:
@@ -137,7 +131,7 @@ def _write_lists(root: Path) -> None:
 
 
 def write_list(root: Path) -> None:
-    """Write the code of each published report that the index has a summary of into the index."""
+    """Write into the index which of its published reports are of older or of lost code."""
     index = root / INDEX
     text = index.read_text(encoding="utf-8") if index.exists() else ""
     if BEGIN.format(name=LIST) not in text:
@@ -148,11 +142,12 @@ def write_list(root: Path) -> None:
         if BEGIN.format(name=path.parent.name) in text
     }
     older = [name for name, each in reports.items() if each.version != __version__]
-    says = f"Of an older version: {', '.join(older)}" if older else "None is of an older version"
-    rows = [["Published report", "heed", "Commit", "Files that differed from it"], ["---"] * 4]
-    rows += [[f"[{name}]({name}/index.html)", *each.cells()] for name, each in reports.items()]
-    table = "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
-    block = f"The present version is heed {__version__}. {says}.\n\n{table}"
+    lost = [name for name, each in reports.items() if each.lost]
+    block = (
+        f"The present version is heed {__version__}. Of an older version: "
+        f"{', '.join(older) or 'none'}. Of a commit that this repository does not have: "
+        f"{', '.join(lost) or 'none'}.\n"
+    )
     write_text(index, with_block(text, LIST, block))
 
 
@@ -316,21 +311,18 @@ def _pages_with_summary(root: Path, name: str, experiments: list[Experiment]) ->
 
 
 def summary(folder: str, experiments: list[Experiment], has_pdf: bool) -> str:
-    """Return what a page says of a published study, in Markdown: the first screen of the report.
+    """Return what a page says of a published study, in Markdown: the report's first sentences.
 
     `folder` is that of the report, as seen from the page.
     """
-    matrix = verdict_matrix(experiments)
-    marks = {each.mark for each in experiments}
-    mark = marks.pop() if len(marks) == 1 else ""
-    title = f"{matrix.title} ({mark})" if mark else matrix.title
     lines = "".join(f"**{escape_markdown(line)}**\n\n" for line in headline(experiments))
     files = ["index.html", *([PDF] if has_pdf else [])]
     links = [f"[{file}]({folder}/{file})" for file in files]
-    return (
-        f"{lines}{escape_markdown(title)}:\n\n{markdown_table(matrix)}\n"
-        f"The report: {' · '.join(links)}\n"
-    )
+    marks = [each.mark for each in experiments]
+    if len({*marks}) > 1:
+        marks = [f"{each.title}: {each.mark}" for each in experiments if each.mark]
+    mark = escape_markdown("; ".join(dict.fromkeys(filter(None, marks))))
+    return f"{lines}The report{f' ({mark})' * bool(mark)}: {' · '.join(links)}\n"
 
 
 BEFORE_PATH = r"(?<![\w.~/-])"
