@@ -14,9 +14,8 @@ class ExplainedModel:
     """A model that `heed explain` tests; its name is a key of `models`."""
 
     corpus: str = key("", FOLLOWS)
-    noise: str = required("corpus whose words, which must not speak of the label, are put beside "
-        "texts to disturb the model; its own corpus for a translator, or where rationale covers "
-        "every such word")  # fmt: skip
+    noise: str = required("corpus whose words, without relation to the label, are put beside texts "
+        "to disturb the model; of a translator its own corpus")  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

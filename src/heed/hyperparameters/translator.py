@@ -37,9 +37,8 @@ class Segmentation:
         ge=1, le=MAX_RARE)  # fmt: skip
     training_share: float = key(1.0, "share of the training split that is used, drawn by the seed",
         ge=0.0001, le=1)  # fmt: skip
-    max_source_tokens: int = key(60, "longer sources are left out of training; also the states of "
-        "decoder concatenate, and the positions of score location",
-        gt=0, le=MAX_TOKENS)  # fmt: skip
+    max_source_tokens: int = key(60, "longer sources are left out of training; states of decoder "
+        "concatenate, positions of score location", gt=0, le=MAX_TOKENS)  # fmt: skip
     max_target_tokens: int = key(60, "longer targets are left out of training", gt=0, le=MAX_TOKENS)
     max_length_ratio: float = key(0.0, "training pairs whose lengths differ by a larger factor are "
         "left out; 0: none", or_zero=1, le=1000)  # fmt: skip

@@ -39,11 +39,10 @@ class Study:
         "or points of BLEU) count as practically the same", ge=0.01, le=20)  # fmt: skip
     longer_training: bool = key(True, "train the first seed of each model again with twice the "
         "epochs, to see whether the model has converged")  # fmt: skip
-    convergence_pp: float | None = key(None, "a model has not converged if longer training raises "
-        "its validation score by more points (default: 1.64 standard errors, at least 0.2)",
+    convergence_pp: float | None = key(None, "largest gain in validation points by longer training "
+        "of a converged model (default: 1.64 standard errors, at least 0.2)",
         or_zero=0.001, le=20)  # fmt: skip
-    note: str = key("", "text at the top of the report; name generated, reduced or substituted "
-        "corpora")  # fmt: skip
+    note: str = key("", "text at the top of the report")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
