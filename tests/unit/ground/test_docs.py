@@ -97,7 +97,13 @@ def test_the_citation_and_the_changelog_name_the_version_of_the_package():
 @pytest.mark.parametrize(
     ("page", "words"),
     [
-        ("CHANGELOG.md", 1200), ("docs/architecture.md", 600), ("docs/tutorial.md", 1750),
+        ("CHANGELOG.md", 1200), ("docs/architecture.md", 600), ("docs/tutorial.md", 1400),
+        ("docs/params.md", 4600), ("docs/own-corpus.md", 1250), ("docs/corpora.md", 1900),
+        ("docs/tasks.md", 1000), ("docs/presets.md", 800), ("docs/commands.md", 850),
+        ("docs/search.md", 760), ("docs/sharing.md", 1010), ("docs/cluster.md", 730),
+        ("docs/drivers.md", 780), ("docs/python.md", 370), ("docs/translation.md", 1390),
+        ("docs/attention.md", 1120), ("docs/machines.md", 420), ("docs/recipes.md", 350),
+        ("envs/README.md", 830),
         ("docs/contracts.md", 1800), ("docs/decisions.md", 3000), ("docs/drills.md", 1100),
         ("docs/performance.md", 2100),
     ],
