@@ -105,14 +105,14 @@ and any key of `defaults` of its task, for this model alone. Two commands write 
 
 A model with `preset: NAME` has the values of `defaults` of its task, replaced by those of the \
 preset, and these by the keys of its own line and by the winner of its search. \
-`defaults.presets.NAME` is a preset of the study. heed's own, which [presets.md](presets.md) \
-explains, are for classification and multilabel:
+`defaults.presets.NAME` is a preset of the study. heed's own are for classification and \
+multilabel; [presets.md](presets.md) says for which texts:
 
-| preset | for | values |
-|---|---|---|
+| preset | values |
+|---|---|
 """
 HEADER = "| key | value | meaning |\n|---|---|---|\n"
-MANY = 20  # values of a key, of which the page names only some
+MANY = 12  # values of a key, of which the page names only some
 
 
 def reference() -> str:
@@ -147,8 +147,8 @@ def _rows_of_presets(presets: Mapping[str, Preset]) -> Iterator[str]:
     shared = [pair for pair in values[0] if all(pair in each for each in values)]
     for name, preset in presets.items():
         own = [pair for pair in preset.values.items() if pair not in shared]
-        yield f"| `{name}` | {preset.description} | {_format_pairs(own)} |\n"
-    yield f"| | all of them | {_format_pairs(shared)} |\n"
+        yield f"| `{name}` | {_format_pairs(own)} |\n"
+    yield f"| all | {_format_pairs(shared)} |\n"
 
 
 def _format_pairs(pairs: Iterable[tuple[str, object]]) -> str:
