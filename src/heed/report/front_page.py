@@ -167,7 +167,8 @@ LOOKS = {  # by verdict; what says nothing is hollow
     NOT_CONVERGED: (Look(SOFT, "diamond"), True),
 }
 # Inches: the figure, two lines of a name, title and scale of a panel; letters of a line.
-WIDTH, ROW, FRAME, NAME = 5.2, 0.29, 0.5, 40
+WIDTH, ROW, FRAME, NAME = 5.4, 0.29, 0.5, 44
+ROOM = 7 * "\xa0"  # before a name, where a reader's font is wider than Liberation Sans
 ATTENTION = "attention"  # the model that a row need not name
 
 
@@ -213,7 +214,7 @@ def _panel(group: str, found: list[Primary]) -> Panel:
     domain = extent(marks, "x")
     for place, each in enumerate(found):
         for text, colour, down in ((each.title, INK, -4.5), (each.models, SOFT, 4.5)):
-            name = short_name(text, NAME)
+            name = f"{ROOM}{short_name(text, NAME)}"
             marks.append(words(domain[0], place, name, colour, align="right", at=(-6, down)))
     y = Axis(domain=(len(found) - 0.4, -0.6), places={}, strokes=False)
     return Panel(marks, Axis(domain=domain), y, group, len(found))
