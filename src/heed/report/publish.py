@@ -29,7 +29,8 @@ from heed.files import (
 from heed.records import as_json, read_record
 from heed.report.chapters.headline import headline
 from heed.report.experiments import Experiment, may_publish_text, read_experiments
-from heed.report.front_page import check_names, with_results
+from heed.report.figures.vega import as_svg
+from heed.report.front_page import check_names, forest_plot, with_results
 from heed.report.html import escape_markdown
 from heed.report.provenance_page import git_state, run_git, write_provenance
 from heed.report.render import Addresses, render
@@ -46,6 +47,7 @@ PUBLISHED_REPORT, README = "edition.json", "README.md"
 COPIED = ("params.yaml", "dvc.lock", "metrics.json")
 BEGIN, END = "<!-- heed publish {name}: begin -->", "<!-- heed publish {name}: end -->"
 MADE_BY, LIST = "made by", "list of published reports"  # places in README.md and in the index
+FRONT_PAGE, FOREST_PLOT = Path("docs/index.md"), "forest plot"  # and the place there
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,12 +124,19 @@ def with_published_report(readme: str, published_report: PublishedReport) -> str
     return with_block(readme, MADE_BY, f"{published_report.sentence()}\n")
 
 
-def _write_lists(root: Path) -> None:
-    """Write what the pages say of all published reports: the index, and the table of README.md."""
+def write_lists(root: Path) -> None:
+    """Write what pages say of all published reports: the index, README.md's table, a picture."""
     write_list(root)
+    reports = root / PUBLISHED_REPORTS
     if (front := root / README).exists():
-        text = front.read_text(encoding="utf-8")
-        write_text(front, with_results(text, root / PUBLISHED_REPORTS))
+        write_text(front, with_results(front.read_text(encoding="utf-8"), reports))
+    page = root / FRONT_PAGE
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    if BEGIN.format(name=FOREST_PLOT) in text:
+        figure = forest_plot(reports)
+        image = f"![{escape_markdown(figure.title)}]({figure.key}.svg)\n"
+        write_text(page.with_name(f"{figure.key}.svg"), as_svg(figure))
+        write_text(page, with_block(text, FOREST_PLOT, image))
 
 
 def write_list(root: Path) -> None:
@@ -209,7 +218,7 @@ def publish(
             text = with_published_report(readme.read_text(encoding="utf-8"), published_report)
             write_text(out / README, text)
     write_texts(_pages_with_summary(root, name, experiments))
-    _write_lists(root)
+    write_lists(root)
     return folder
 
 

@@ -17,12 +17,14 @@ from heed.evaluation.results import Comparison
 from heed.files import HeedError
 from heed.report import html
 from heed.report.experiments import may_publish_text
+from heed.report.figures.vega import as_svg
 from heed.report.formats import format_points
-from heed.report.front_page import with_results
+from heed.report.front_page import LOOKS, forest_plot, with_results
 from heed.report.provenance_page import run_git
 from heed.report.publish import (
     BEGIN,
     END,
+    FRONT_PAGE,
     INDEX,
     PublishedReport,
     publish,
@@ -30,6 +32,7 @@ from heed.report.publish import (
     summary,
     with_block,
     with_published_report,
+    write_lists,
 )
 from heed.study import Params, parse
 from heed.study.reader import use_todays_names
@@ -275,6 +278,64 @@ def test_readme_has_the_results_of_published_reports():
     row = "| 89.6 | 87.6: better +1.90 (+0.81 to +3.00) | `mean` 89.2: undecided +0.34 ("
     assert row in readme
     assert with_results(readme.replace(row, "| 1 |"), ROOT / "docs/studies") == readme
+
+
+def published_verdicts() -> dict[str, tuple[str, str]]:
+    """The verdict and the difference of every published experiment against its control."""
+    found = {}
+    for name in STUDIES:
+        with (ROOT / f"docs/studies/{name}/tables/verdicts.csv").open() as file:
+            for row in csv.DictReader(file):
+                kind = "control" if row.get("control") else "baseline"
+                figures = row[f"{kind}_verdict"], row[f"{kind}_pp"]
+                found[f"{name}/{row['experiment']}/{row[kind]}"] = figures
+    return found
+
+
+def test_the_forest_plot_agrees_with_the_published_reports():
+    """The points' shapes and places and the words of its description, row by row."""
+    figure, published = forest_plot(ROOT / "docs/studies"), published_verdicts()
+    points = [
+        (mark["shape"], mark["x"])
+        for panel in figure.panels[:-1]
+        for mark in panel[0].rows
+        if mark["kind"] == "point"
+    ]
+    expected = [(LOOKS[verdict][0].marker, float(pp)) for verdict, pp in published.values()]
+    assert (
+        sorted(points) == sorted(expected) and len({each[0].marker for each in LOOKS.values()}) == 5
+    )
+    rows = figure.alt_text.split("; ")
+    assert f" {len(published)} experiments of {len(STUDIES)} published studies: " in figure.title
+    for name, (verdict, pp) in published.items():
+        study, _, control = name.split("/")
+        says = f": {verdict.removeprefix('practically ')} {pp.replace('-', '−')} ("
+        assert any(f" {study}: " in r and f"against {control}{says}" in r for r in rows), name
+    row = "IMDB: sentiment, imdb: against mean: undecided +0.34 (−0.30 to +0.98)"
+    assert row in rows
+
+
+def test_the_front_page_of_docs_has_the_forest_plot_of_today(tmp_path):
+    text = (ROOT / FRONT_PAGE).read_text()
+    figure = forest_plot(ROOT / "docs/studies")
+    assert f"![{figure.title}](forest.svg)\n" in text
+    svg = (ROOT / "docs/forest.svg").read_text()
+    assert svg == as_svg(figure), "write it: make picture"
+    assert "prefers-color-scheme:dark" in svg and 'aria-label="Attention against its ' in svg
+    for name in ("imdb", "translation"):
+        shutil.copytree(
+            ROOT / f"docs/studies/{name}/tables", tmp_path / f"docs/studies/{name}/tables"
+        )
+        shutil.copy(ROOT / f"docs/studies/{name}/params.yaml", tmp_path / f"docs/studies/{name}")
+    page = tmp_path / FRONT_PAGE
+    page.write_text("# heed\n")
+    write_lists(tmp_path)
+    assert page.read_text() == "# heed\n", "a page without the place stays"
+    page.write_text(text.replace(" 30 experiments", " 7 experiments"))
+    write_lists(tmp_path)
+    written = page.read_text()
+    assert " 3 experiments of 2 published studies: " in written and written.endswith(text[-80:])
+    assert "translation: against baseline" in (tmp_path / "docs/forest.svg").read_text()
 
 
 RESULTS = "<!-- heed publish results of {}: begin -->\n<!-- heed publish results: end -->\n"
