@@ -13,7 +13,7 @@ from heed.study.cost import LONGER_SHARE, ONCE, REPORT, STAGE, estimate_cost
 
 if __name__ == "__main__":
     params = load()
-    cost = estimate_cost(params, factor=1.0)
+    cost = estimate_cost(params)
     if cost.unknown:
         sys.exit("the size of a corpus is not known")
     trainings = cost.seeds + LONGER_SHARE * params.study.longer_training

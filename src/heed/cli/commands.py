@@ -53,12 +53,11 @@ def study(
 
 
 def cost(name: str = "") -> None:
-    """Estimate what a study costs, by model; the speed of one is measured here in seconds."""
-    from heed.study.cost import format_cost, measure_study
+    """Estimate what a study costs, by model: a training step of each is measured here."""
+    from heed.study.cost import format_cost
     from heed.study.studies import read_study
 
-    params = read_study(name)
-    print_line(format_cost(params, measure_study(params), count_cores()))
+    print_line(format_cost(read_study(name), count_cores()))
 
 
 def graph(name: str = "") -> None:
@@ -283,7 +282,7 @@ MEANINGS: dict[str, Meaning] = {
         "own", {"nargs": "?"}),
     "new_name": ("NAME", "of the study that `new` makes", {"nargs": "?"}),
     "title": ("TITLE", "of the study that `new` makes"),
-    "force": ("", "overwrite a params.yaml that you have edited"),
+    "force": ("", "overwrite a params.yaml with a mistake, or your study with edits of both files"),
     "study.seeds": ("N", "train each model of the active study with the seeds 1 to N",
         {"type": partial(whole, most=MAX_SEEDS)}),
     "cost.name": STUDY,

@@ -1,4 +1,4 @@
-"""The size of a network, as torch counts it: its parameters, and the multiply-adds of its work."""
+"""The parameters of a network, counted without its values, and a size that has as many."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -7,44 +7,9 @@ from typing import Any, TypeVar
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import flop_registry, register_flop_formula, sdpa_flop_count
 
 Hyperparameters = TypeVar("Hyperparameters")
 INITIALISERS = {torch.Tensor.normal_, torch.Tensor.uniform_}
-
-
-@register_flop_formula(torch.ops.aten.mkldnn_rnn_layer)  # CPU kernels without a formula of torch
-def _count_lstm(
-    inputs: torch.Size, of_inputs: torch.Size, of_states: torch.Size, *_: Any, **__: Any
-) -> int:
-    return 2 * inputs[0] * inputs[1] * (of_inputs.numel() + of_states.numel())
-
-
-@register_flop_formula(torch.ops.aten._scaled_dot_product_flash_attention_for_cpu)
-def _count_attention(
-    query: torch.Size, keys: torch.Size, values: torch.Size, *_: Any, **__: Any
-) -> int:
-    return sdpa_flop_count(query, keys, values)
-
-
-class _Counter(TorchDispatchMode):
-    def __init__(self) -> None:
-        super().__init__()
-        self.operations = 0
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """Return False: torch need not import its compiler for this mode, which takes 3 s."""
-        return False
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        result = func(*args, **(kwargs or {}))
-        if formula := flop_registry.get(func._overloadpacket):
-            self.operations += formula(*args, **(kwargs or {}), out_val=result)
-        return result
 
 
 class _WithoutInitialisation(TorchFunctionMode):
@@ -71,15 +36,6 @@ def count_parameters(build: Callable[[], nn.Module]) -> int:
     with shapes_alone():
         model = build()
     return sum(each.numel() for each in model.parameters() if each.requires_grad)
-
-
-def count_multiply_adds(build: Callable[[], nn.Module], run: Callable[[nn.Module], Any]) -> int:
-    """Return the multiply-adds of all matrix products when `run` is called with a network."""
-    with _WithoutInitialisation():
-        model = build().eval()
-    with torch.no_grad(), _Counter() as counter:
-        run(model)
-    return counter.operations // 2
 
 
 def match_parameters(

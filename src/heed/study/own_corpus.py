@@ -24,7 +24,7 @@ from heed.corpora.table import DocumentReader, UnlabelledError
 from heed.files import HeedError, write_texts
 from heed.paths import PARAMS, is_name
 from heed.study import own_entries, studies
-from heed.study.cost import estimate_cost, format_number, measure_study, summarise_cost
+from heed.study.cost import estimate_cost, format_number, summarise_cost
 from heed.study.editing import as_yaml, changed_text
 from heed.study.own_files import CorpusOptions, UserFiles, default_name, name_files
 from heed.study.reader import parse, read_text, read_yaml
@@ -90,22 +90,19 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
     with studies.changing_studies():
         fitted = _fit(options, entries, cores) if typed.minutes else _plan(options, entries)
         texts, lines = _with_entries(fitted.options, fitted.entries)
-        cost = summarise_cost(parse(texts[PARAMS], PARAMS), cores, fitted.factor)
+        params = parse(texts[PARAMS], PARAMS)
+        cost, commands = summarise_cost(params, estimate_cost(params), cores)
         write_texts(texts)
     found += [*own_entries.describe_entries(fitted.entries, statistics), *fitted.lines]
-    return "\n".join([*found, *lines, cost])
+    return "\n".join([*found, *lines, f"{cost} (more: heed cost)", commands])
 
 
 @dataclasses.dataclass(frozen=True)
 class _Plan:
-    """The entries of a study within its minutes, and lines on what it leaves out for that.
-
-    `factor` is how many times as long as expected a training takes here; None: not measured.
-    """
+    """The entries of a study within its minutes, and lines on what it leaves out for that."""
 
     options: CorpusOptions
     entries: own_entries.CorpusEntries
-    factor: float | None = None
     lines: tuple[str, ...] = ()
 
 
@@ -137,15 +134,14 @@ def _fit(options: CorpusOptions, entries: own_entries.CorpusEntries, cores: int)
 
     Of a study that is there already the seeds stay. All of it counts.
     """
-    minutes, factor, plan = float(options.minutes or 0), None, _Plan(options, entries)
+    minutes, plan = float(options.minutes or 0), _Plan(options, entries)
     for reduction in own_entries.REDUCTIONS:
         smaller = entries.without(*reduction)
         params = _parse_with(options, smaller)
-        factor = factor or measure_study(params)
-        cost, is_free = estimate_cost(params, factor), _seeds_are_free(options, params)
+        cost, is_free = estimate_cost(params), _seeds_are_free(options, params)
         least = LEAST_SEEDS if is_free else len(params.seeds)
         seeds = cost.seeds_within(minutes, cores)
-        plan = _Plan(options, smaller, factor, tuple(_describe_fit(entries, smaller, minutes)))
+        plan = _Plan(options, smaller, tuple(_describe_fit(entries, smaller, minutes)))
         if seeds >= least:
             return _with_seeds(plan, min(studies.SEEDS, seeds)) if is_free else plan
     plan = _with_seeds(plan, least) if is_free else plan

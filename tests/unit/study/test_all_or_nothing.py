@@ -10,7 +10,7 @@ import pytest
 
 from heed.cli import commands
 from heed.files import HeedError, write_texts
-from heed.study import cost
+from heed.study import cost, own_corpus
 from heed.study.own_corpus import add_corpus, remove_corpus
 from heed.study.own_files import CorpusOptions
 from heed.study.studies import activate_study, make_study
@@ -140,6 +140,7 @@ def test_the_cost_is_estimated_before_anything_is_written(
         raise HeedError("no estimate")
 
     monkeypatch.setattr(cost, "estimate_cost", fail)
+    monkeypatch.setattr(own_corpus, "estimate_cost", fail)
     before = files()
     with pytest.raises(HeedError, match="no estimate"):
         COMMANDS[name]()

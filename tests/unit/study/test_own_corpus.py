@@ -278,12 +278,12 @@ LONG_TABLE = TABLE.assign(text=[f"{text} {'word ' * 200}" for text in TABLE["tex
 
 
 @pytest.fixture
-def measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that is as slow as is said here, without measuring it."""
-    monkeypatch.setattr("heed.study.own_corpus.measure_study", lambda _: 20.0)
+    monkeypatch.setattr("heed.study.cost.measure", lambda task, h, sizes, n: (10**6, 3e-4 * n))
 
 
-@pytest.mark.usefixtures("measured")
+@pytest.mark.usefixtures("slow_machine")
 def test_a_study_of_some_minutes_has_what_fits_and_says_what_it_leaves_out():
     def added(name: str, minutes: float) -> tuple[list[str], str]:
         message = add_table(LONG_TABLE, name, minutes=round(minutes, 2))
@@ -292,7 +292,7 @@ def test_a_study_of_some_minutes_has_what_fits_and_says_what_it_leaves_out():
 
     variants, message = added("all.csv", 1000)
     assert variants == [*VARIANTS] and len(load().seeds) == 10 and "left out" not in message
-    cost = estimate_cost(load(), 20.0)
+    cost = estimate_cost(load())
     variants, message = added("five.csv", cost.minutes(5, 2) + 0.01)
     assert variants == [*VARIANTS] and len(load().seeds) == 5 and "left out" not in message
     variants, message = added("less.csv", 0.95 * cost.minutes(3, 2))
@@ -336,7 +336,7 @@ def test_a_study_has_ten_seeds_or_five_where_a_training_takes_long(long, seeds, 
     assert load("params.yaml").seeds == [1, 2, 3]
 
 
-@pytest.mark.usefixtures("measured")
+@pytest.mark.usefixtures("slow_machine")
 def test_the_seeds_that_were_asked_for_stay_and_so_do_those_of_a_study():
     add_table(minutes=1000, seeds=4)
     assert load("params.yaml").seeds == [1, 2, 3, 4]

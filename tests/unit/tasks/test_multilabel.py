@@ -338,7 +338,7 @@ def test_explanations_say_why_no_test_is_defined(study):
 def test_the_cost_is_estimated(study):
     shutil.rmtree("data/tokens")
     params = load("params.yaml")
-    assert "    attention " in format_cost(params)
+    assert "    topics-attention " in format_cost(params)
 
 
 @pytest.mark.parametrize(

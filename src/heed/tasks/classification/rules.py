@@ -40,12 +40,6 @@ def label_contradictions(label: str, corpus: DeclaredCorpus) -> Iterator[tuple[s
         )
 
 
-# Core-seconds of the linear reference model for each token of the corpus: once, and for each class
-# (of two classes one). Measured: IMDB .9 microseconds in all, letters 6.7 (7 classes), headlines 97
-# (34).
-REFERENCE_TOKEN = {
-    "words": (0.5e-6, 0.4e-6), "characters": (1e-6, 0.8e-6), "both": (1.5e-6, 2.5e-6),
-}  # fmt: skip
 OF_NETWORK = (
     "embedding_dim", "embedding_std", "bigram_buckets", "character_buckets", "pooling", "score",
     "linear_size", "word_dropout", "embedding_dropout", "state_dropout", "dropout",
@@ -129,12 +123,6 @@ def adversarial_model_contradiction(h: Hyperparameters) -> str | None:
             f"attention: {h.attention} with pooling: {h.pooling} gives every word the same weight"
         )
     return None
-
-
-def reference_model_seconds(experiment: Any, tokens: float, outputs: int) -> float:
-    """Return the core-seconds of the linear reference model, by tokens and classes."""
-    once, by_class = REFERENCE_TOKEN[experiment.options.linear_features]
-    return tokens * (once + by_class * (outputs if outputs > 2 else 1))
 
 
 def no_effect(h: Hyperparameters) -> dict[str, str]:

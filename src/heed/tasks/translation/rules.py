@@ -7,7 +7,6 @@ from heed.records import suggest
 from heed.task.interface import Contradiction, DeclaredCorpus
 from heed.tasks.translation.recipe import Hyperparameters
 
-REFERENCE_TOKEN = 60e-6  # core-seconds, of sample-translation
 REFERENCE_MODELS = ("copy", "statistical")  # names that no variant may have
 PARAMETER_MATCHED_KEYS = ()  # what a variant parameter-matched may set itself
 LABELS = "none"  # it reads none
@@ -87,11 +86,6 @@ def parameter_matched_contradiction(model: str, matched: Hyperparameters) -> str
     if matched.decoder == "transformer":
         return f"variant parameter-matched widens a recurrent network, and {model} has none"
     return None
-
-
-def reference_model_seconds(experiment: Any, tokens: float, outputs: int) -> float:
-    """Return the core-seconds of the statistical reference model, by tokens of both languages."""
-    return tokens * REFERENCE_TOKEN
 
 
 def no_effect(h: Hyperparameters) -> dict[str, str]:
