@@ -1,7 +1,6 @@
 """Edit params.yaml by a program: comments, quotes and order are kept, and the result is checked."""
 
 import contextlib
-import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from io import StringIO
@@ -21,7 +20,6 @@ from heed.records import unknown_name
 from heed.study.reader import load, parse, read_text, read_yaml
 
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
-EDITS = LOCKS.with_name("edits")  # hashes of params.yaml before and after each edit by a command
 NAMED = ("experiment", "variant", "corpus")  # by the arguments of `heed model add`
 
 
@@ -36,7 +34,7 @@ def editing(path: Path) -> Iterator[tuple[Any, Any]]:
         text = path.read_text(encoding="utf-8")
         tree = _yaml().load(text)
         yield params, tree
-        _write_edit(path, text, _as_text(tree, path))
+        write_text(path, _as_text(tree, path))
 
 
 def changed_text(
@@ -75,7 +73,7 @@ def add_model(path: Path, experiment: str, variant: str, settings: list[str], li
         end = _span(text, *above, path)[1]
         before = text[:end].removesuffix("\n") + "\n"
         indented = f"{' ' * above[0].start_mark.column}{line}\n"
-        _write_models(path, text, before + indented + text[end:], {*params.models, name})
+        _write_models(path, before + indented + text[end:], {*params.models, name})
     return f"{path}:{before.count(chr(10)) + 1}: added {line}"
 
 
@@ -95,39 +93,14 @@ def remove_model(path: Path, name: str) -> str:
         params, (tree, _) = parse(text, path), read_yaml(text, path)
         params.section("models", name)
         start, end = _span(text, *_model_nodes(tree)[name], path)
-        _write_models(path, text, text[:start] + text[end:], {*params.models} - {name})
+        _write_models(path, text[:start] + text[end:], {*params.models} - {name})
     return f"{path}: removed {text[start:end].strip()}"
 
 
-def _write_models(path: Path, old: str, text: str, expected: set[str]) -> None:
+def _write_models(path: Path, text: str, expected: set[str]) -> None:
     if parse(text, path).models.keys() != expected:
         raise HeedError(f"{path}: its anchors and aliases (&, *, <<) need an edit by hand")
-    _write_edit(path, old, text)
-
-
-def _write_edit(path: Path, old: str, text: str) -> None:
-    """Write params, and note before which edit they are so: `heed study` asks who edited them."""
-    write_text(path.parent / EDITS, f"{_noted(path)}{hash_study(old)} {hash_study(text)}\n")
     write_text(path, text)
-
-
-def _noted(path: Path) -> str:
-    edits = path.parent / EDITS
-    return edits.read_text(encoding="utf-8") if edits.exists() else ""
-
-
-def hash_before_edits(path: Path, text: str) -> str:
-    """Return the hash of params before the last edits, which no hand has made, led to `text`."""
-    digest = hash_study(text)
-    for line in reversed(_noted(path).splitlines()):
-        old, _, new = line.partition(" ")
-        digest = old if new == digest else digest
-    return digest
-
-
-def hash_study(text: str) -> str:
-    """Return the hash of a study, which is the same in params.yaml and in its own file."""
-    return hashlib.sha256(without_schema(text).encode()).hexdigest()
 
 
 def without_schema(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from heed.files import HeedError, locked, require_readable, write_texts
 from heed.paths import LOCKS, PARAMS, is_name
 from heed.study.cost import format_cost
-from heed.study.editing import hash_before_edits, hash_study, without_schema
+from heed.study.editing import without_schema
 from heed.study.reader import (
     check_as_dvc_reads,
     load,
@@ -114,7 +114,7 @@ def activate_study(study: str, force: bool) -> str:
     """Check a study (a name, or the path of a file), copy it to params.yaml; return its cost.
 
     Edits of an active study of the user's own are saved to its file first. Raises HeedError, and
-    changes nothing: no such study; a mistake in it; params.yaml was edited, without `force`.
+    changes nothing: no such study; a mistake in it; params.yaml has a mistake, without `force`.
     """
     with changing_studies():
         path = _find_study(study)
@@ -140,7 +140,7 @@ def activate_study(study: str, force: bool) -> str:
 def make_study(name: str, title: str) -> str:
     """Make an empty study of the user's own, activate it, and return a message.
 
-    Raises HeedError: a study has this name; params.yaml was edited by hand.
+    Raises HeedError: a study has this name; params.yaml has a mistake.
     """
     with changing_studies():
         texts, lines = new_study(name, empty_study(name, title))
@@ -215,23 +215,14 @@ def find_active_own_study() -> Path | None:
 def unsaved_edits(force: bool, study: str) -> dict[Path, str]:
     """Return the file that keeps the edits in params.yaml, if any, before `study` replaces it.
 
-    A study of heed's that only commands have edited becomes one of the user's own. Raises HeedError
-    unless `force` gives the edits up: params.yaml was edited by hand and is no study of the user's
-    own, or the file of this was changed after params.yaml.
+    An edited study of heed's, or one from elsewhere, becomes one of the user's own. Raises
+    HeedError unless `force` gives the edits up: such a study has a mistake, or the file of the
+    user's own was changed after params.yaml.
     """
     text, own = _read_params(PARAMS), find_active_own_study()
     if own is None:
-        known = [_read_params(path) for path in (*_heed_studies(), *_own_studies())]
-        if not text or force or text in known:
-            return {}
-        if hash_before_edits(PARAMS, text) in map(hash_study, known):
-            return _edited_study(text)
-        read_yaml(text, PARAMS)  # its message: a mistake hides whose study it is
-        raise HeedError(
-            f"{PARAMS}: edited by hand, or from elsewhere: it is no study of {HEED_STUDIES} or "
-            f"{OWN_STUDIES}. Keep it: give it a name of its own (study.name), and copy it to "
-            f"{OWN_STUDIES}/NAME.yaml. Or overwrite it: heed study {study} --force"
-        )
+        known = (_read_params(path) for path in (*_heed_studies(), *_own_studies()))
+        return {} if not text or force or text in known else _edited_study(text, study)
     if _read_params(own) == text:
         return {}
     if own.stat().st_mtime_ns > PARAMS.stat().st_mtime_ns:
@@ -249,11 +240,15 @@ def _describe(edits: Mapping[Path, str]) -> Iterator[str]:
         if path.exists():
             yield f"{path}: the edits of {PARAMS} are saved here."
         else:
-            yield f"{path}: {PARAMS} is kept here as heed edited it. Again: heed study {path.stem}"
+            yield f"{path}: {PARAMS} is kept here as it was edited. Again: heed study {path.stem}"
 
 
-def _edited_study(text: str) -> dict[Path, str]:
-    """Return the file in which a study of heed's that commands have edited is one of the user's."""
+def _edited_study(text: str, study: str) -> dict[Path, str]:
+    """Return the file in which params.yaml is kept as a study of the user's own."""
+    try:
+        parse(text, PARAMS, may_be_empty=True)
+    except HeedError as error:
+        raise HeedError(f"{error}\nTo overwrite it: heed study {study} --force") from None
     tree, values = read_yaml(text, PARAMS)
     section = next(value for key, value in tree.value if key.value == "study")
     node = next(value for key, value in section.value if key.value == "name")
