@@ -7,8 +7,6 @@ import statistics
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
-
 from heed.corpora.declared import Corpus, Source
 from heed.corpora.kinds import KINDS, corpus_languages
 from heed.corpora.publication import Kind, split_of, split_of_key
@@ -20,8 +18,6 @@ from heed.study.schema import Params
 # A word, a letter of a script without spaces between words, or another sign: about a token each.
 SCRIPTS_WITHOUT_SPACES = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 TOKEN = re.compile(rf"[{SCRIPTS_WITHOUT_SPACES}]|[^\W{SCRIPTS_WITHOUT_SPACES}]+|[^\w\s]")
-LENGTHS = 500  # documents whose lengths stand for all
-SPREAD = 0.5  # of the logarithm of lengths, where only their mean is known: .3 to .64
 # types = 10 x tokens^.6 (Heaps' law): 5 to 24 on the corpora at hand
 HEAPS_FACTOR, HEAPS_EXPONENT = 10, 0.6
 GENERATED_TYPES = 1000
@@ -41,7 +37,7 @@ class CorpusSize:
     train: float  # documents
     validation: float
     test: float
-    lengths: tuple[int, ...]  # tokens of each text of some documents
+    mean_length: float  # tokens of a text
     texts: int  # of a document: one, or one in each of its languages
     types: float
     values: dict[str, int]  # label → number of its values, where it is known
@@ -54,11 +50,6 @@ class CorpusSize:
         return self.train + self.validation + self.test
 
     @property
-    def mean_length(self) -> float:
-        """The tokens of a text, on average."""
-        return statistics.fmean(self.lengths)
-
-    @property
     def tokens(self) -> float:
         """The tokens of all texts of all documents."""
         return self.documents * self.texts * self.mean_length
@@ -69,7 +60,7 @@ class _Rows:
     """The documents of a source, as far as they are known, before some are left out."""
 
     documents: float
-    lengths: tuple[int, ...]
+    mean_length: float
     values: dict[str, int] = dataclasses.field(default_factory=dict)
     splits: dict[str, float] = dataclasses.field(default_factory=dict)  # shares of the documents
 
@@ -82,27 +73,15 @@ def corpus_size(params: Params, name: str) -> CorpusSize:
     if kind.tokens_per_document:
         count = kind.documents or (source.documents or 0) / kind.joined
         count += kind.added if corpus.split.kind == "given" else 0
-        rows = _Rows(count, _spread_lengths(kind.tokens_per_document / texts))
+        rows = _Rows(count, kind.tokens_per_document / texts)
     else:
         rows = _read_files(source, corpus)
     parts, split = _divide(corpus, kind, rows), corpus.split
-    tokens = sum(parts) * statistics.fmean(rows.lengths) * texts
+    tokens = sum(parts) * rows.mean_length * texts
     types = GENERATED_TYPES if kind.generated else HEAPS_FACTOR * tokens**HEAPS_EXPONENT
-    return CorpusSize(*parts, rows.lengths, texts, types, rows.values, split.folds, split.repeats)
-
-
-def _thin_out(lengths: list[int]) -> tuple[int, ...]:
-    """Return some of the lengths, of evenly spaced ranks, sorted."""
-    count = min(LENGTHS, len(lengths))
-    drawn = np.quantile(lengths, (np.arange(count) + 0.5) / count, method="nearest")
-    return tuple(max(1, int(length)) for length in drawn)
-
-
-def _spread_lengths(mean: float) -> tuple[int, ...]:
-    """Return lengths with this mean, log-normal with SPREAD."""
-    normal = statistics.NormalDist(math.log(max(1.0, mean)) - SPREAD**2 / 2, SPREAD)
-    ranks = ((i + 0.5) / 100 for i in range(100))
-    return tuple(max(1, round(math.exp(normal.inv_cdf(rank)))) for rank in ranks)
+    return CorpusSize(
+        *parts, rows.mean_length, texts, types, rows.values, split.folds, split.repeats
+    )
 
 
 def _divide(corpus: Corpus, kind: Kind, rows: _Rows) -> tuple[float, float, float]:
@@ -133,7 +112,7 @@ def _read_files(source: Source, corpus: Corpus) -> _Rows:
     if lines:  # a language each; all have equally many lines
         return _read_lines(Path(lines[0].path), corpus, source.encoding)
     names = corpus.text_names or [*(corpus.columns or {}).values()][:1]
-    lengths: list[int] = []
+    tokens, documents = 0, 0
     splits: Counter[str] = Counter()
     values: dict[str, set[str]] = {name: set() for name in corpus.label_names}
     for file in files:
@@ -144,10 +123,11 @@ def _read_files(source: Source, corpus: Corpus) -> _Rows:
         for name in [*names, *values, *filter(None, [corpus.split_column])]:
             if name not in table.column_names:
                 raise HeedError(no_column(path, name, table.column_names))
+        documents += table.num_rows
         columns = [table.column(name).to_pylist() for name in names]
         for cells in zip(*columns, strict=True):
             text = " ".join(str(cell) for cell in cells if cell)
-            lengths.append(count_tokens(text, corpus.tokenizer))
+            tokens += count_tokens(text, corpus.tokenizer)
         for name, found in values.items():
             for cell in table.column(name).to_pylist():
                 found.update(split_labels(name, cell, corpus.label_separator or "\n"))
@@ -155,10 +135,10 @@ def _read_files(source: Source, corpus: Corpus) -> _Rows:
         if corpus.split_column:
             parts = [split_of(each or "") for each in table.column(corpus.split_column).to_pylist()]
         splits.update(part or "" for part in parts)
-    shares = {split: count / len(lengths) for split, count in splits.items()}
+    shares = {split: count / documents for split, count in splits.items()}
     counts = {label: len(found) for label, found in values.items()}
     is_given = corpus.split.kind == "given"
-    return _Rows(len(lengths), _thin_out(lengths), counts, shares if is_given else {})
+    return _Rows(documents, tokens / documents, counts, shares if is_given else {})
 
 
 def _read_lines(path: Path, corpus: Corpus, encoding: str | None) -> _Rows:
@@ -170,4 +150,6 @@ def _read_lines(path: Path, corpus: Corpus, encoding: str | None) -> _Rows:
         raise HeedError(f"{path}: cannot be read: {error.strerror or error}") from None
     if not lines:
         raise HeedError(f"{path}: no line")
-    return _Rows(len(lines), _thin_out([count_tokens(line, corpus.tokenizer) for line in lines]))
+    return _Rows(
+        len(lines), statistics.fmean(count_tokens(each, corpus.tokenizer) for each in lines)
+    )

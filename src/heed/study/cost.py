@@ -8,7 +8,6 @@ import dataclasses
 import functools
 import math
 import os
-import statistics
 import textwrap
 import time
 from collections.abc import Iterator
@@ -29,7 +28,7 @@ STAGE, REPORT = 1.0, 9.0  # of DVC and snakemake for each stage; report, compari
 ONCE, SCORE = 7.1, 0.6  # of a model: its three stages, its part of the report; of each seed
 # of a token: to tokenise it; for each class of the linear model (IMDB 0.5e-6, headlines 3e-6)
 TOKEN, REFERENCE_TOKEN = 2e-6, 2e-6
-ENCODER, PIECE, VECTOR = 8.0, 2.7e-4, 1e-3  # MiniLM: load, read a piece, a linear model's document
+ENCODER, PIECE = 8.0, 2.7e-4  # as large as MiniLM (six layers of 384): to load it, to read a piece
 # passes of it through a document that an epoch of its tuning takes as long as, and its explanation
 # (measured: 263 of a document of 25 words, 373 of one of 200, whose weights take longer to change)
 TUNE_PASSES, EXPLAIN_PASSES = 5, 320
@@ -126,13 +125,12 @@ def estimate_cost(params: Params) -> Cost:
     for name, model in params.models.items():
         if model.corpus in sizes:
             models[name], epochs[name] = _model_cost(params, name, sizes[model.corpus])
-    experiments = [each for each in params.experiments.values() if each.corpus in sizes]
     once = {
         "tokenizing": sum(STAGE + TOKEN * each.tokens for each in sizes.values()),
         "reference_models": sum(
             STAGE + REFERENCE_TOKEN * size.tokens * max(1, size.folds) * _outputs(each, size)
-            for each in experiments
-            for size in [sizes[each.corpus]]
+            for each in params.experiments.values()
+            if (size := sizes.get(each.corpus))
         ),
         "pretrained": sum(
             _of_encoder(params, name, sizes[name]) for name in params.pretrained if name in sizes
@@ -168,9 +166,9 @@ def _model_cost(params: Params, name: str, size: CorpusSize) -> tuple[ModelCost,
         h = network.parameter_matched(h, params.resolved(section.match_parameters_of, {}), sizes)
     longest = getattr(h, "max_tokens", 0) or h.max_source_tokens
     pieces = PIECES if getattr(h, "segmentation", "words") != "words" else 1
-    length = statistics.fmean(min(pieces * each, longest) for each in size.lengths)
+    length = max(1, round(min(pieces * size.mean_length, longest)))
     as_fast = dataclasses.replace(h, epochs=1, patience=0)  # so it is measured once
-    parameters, document = measure(task, as_fast, sizes, max(1, round(length)))
+    parameters, document = measure(task, as_fast, sizes, length)
     passes, tested = 1 if beam is None else 1 + GREEDY, size.validation + size.test
     trained = size.train * getattr(h, "training_share", 1.0)
     epoch = document * (trained + PREDICTION * passes * size.validation)
@@ -190,26 +188,33 @@ def _of_search(params: Params, name: str, epochs: dict[str, float]) -> float:
 
 
 def _of_encoder(params: Params, corpus: str, size: CorpusSize) -> float:
-    """Return the core-seconds of a corpus's vectors, and of a linear model on them by class."""
-    declared, experiments = params.pretrained[corpus], params.experiments_on(corpus).values()
-    longest, trained = params.encoders[declared.encoder].max_tokens, max(1, size.folds) * size.train
+    """Return the core-seconds of the vectors of a corpus, of tuning and of explanations."""
+    declared, experiments = params.pretrained[corpus], params.experiments_on(corpus)
     explained = declared.explain * len(params.explained_by_encoder(corpus))
-    passes, fits = size.documents + EXPLAIN_PASSES * explained, 0.0
-    if declared.tune:
-        passes += TUNE_PASSES * declared.epochs * trained * len(experiments)
-    else:
-        fits = VECTOR * trained * sum(_outputs(each, size) for each in experiments)
-    pieces = statistics.fmean(min(PIECES * each, longest) for each in size.lengths)
-    return ENCODER + passes * pieces * PIECE + fits
+    tuned = max(1, size.folds) * size.train * len(experiments) * declared.epochs * declared.tune
+    passes = size.documents + EXPLAIN_PASSES * explained + TUNE_PASSES * tuned
+    longest = params.encoders[declared.encoder].max_tokens
+    return ENCODER + passes * PIECE * min(PIECES * size.mean_length, longest)
 
 
 def format_cost(params: Params, cores: int | None = None) -> str:
     """Return a table of the estimated cost of a study."""
     cost, cores = estimate_cost(params), cores or len(os.sched_getaffinity(0))
     summary, commands = summarise_cost(params, cost, cores)
-    lines = [*map(_wrap, [summary, *_describe_power(params, cost)]), "", *_rows(params, cost), ""]
-    notes = map(_wrap, _notes(params, cost, cores))
-    return "\n".join([params.study.title, *lines, *notes, commands])
+    notes = [
+        "A training step of each network was measured on this machine, one core: expect a factor "
+        "of 1.5 in either direction. With `patience` all epochs are counted.",
+        "On file systems without reflink (ext4), DVC's cache takes the same disk again.",
+    ]
+    if cost.models:
+        seeds = {span: cost.seeds_within(minutes, cores) for span, minutes in BUDGETS.items()}
+        enough = "; ".join(f"{span}: {min(MAX_SEEDS, count)}" for span, count in seeds.items())
+        notes.insert(0, f"Seeds for which the time is enough: {enough}.")
+    for name, why in cost.unknown.items():
+        notes.append(f"Without corpus {name} and its models: its size is not known ({why}).")
+    above = map(_wrap, [summary, *_describe_power(params, cost)])
+    lines = [params.study.title, *above, "", *_rows(params, cost), "", *map(_wrap, notes), commands]
+    return "\n".join(lines)
 
 
 def summarise_cost(params: Params, cost: Cost, cores: int) -> tuple[str, str]:
@@ -249,46 +254,26 @@ def _rows(params: Params, cost: Cost) -> Iterator[str]:
 def _describe_power(params: Params, cost: Cost) -> Iterator[str]:
     """Yield which difference each experiment finds, and which with more seeds or repeats."""
     for name, experiment in params.experiments.items():
-        size, scale = (
-            cost.sizes.get(experiment.corpus),
-            task_module(experiment.task, "recipe").SCALE,
-        )
+        size = cost.sizes.get(experiment.corpus)
+        planned = task_module(experiment.task, "recipe").SCALE.planned
         families = [family for *_, family in experiment_roles(params, name, ()).pairs()]
-        if size is None or size.test < 2 or not scale.planned or "primary" not in families:
+        if size is None or size.test < 2 or planned is None or "primary" not in families:
             continue
-        # with folds more repeats do more than more seeds of each
+        # with folds more repeats do more than more seeds of each; each fold has as many seeds
         repeats = min(MAX_REPEATS, max(MORE_REPEATS, 2 * size.repeats)) if size.folds else 1
         folds, is_repeated = size.folds // size.repeats * repeats, repeats > size.repeats
         others = (c.split.folds or 1 for n, c in params.corpora.items() if n != experiment.corpus)
-        step = math.lcm(folds or 1, *others)  # each fold has as many seeds
+        step = math.lcm(folds or 1, *others)
         seeds = math.ceil((cost.seeds + MORE_SEEDS * (not is_repeated)) / step) * step
-        given = planned_difference(cost.seeds, size.test, scale.planned, size.folds, size.repeats)
-        more = planned_difference(seeds, size.test, scale.planned, folds, repeats)
-        found = "none with too few seeds" if given is None else f"about {given:.1f} points"
+        given = planned_difference(cost.seeds, size.test, planned, size.folds, size.repeats)
+        more = planned_difference(seeds, size.test, planned, folds, repeats)
+        coarse = f" Nothing below {COARSE_PP:.0f} points is found so often." * is_coarse(given)
         yield (
-            f"{name}: a gain over the control that is found in 80% of cases is {found}; "
-            f"with {f'`repeats: {repeats}` and ' * is_repeated}the seeds 1 to {seeds} "
-            f"({format_number(cost.seconds(seeds) / 60)} core-minutes in all) {more:.1f}."
-            + f" Nothing below {COARSE_PP:.0f} points is found so often."
-            * is_coarse(given)
+            f"{name}: a gain over the control that is found in 80% of cases is "
+            f"{f'about {given:.1f} points' if given else 'none with so few seeds'}; with "
+            f"{f'`repeats: {repeats}` and ' * is_repeated}the seeds 1 to {seeds} "
+            f"({format_number(cost.seconds(seeds) / 60)} core-minutes in all) {more:.1f}.{coarse}"
         )
-
-
-def _notes(params: Params, cost: Cost, cores: int) -> list[str]:
-    enough = (
-        f"{span}: {min(MAX_SEEDS, cost.seeds_within(minutes, cores))}"
-        for span, minutes in BUDGETS.items()
-    )
-    return [
-        f"Seeds for which the time is enough: {'; '.join(enough)}." if cost.models else "",
-        "A training step of each network was measured on this machine, one core: expect a factor "
-        "of 1.5 in either direction. With `patience` all epochs are counted.",
-        "On file systems without reflink (ext4), DVC's cache takes the same disk again.",
-        *(
-            f"Without corpus {name} and its models: its size is not known ({reason})."
-            for name, reason in cost.unknown.items()
-        ),
-    ]
 
 
 def format_number(number: float) -> str:
