@@ -116,7 +116,8 @@ def measure(task: str, h: Any, sizes: CorpusSizes, length: int) -> tuple[int, fl
 
 def estimate_cost(params: Params) -> Cost:
     """Return a rough estimate of what a study costs on this machine."""
-    sizes, unknown, models, epochs = {}, {}, {}, {}
+    sizes, unknown = dict[str, CorpusSize](), dict[str, str]()
+    models, epochs = dict[str, ModelCost](), dict[str, float]()
     for name in params.corpora:
         try:
             sizes[name] = corpus_size(params, name)
@@ -141,10 +142,10 @@ def estimate_cost(params: Params) -> Cost:
     if params.study.longer_training:
         once[LONGER] = LONGER_SHARE * sum(model.training for model in models.values())
     seed = len(params.explain.models) * params.explain.documents * EXPLAIN
-    for each in params.adversarial_attention.values():
-        if base := models.get(each.model):
-            trained = DIAGNOSTIC_SHARE * each.diagnostic_mlps * base.training
-            seed += trained + each.epochs * ADVERSARIAL_SHARE * epochs[each.model]
+    for aim in params.adversarial_attention.values():
+        if base := models.get(aim.model):
+            trained = DIAGNOSTIC_SHARE * aim.diagnostic_mlps * base.training
+            seed += trained + aim.epochs * ADVERSARIAL_SHARE * epochs[aim.model]
     disk = sum(size.tokens * BYTES_PER_TOKEN for size in sizes.values())
     disk += sum(SOURCE_KINDS[source.kind].size for source in params.sources.values())
     disk += len(params.seeds) * sum(model.disk for model in models.values())

@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> None:
     Estimates are compared with each other, and measurements of a busy machine differ much.
     """
 
-    def measure(task: str, h, sizes, length: int) -> tuple[int, float]:
+    def measure(task: str, h: Any, sizes: Any, length: int) -> tuple[int, float]:
         parameters = count_parameters(lambda: task_module(task, "learning").build(h, sizes))
         return parameters, 1e-9 * parameters * length
 
