@@ -15,6 +15,7 @@ import pandas as pd
 import yaml
 
 from heed import __version__
+from heed.evaluation.comparison import RESULTS_TABLE
 from heed.evaluation.results import Comparison, ExperimentResult
 from heed.evaluation.tested import Tested, read_model, read_reference_models
 from heed.files import (
@@ -204,8 +205,9 @@ def publish(
         write_provenance(root, out / PROVENANCE, params.models, with_hosts=False)
         if not with_texts:
             (out / "documents").rmdir()
-        for file in (*COPIED, *([f"reports/{PDF}"] if pdf.exists() else [])):
-            shutil.copyfile(root / file, out / Path(file).name)
+        files = *(root / file for file in COPIED), results / "compare" / RESULTS_TABLE
+        for file in (*files, *([pdf] if pdf.exists() else [])):
+            shutil.copyfile(file, out / file.name)
         for path in (path for path in out.rglob("*") if path.suffix in TEXTS):
             write_text(path, remove_paths(path.read_text(encoding="utf-8")))
         write_json(out / PUBLISHED_REPORT, as_json(published_report))
