@@ -112,28 +112,23 @@ def _results_table(
     Validation scores are of the epoch that a run keeps. A reference model has no seed, and a row
     for each fold.
     """
-    rows: list[tuple[str, str, int | None, str, str, float]] = []
+    rows: list[tuple[str, str, str, int | None, str, str, float]] = []
     for name, result in comparison.experiments.items():
         for variant, model in tested[name].models.items():
-            kept = zip(comparison.seeds, model.best_epochs, model.validation, strict=True)
+            runs = zip(comparison.seeds, model.best_epochs, model.validation, strict=True)
             rows += [
-                (name, variant, seed, "validation", metric, values[epoch - 1])
-                for seed, epoch, validation in kept
+                (study, name, variant, seed, "validation", metric, values[epoch - 1])
+                for seed, epoch, validation in runs
                 for metric, values in validation.items()
             ]
-        both: dict[str, ModelResult | results.ReferenceResult] = {
-            **result.models, **result.reference_models
-        }  # fmt: skip
-        for model_name, each in both.items():
-            seeds = comparison.seeds if model_name in result.models else itertools.repeat(None)
+        for model_name, each in (result.models | result.reference_models).items():
+            seeds = comparison.seeds if model_name in result.models else []
             rows += [
-                (name, model_name, seed, "test", metric, value)
+                (study, name, model_name, seed, "test", metric, value)
                 for metric, score in each.summary.items()
-                for seed, value in zip(seeds, score.values, strict=False)
+                for seed, value in itertools.zip_longest(seeds, score.values)
             ]
-    table = pd.DataFrame(rows, columns=[*RESULTS_COLUMNS[1:]]).astype({"seed": "Int64"})
-    table.insert(0, RESULTS_COLUMNS[0], study)
-    return table
+    return pd.DataFrame(rows, columns=[*RESULTS_COLUMNS]).astype({"seed": "Int64"})
 
 
 def _read_experiment(
