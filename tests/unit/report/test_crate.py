@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from heed.cli import commands
 from heed.files import HeedError, write_json, write_text
 from heed.records import as_json
 from heed.report import crate
@@ -128,12 +129,12 @@ def test_the_provenance_page_has_the_same_stages(clone):
     assert f"<code>heed train {MODEL}</code>" in page and f"<code>{'2' * 32}</code>" in page
 
 
-def test_without_rocrate_it_is_one_message_that_names_the_extra(monkeypatch):
+def test_without_rocrate_it_is_one_message_that_names_the_extra(clone, monkeypatch):
     monkeypatch.setattr("heed.report.crate.find_spec", lambda _: None)
-    with pytest.raises(
-        HeedError, match=r"^--crate: rocrate is not installed.*pip install -e '\.\[crate\]'$"
-    ):
-        crate.require_rocrate()
+    monkeypatch.chdir(clone)
+    message = r"^--crate: rocrate is not installed.*pip install -e '\.\[crate\]'$"
+    with pytest.raises(HeedError, match=message):
+        commands.publish(crate=True)  # before it asks git and DVC
 
 
 def test_authors_are_persons_or_organizations():
