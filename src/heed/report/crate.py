@@ -182,7 +182,7 @@ def _add_actions(crate: Any, workflow: Entity, facts: Facts, agents: list[Entity
 def _recorded(crate: Any, file: File) -> Entity:
     """Return the file of the crate that dvc.lock records, or else add its name and hash."""
     shipped = crate.get(file["path"])
-    if shipped and shipped.get("md5") == file["md5"]:
+    if shipped and shipped.get("md5") == file.get("md5"):
         return shipped
-    about = {"md5": file["md5"], "contentSize": str(file.get("size", ""))}
+    about = {"md5": file.get("md5"), "contentSize": str(file.get("size", ""))}
     return _add(crate, f"#file/{file['path']}", "CreativeWork", name=file["path"], **about)

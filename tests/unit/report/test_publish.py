@@ -182,6 +182,7 @@ def test_an_edition_has_no_path_of_this_machine(tmp_path, monkeypatch):
         f"# from {data}/reviews.csv\n"
         f"more: {{paths: {{train: {data}/train.tsv}}, vectors: {data}/words.vec}}\n"
     )
+    (root / "dvc.yaml").write_text("stages: {a: {cmd: heed download}}\n")
     (root / "dvc.lock").write_text(
         f"stages:\n  a:\n    cmd: heed download {root}\n    deps:\n    - path: {data}/more.csv\n"
         f"    - path: {root}/src/heed/files.py\n"
