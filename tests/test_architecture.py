@@ -45,11 +45,13 @@ def test_every_package_that_is_imported_is_declared_and_pinned():
     names = {name.split(".")[0] for path in [*MODULES, *tools] for name in imports(path)}
     heed_modules = {"heed", *(path.stem for path in tools)}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    declared = project["dependencies"] + project["optional-dependencies"]["pretrained"]
+    extras = project["optional-dependencies"]
+    locked = [name for name in extras if (ROOT / f"envs/{name}.lock").exists()]
+    declared = [*project["dependencies"], *(each for name in locked for each in extras[name])]
     declared = {re.split(r"[<>=\[]", requirement)[0] for requirement in declared}
     pinned = {
         line.split("==")[0].lower().replace("_", "-")
-        for name in ("requirements", "pretrained")
+        for name in ("requirements", *locked)
         for line in (ROOT / f"envs/{name}.lock").read_text().splitlines()
     }
     distributions = packages_distributions()
