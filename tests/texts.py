@@ -71,6 +71,7 @@ def table_texts() -> Iterator[Text]:
         *(_descriptions(task_module(task, "recipe").Hyperparameters) for task in task_names()),
         tables.TITLES.values(),
         (classification.LAYOUT.majority, multilabel.LAYOUT.majority),
+        *(task_words(task_module(task, "report")) for task in task_names()),
         browser.POOLINGS.values(),
         browser.RATIONALE.values(),
         *(part_texts(parts.values()) for parts in hyperparameters.PARTS),
@@ -95,6 +96,14 @@ def part_texts(parts: Iterable[hyperparameters.Part]) -> Iterator[str | tuple[st
             yield (part.sentence, part.plural) if part.plural else part.sentence
         if part.label:
             yield part.label
+
+
+def task_words(report: Any) -> Iterator[str]:
+    """Yield the texts of a task's report: those of its names, and on its reference models."""
+    names = ("VALUES", "UNTESTED_WEIGHTS", "BELOW_MAJORITY", "DEGENERATE")
+    yield from (getattr(report, name, "") for name in names)
+    for model in report.REFERENCE_MODELS.values():
+        yield from dataclasses.astuple(model)
 
 
 def _descriptions(hyperparameters: type) -> Iterator[str]:

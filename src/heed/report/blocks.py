@@ -385,10 +385,13 @@ def make_rows(
 
 
 def get_value(value: Value) -> Callable[[Any], Any]:
-    """Return the function of a value; by a path, it is None where an attribute on it is None."""
+    """Return the function of a value; by a path, it is None where an attribute on it is None.
+
+    The empty path leads to the record itself.
+    """
     if not isinstance(value, str):
         return value
-    names = value.split(".")
+    names = value.split(".") if value else []
 
     def get(record: Any) -> Any:
         for name in names:

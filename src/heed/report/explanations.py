@@ -85,7 +85,7 @@ def read_explanations(
     explanations = []
     for experiment in experiments:
         result = comparison.experiments[experiment.key]
-        if report_of(result.task).untested_weights():
+        if report_of(result.task).UNTESTED_WEIGHTS:
             continue  # no test is defined, as summary.csv says
         for variant, each in result.models.items():
             model, path = each.model, folder / "explain" / each.model

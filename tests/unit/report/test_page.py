@@ -115,20 +115,14 @@ def test_the_first_table_has_every_accuracy_and_the_gain_with_its_interval_and_c
         assert difference.mean_pp == pytest.approx(gain.mean_pp, abs=0.001)
 
 
-def test_the_value_of_every_seed_is_in_the_page_and_in_the_csv(rendered):
+def test_the_value_of_every_seed_is_in_the_csv(rendered):
     result = made_up.comparison("sample").experiments["sample-author"]
     values = [f"{each:.4f}" for each in result.models["attention"].summary["accuracy"].values]
-    folder = rendered("sample")
-    page = Page(folder / "index.html")
-    table = page.tables["sample-author--attention_seeds"]
-    assert table[0][4:] == ["seed 1", "seed 2", "seed 3"]
-    assert next(row[4:] for row in table if row[0] == "accuracy") == values
     assert values == [
         row["value"]
-        for row in rows(folder / "tables/sample-author_seeds.csv")
+        for row in rows(rendered("sample") / "tables/sample-author_seeds.csv")
         if (row["row"], row["metric"], row["variant"]) == ("accuracy", "f1", "attention")
     ]
-    assert "sample-author--linear_seeds" not in page.tables
 
 
 def test_accuracy_by_length_is_in_a_file_with_the_worst_and_the_best_seed(rendered):

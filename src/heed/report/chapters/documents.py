@@ -23,9 +23,7 @@ from heed.report.blocks import (
     Reading,
     ShadedDocument,
     Span,
-    Table,
     get_value,
-    make_rows,
 )
 from heed.report.browser import (
     HEAVIEST,
@@ -43,7 +41,7 @@ from heed.report.browser import (
     shade_sentences,
     typical_documents,
 )
-from heed.report.chapters.shared import caution, interval_column, join_columns
+from heed.report.chapters.shared import caution, experiment_table, interval_column
 from heed.report.experiments import Experiment, WeightsGain, weights_gain
 from heed.report.figures.heatmaps import head_weights
 from heed.report.formats import COUNT, POINTS, TEXT, decimals
@@ -321,7 +319,6 @@ def weight_shares(results: Results, experiment: Experiment) -> list[Block]:
     ]
     if not records:
         return []
-    columns = _columns(results, experiment, statistics.rationale is not None)
     models = (result.models[each.variant].model for each in records)
     paths = [results.prediction_folder(model) / "weights.parquet" for model in models]
     caption = say(
@@ -334,14 +331,15 @@ def weight_shares(results: Results, experiment: Experiment) -> list[Block]:
         caption += f" {layer_note()}"
     caption += _on_the_rationale(statistics, records)
     return [
-        Table(
-            f"{experiment.key}_weights",
+        experiment_table(
+            results,
+            experiment,
+            "_weights",
             say("Learned against equal weights"),
-            columns,
-            make_rows(columns, records),
+            _columns(results, experiment, statistics.rationale is not None),
+            records,
             caption=caption,
             sources=(*results.comparison_sources, *results.sources.add(*paths)),
-            mark=experiment.mark,
             style="worth",
         )
     ]
@@ -365,7 +363,6 @@ def _columns(results: Results, experiment: Experiment, has_rationale: bool) -> t
         ),
     }  # fmt: skip
     return (
-        *join_columns(lambda _: experiment),
         Column("variant", say("Model"), value="variant"),
         Column(measure.metric, measure.name, decimals(4), "value"),
         Column("control", say("Equal weights"), TEXT, lambda each: each.gain.control or "–"),

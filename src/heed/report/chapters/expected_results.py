@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from heed.evaluation.results import Difference, ExperimentResult
 from heed.explanation.registry import CRITERIA
 from heed.explanation.test import measured
-from heed.report.answer import verdict_text
 from heed.report.blocks import (
     Block,
     Column,
@@ -22,7 +21,7 @@ from heed.report.blocks import (
 from heed.report.chapters.shared import join_columns
 from heed.report.experiments import Experiment
 from heed.report.explanations import Explanation
-from heed.report.formats import TEXT, decimals, format_number
+from heed.report.formats import TEXT, decimals, format_number, verdict_text
 from heed.report.language import say, say_count
 from heed.report.measures import Measure
 from heed.report.results import Results

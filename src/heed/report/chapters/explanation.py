@@ -17,14 +17,13 @@ from heed.report.blocks import (
     Disclosure,
     Group,
     Items,
-    Paragraph,
     Section,
     Span,
     Table,
     Texts,
     make_rows,
 )
-from heed.report.chapters.shared import EXPLANATION, join_columns, on_page
+from heed.report.chapters.shared import EXPLANATION, csv_file, join_columns, on_page
 from heed.report.experiments import WeightsGain, weights_gain
 from heed.report.explanations import Explanation, range_of
 from heed.report.figures.heatmaps import document_rankings
@@ -71,7 +70,7 @@ def chapter(results: Results) -> list[Block]:
             _means(results, lines),
             Items(tuple(_claims(results))),
             *_of_trained(results),
-            *_all_means(results),
+            _all_means(results),
         ),
     }
     disclosures = (Disclosure(summary, blocks, "others") for summary, blocks in parts.items())
@@ -274,7 +273,7 @@ def _of_trained(results: Results) -> list[Block]:
     return [table]
 
 
-def _all_means(results: Results) -> tuple[Table, Paragraph]:
+def _all_means(results: Results) -> Group:
     """Return the file of every mean by seed, ranking and class, and a link to it."""
     keys = ("test", "measure", "ranking", "class", "seed", "documents")
     rows = [
@@ -291,11 +290,8 @@ def _all_means(results: Results) -> tuple[Table, Paragraph]:
         *(Column(key, "", value=_text_of(key)) for key in keys),
         Column("mean", "", decimals(6), lambda row: row[1]["mean"]),
     )
-    key = "explanation_all-means"
     title = say("every mean, by seed, ranking and class (CSV)")
-    table = Table(key, title, columns, make_rows(columns, rows), files=("csv",), media=())
-    link = Span(title, link=f"tables/{key}.csv")
-    return table, Paragraph((say("All tests:"), " ", link), "small", media=(PAGE,))
+    return csv_file("explanation_all-means", title, say("All tests:"), columns, rows)
 
 
 def _text_of(key: str) -> Callable[[tuple[Explanation, dict[str, object]]], str]:

@@ -4,17 +4,17 @@ import dataclasses
 from collections.abc import Callable, Iterator
 
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
-from heed.report.answer import TestedDifference, describe_model, verdict_text
+from heed.report.answer import TestedDifference, describe_model
 from heed.report.blocks import Cell, Column, Phrase, Source, Span, Table, make_rows
 from heed.report.chapters.shared import (
     TUNED_ALIKE,
     colon,
-    difference_value,
     glossary_link,
     join_columns,
+    value_of,
 )
 from heed.report.experiments import NOT_COMPARABLE, NOT_REPRODUCED, REPRODUCED, Experiment
-from heed.report.formats import DASH, POINTS, TEXT, format_points
+from heed.report.formats import DASH, POINTS, TEXT, format_points, verdict_text
 from heed.report.language import say
 from heed.report.measures import describe_reference_models
 
@@ -162,9 +162,9 @@ def _columns(
 
     return (
         Column("", heading, TEXT, cell, short=short),
-        Column(key, "", value=difference_value(get, "second")),
-        Column(f"{key}_verdict", "", value=difference_value(get, "verdict")),
-        Column(f"{key}_pp", "", POINTS, difference_value(get, "mean")),
+        Column(key, "", value=value_of(get, "second")),
+        Column(f"{key}_verdict", "", value=value_of(get, "verdict")),
+        Column(f"{key}_pp", "", POINTS, value_of(get, "mean")),
     )
 
 

@@ -16,14 +16,14 @@ from heed.report.blocks import (
     Group,
     Paragraph,
     Section,
-    Span,
     Table,
     make_rows,
 )
 from heed.report.chapters.shared import (
-    difference_value,
+    csv_file,
     join_columns,
     tested_columns,
+    value_of,
 )
 from heed.report.experiments import Experiment
 from heed.report.figures.curves import by_group
@@ -61,11 +61,11 @@ def lengths_file(results: Results, experiment: Experiment) -> Group:
         for variant, table in read_tables(results, experiment, "lengths", variants).items()
         for group in by_group(table).reset_index().to_dict("records")
     ]
-    key, title = f"{experiment.key}_lengths", say("every group of lengths (CSV)")
-    table = Table(key, title, columns, make_rows(columns, records), files=("csv",), media=())
-    link = Span(title, link=f"tables/{key}.csv")
-    texts = (say("All models, by the length of the text:"), " ", link)
-    return Group((table, Paragraph(texts, "small", media=(PAGE,))))
+    title, before = (
+        say("every group of lengths (CSV)"),
+        say("All models, by the length of the text:"),
+    )
+    return csv_file(f"{experiment.key}_lengths", title, before, columns, records)
 
 
 COMPARED = 3  # score functions of which a study says something
@@ -159,7 +159,7 @@ def _columns(results: Results, metric: str) -> tuple[Column, ...]:
         Column("value", metric, decimals(4), "use.score.mean"),
         Column("", say("± p.p."), decimals(2), std, paper=False),
         Column("value_std_pp", "", decimals(3), std),
-        Column("gain_pp", say("Gain"), POINTS, difference_value(gain, "mean"), unit=say("p.p.")),
+        Column("gain_pp", say("Gain"), POINTS, value_of(gain, "mean"), unit=say("p.p.")),
         *tested_columns(results, gain, paper=False),
     )  # fmt: skip
 

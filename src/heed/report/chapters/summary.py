@@ -24,11 +24,11 @@ from heed.report.chapters import convergence
 from heed.report.chapters.headline import headline, verdict_matrix
 from heed.report.chapters.shared import (
     colon,
-    difference_value,
     experiment_title,
     join_columns,
     link_terms,
     tested_columns,
+    value_of,
 )
 from heed.report.experiments import Experiment
 from heed.report.figures.dots import dot_charts
@@ -257,8 +257,8 @@ def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, .
             "", say("Gain"), POINTS, lambda e: Cell(e.gain and e.gain.mean, strong=True),
             unit=measure.unit,
         ),
-        Column("gain_pp", "", POINTS, difference_value(gain, "mean_pp")),
-        Column("gain_std_pp", "", decimals(2), difference_value(gain, "std_pp")),
+        Column("gain_pp", "", POINTS, value_of(gain, "mean_pp")),
+        Column("gain_std_pp", "", decimals(2), value_of(gain, "std_pp")),
         *tested_columns(results, "gain"),
         Column("", say("Controls; other variants"), TEXT, _format_variants, below=True),
         *(Column(name, "", metric, score_of(name)) for name in names),

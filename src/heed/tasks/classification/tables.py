@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from operator import itemgetter
 from typing import NamedTuple
 
 from heed.evaluation.results import (
@@ -22,16 +21,14 @@ from heed.report.blocks import (
     Block,
     Cell,
     Column,
-    Disclosure,
     Group,
     Paragraph,
     Span,
     Table,
     Texts,
-    Value,
     make_rows,
 )
-from heed.report.chapters.shared import join_columns, seeds_file, values_by_run
+from heed.report.chapters.shared import experiment_table, seeds_file
 from heed.report.experiments import Experiment
 from heed.report.formats import POINTS, PRINTED, decimals, format_number, format_points
 from heed.report.language import current_language, say
@@ -256,7 +253,6 @@ def class_table(
 ) -> Table:
     """Return a model's or a reference model's table; paper has pairs side by side, and no other."""
     columns = (
-        *join_columns(lambda _: experiment),
         Column("variant", "", value=lambda _: table.key),
         Column("row", say("Class"), value="name"),
         Column("kind", "", value="kind"),
@@ -269,15 +265,16 @@ def class_table(
         ),
     )
     kind = "models" if table.of_model else "reference_models"
-    return Table(
-        f"{experiment.key}--{table.key}",
+    return experiment_table(
+        results,
+        experiment,
+        f"--{table.key}",
         table.title,
         columns,
-        make_rows(columns, table.rows, lambda row: row.kind),
+        table.rows,
+        kind=lambda row: row.kind,
         notes=(*_second_line([table]), *table.notes),
-        sources=results.comparison_sources,
         location=f"experiments.{experiment.key}.{kind}.{table.key}",
-        mark=experiment.mark,
         style="figures",
         media=(PAGE,) if has_pair else EVERYWHERE,
     )
@@ -324,28 +321,6 @@ def pair_table(results: Results, experiment: Experiment, pair: list[ClassTable])
     )
 
 
-def by_run(results: Results, experiment: Experiment, table: ClassTable) -> Disclosure:
-    """Return the values of each run, for the page; `every_value` writes all of them."""
-
-    def run_value(run: int) -> Value:
-        return lambda each: each[2].by_run[run]
-
-    columns = (
-        Column("row", say("Row"), value=itemgetter(0)),
-        Column("metric", say("Metric"), value=itemgetter(1)),
-        Column("mean", say("Mean"), PRINTED, lambda each: each[2].printed.value),
-        Column("std_pp", say("± p.p."), decimals(2), lambda each: each[2].score.std_pp),
-        *(Column(run, run, PRINTED, run_value(index)) for index, run in enumerate(table.runs)),
-    )
-    records = [
-        (row.name, metric if len(row.cells(*MEASURES)) > 1 else "", cell)
-        for row in table.rows
-        for metric, cell in row.cells(*MEASURES).items()
-    ]
-    summary = say("{name}: values by {run}", name=table.key, run=table.runs[0].split()[0])
-    return values_by_run(results, experiment, f"--{table.key}_seeds", summary, columns, records)
-
-
 def every_value(experiment: Experiment, tables: list[ClassTable], has_pair: bool) -> Group:
     """Return the file of every run's values, and links to the files that are on no page."""
     values = [
@@ -388,7 +363,6 @@ def changes_file(results: Results, experiment: Experiment, pair: list[ClassTable
     if len(pair) < 2:
         return []
     columns = (
-        *join_columns(lambda _: experiment),
         Column("class", "", value="name"),
         Column("support", "", decimals(1), "support"),
         Column("recall_change_pp", "", POINTS, "gain.mean_pp"),
@@ -398,6 +372,6 @@ def changes_file(results: Results, experiment: Experiment, pair: list[ClassTable
         ),
         Column("published_change_pp", "", POINTS, "talk"),
     )
-    rows, title = make_rows(columns, class_changes(*pair)), say("Change in recall by class")
-    key, sources = f"{experiment.key}_class-gain", results.comparison_sources
-    return [Table(key, title, columns, rows, sources=sources, files=("csv",), media=())]
+    title, changes = say("Change in recall by class"), class_changes(*pair)
+    what = results, experiment, "_class-gain", title, columns, changes
+    return [experiment_table(*what, files=("csv",), media=())]
