@@ -55,7 +55,7 @@ Value = str | Callable[[Any], Any]  # of a record: the path of an attribute, or 
 
 @dataclasses.dataclass(frozen=True)
 class Span:
-    """A part of a text with a style: strong, code, mark, verdict, german, wrong, cite (keys of
+    """A part of a text with a style: strong, code, mark, verdict, wrong, cite (keys of
     references), or none.
 
     `link` is an address within the report; only the page has links.
@@ -178,7 +178,6 @@ class Column:
     unit: str = ""  # of its values, printed after the heading
     meaning: str = ""  # an explanation, printed below the table
     short: str = ""  # a shorter heading for paper
-    group: str = ""  # a heading above several columns
     width: int = 0  # on paper in millimetres, for text that breaks; 0: as wide as its text
     paper: bool = True  # whether paper has the column
     below: bool = False  # whether paper has its text on a separate line below the row

@@ -89,13 +89,9 @@ NOTE_CHARACTER = 4  # points, of the small second line of a cell
 
 @dataclasses.dataclass(frozen=True)
 class Tabular:
-    """A table as LaTeX, or a part of its columns.
-
-    `groups` are headings with the number of columns below each, and the first of these.
-    """
+    """A table as LaTeX, or a part of its columns."""
 
     specification: Latex
-    groups: list[tuple[str, int, int]]
     heads: list[Latex]
     lines: list[Line]
     size: Latex
@@ -209,13 +205,8 @@ def tabulars(block: Table) -> list[Tabular]:
 def _tabular(block: Table, indices: list[int], fit: Fit, is_last: bool) -> Tabular:
     """Return these columns of a table; the last part has the lines below rows."""
     below = [index for index in block.column_indices(PAPER) if block.columns[index].below]
-    groups, start = [], 1
-    for name, part in itertools.groupby(block.columns[index].group for index in indices):
-        groups.append((name, count := len(list(part)), start))
-        start += count
     return Tabular(
         Latex("".join(_specification(block, index, fit.broken) for index in indices)),
-        groups if any(name for name, *_ in groups) else [],
         [_head(block, index) for index in indices],
         _lines(block, indices, below if is_last else []),
         Latex(fit.chosen.command),

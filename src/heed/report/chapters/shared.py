@@ -100,18 +100,17 @@ def experiment_table(
 
 
 def csv_file(
-    key: str, title: str, before: str, columns: Iterable[Column], records: Iterable[Any],
-    after: Texts = (),
-) -> Group:  # fmt: skip
+    key: str, title: str, before: str, columns: Iterable[Column], records: Iterable[Any]
+) -> Group:
     """Return a CSV file that is no table elsewhere, and for the page a line that links it."""
     columns = tuple(columns)
     table = Table(key, title, columns, make_rows(columns, records), files=("csv",), media=())
-    texts = (before, " ", Span(title, link=f"tables/{key}.csv"), *after)
+    texts = (before, " ", Span(title, link=f"tables/{key}.csv"))
     return Group((table, Paragraph(texts, "small", media=(PAGE,))))
 
 
 def seeds_file(
-    experiment: Experiment, names: Sequence[str], values: Iterable[Sequence[str]], links: Texts = ()
+    experiment: Experiment, names: Sequence[str], values: Iterable[Sequence[str]]
 ) -> Group:
     """Return the file of every run's values, by columns of these names."""
     columns = (
@@ -119,7 +118,7 @@ def seeds_file(
         *(Column(name, "", value=operator.itemgetter(i)) for i, name in enumerate(names)),
     )
     title, before = say("every value (CSV)"), say("All models of this experiment:")
-    return csv_file(f"{experiment.key}_seeds", title, before, columns, values, links)
+    return csv_file(f"{experiment.key}_seeds", title, before, columns, values)
 
 
 def value_of(value: Value, path: str) -> Callable[[Any], Any]:

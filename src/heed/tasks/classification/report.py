@@ -25,7 +25,6 @@ from heed.tasks.classification.tables import (
     changes_file,
     class_table,
     every_value,
-    pair_table,
     tables_of,
     untested_classes,
 )
@@ -101,9 +100,8 @@ def appendix(results: Results, experiment: Experiment) -> list[Block]:
 def values_appendix(results: Results, experiment: Experiment) -> list[Block]:
     """Return the files of the values of each run."""
     pair, others = tables_of(results, experiment)
-    tables = [*pair, *others]
     return [
-        every_value(experiment, tables, len(pair) == 2),
+        every_value(experiment, [*pair, *others]),
         *changes_file(results, experiment, pair),
     ]
 
@@ -124,13 +122,10 @@ def figures_and_tables(
         return Group(tuple(made), "pair")
 
     names, rest_names = (", ".join(table.key for table in tables) for tables in (pair, rest))
-    side_by_side = [pair_table(results, experiment, pair)] if has_pair else []
     blocks: list[Block] = [
         *untested_classes(experiment.result),
         Group(shown, "plots"),
-        Disclosure(
-            say("Scores by class: {names}", names=names), (by_class(pair), *side_by_side), "others"
-        ),
+        Disclosure(say("Scores by class: {names}", names=names), (by_class(pair),), "others"),
     ]
     if others:
         titles = ", ".join(dict.fromkeys(figure.title for figure in others))

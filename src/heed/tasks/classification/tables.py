@@ -26,12 +26,11 @@ from heed.report.blocks import (
     Span,
     Table,
     Texts,
-    make_rows,
 )
 from heed.report.chapters.shared import experiment_table, seeds_file
 from heed.report.experiments import Experiment
 from heed.report.formats import POINTS, PRINTED, decimals, format_number, format_points
-from heed.report.language import current_language, say
+from heed.report.language import say
 from heed.report.measures import measure_of, report_of
 from heed.report.published import NO_SCORES, Talk, talk_gain
 from heed.report.results import Results
@@ -153,7 +152,7 @@ def _table(
     notes: list[Texts] = []
     if others:
         notes.append((say("The talk has these classes too: {classes}.", classes=others),))
-    notes.append(_std_note(result, data, talk, bool(talks), has_seeds=bool(runs) and of_model))
+    notes.append(_std_note(result, data, talk, has_seeds=bool(runs) and of_model))
     if isinstance(result, ModelResult) and result.gain:
         notes.append(_gain_note(key, result.gain, data, talks))
     title = say(titles[key]) if key in titles else say("Variant {name}", name=key)
@@ -194,16 +193,8 @@ def _of_metric(data: ExperimentResult) -> str:
     return "" if name == "accuracy" else f" ({name})"
 
 
-def _gloss(german: str, of_talk: bool) -> Texts:
-    return (" ", Span(german, "german")) if of_talk and current_language() == "en" else ()
-
-
 def _std_note(
-    result: ModelResult | ReferenceResult,
-    data: ExperimentResult,
-    talk: Talk,
-    of_talk: bool,
-    has_seeds: bool,
+    result: ModelResult | ReferenceResult, data: ExperimentResult, talk: Talk, has_seeds: bool
 ) -> Texts:
     std, of_talks = data.compared_score(result).std_pp, talk.summary.get("std_percent", "")
     reason = say(
@@ -214,21 +205,17 @@ def _std_note(
         value += "; " + say(
             "the talk, which does not define its own: {value}", value=f"{of_talks}%"
         )
-    german = _gloss("Standardabweichung", of_talk)
-    return (say("Standard deviation"), *german, f"{_of_metric(data)}: {value}")
+    return (f"{say('Standard deviation')}{_of_metric(data)}: {value}",)
 
 
 def _gain_note(key: str, gain: Gain, data: ExperimentResult, talks: dict[str, Talk]) -> Texts:
     of_talks = talk_gain(talks) if key == "attention" and data.metric == "accuracy" else None
-    of_attention, unit = bool(talks) and key == "attention", say("p.p.")
-    german = _gloss("Steigerung durch Attention", of_attention)
-    translated = of_attention and not german
-    title = say("Gain by attention") if translated else say("Gain over the baseline")
+    unit = say("p.p.")
     after = "" if gain.std_pp is None else f" ± {format_number(gain.std_pp, 2)}"
     if of_talks is not None:
         after += "; " + say("the talk: {value}", value=f"{format_points(of_talks)} {unit}")
     value = Span(f"{format_points(gain.mean_pp)} {unit}", "strong")
-    return (title, *german, f"{_of_metric(data)}: ", value, after)
+    return (f"{say('Gain over the baseline')}{_of_metric(data)}: ", value, after)
 
 
 def untested_classes(data: ExperimentResult) -> list[Block]:
@@ -288,41 +275,8 @@ def _second_line(tables: list[ClassTable]) -> list[Texts]:
     return [(text,)] if any(table.has_published for table in tables) else []
 
 
-def pair_table(results: Results, experiment: Experiment, pair: list[ClassTable]) -> Table:
-    """Return baseline and attention side by side, for paper where the talk's scores stand there."""
-
-    def column(metric: str, side: int, group: str = "") -> Column:
-        def value(rows: tuple[ClassRow, ClassRow]) -> Cell:
-            cell: ClassCell = getattr(rows[side], metric)
-            return cell.printed
-
-        return Column("", HEADINGS[metric], PRINTED, value, group=group)
-
-    columns = (
-        Column("", " ", value=lambda rows: rows[0].name),
-        *(column(name, side, pair[side].title) for side in (0, 1) for name in MEASURES),
-        column("support", 0),
-    )
-    notes = _second_line(pair)
-    for table in pair:
-        first, *others = table.notes
-        notes += [(Span(f"{table.title}.", "strong"), " ", *first), *others]
-    rows = zip(*(table.rows for table in pair), strict=True)
-    return Table(
-        f"{experiment.key}_pair",
-        say("Without and with attention"),
-        columns,
-        make_rows(columns, rows, lambda both: both[0].kind),
-        notes=tuple(notes),
-        sources=results.comparison_sources,
-        mark=experiment.mark,
-        files=("tex",),
-        media=(),
-    )
-
-
-def every_value(experiment: Experiment, tables: list[ClassTable], has_pair: bool) -> Group:
-    """Return the file of every run's values, and links to the files that are on no page."""
+def every_value(experiment: Experiment, tables: list[ClassTable]) -> Group:
+    """Return the file of every run's values."""
     values = [
         (table.key, run, row.name, row.kind, metric, value)
         for table in tables
@@ -330,10 +284,8 @@ def every_value(experiment: Experiment, tables: list[ClassTable], has_pair: bool
         for metric, cell in row.cells(*HEADINGS).items()
         for run, value in zip(table.runs or ["the only one"], cell.by_run, strict=True)
     ]
-    side = say("both tables side by side (LaTeX)")
-    links = ", ", Span(side, link=f"tables/{experiment.key}_pair.tex")
     names = ("variant", "run", "row", "kind", "metric", "value")
-    return seeds_file(experiment, names, values, links if has_pair else ())
+    return seeds_file(experiment, names, values)
 
 
 class ClassChange(NamedTuple):
