@@ -332,16 +332,12 @@ class Legend(Block):
 
 
 @dataclasses.dataclass(frozen=True)
-class Reading:
-    """A document as a model read it: its words shaded by weight, and what it predicted.
-
-    `probability` is drawn as a bar, and `description` says of what it is; None: no bar.
-    """
+class ShadedDocument(Block):
+    """A document as a model read it: its words shaded by weight."""
 
     title: str
     description: str
     sentences: list[Sentence]
-    probability: float | None = None
 
     @property
     def full_colour(self) -> float:
@@ -355,15 +351,6 @@ class Reading:
         ]
         shade, weight = max(shaded, default=(1.0, 0.0))
         return weight / shade
-
-
-@dataclasses.dataclass(frozen=True)
-class ShadedDocument(Block):
-    """A document as one model, or several side by side, have read it."""
-
-    title: str
-    description: str
-    readings: tuple[Reading, ...]
 
 
 def make_rows(
