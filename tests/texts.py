@@ -12,11 +12,15 @@ from typing import Any, BinaryIO
 from jinja2 import nodes
 
 from heed import hyperparameters
+from heed.evaluation.results import VERDICTS
 from heed.explanation.registry import TESTS
 from heed.explanation.test import FAIL, PASS, UNDEFINED
 from heed.report import browser, sentences
+from heed.report.chapters.convergence import CONVERGED, DIVERGED, NOT_TRIED
 from heed.report.chapters.hyperparameters import TALK_GROUPS
+from heed.report.chapters.paper import all_references
 from heed.report.escape import TEMPLATES
+from heed.report.experiments import NOT_COMPARABLE, NOT_REPRODUCED, REPRODUCED
 from heed.report.figures.captions import captions
 from heed.report.html import environment
 from heed.report.latex import environment as latex_environment
@@ -83,6 +87,8 @@ def table_texts() -> Iterator[Text]:
         (sentences.AHEAD,),
         (DEPENDENT_DRAWS, STOPPED_EARLY),
         (PASS, FAIL, UNDEFINED),
+        (*VERDICTS, CONVERGED, DIVERGED, NOT_TRIED, REPRODUCED, NOT_REPRODUCED, NOT_COMPARABLE),
+        (each["topic"] for each in all_references()),
         *((test.title, test.claim, test.criterion, test.rule, *test.reasons) for test in TESTS),
         (column.title for test in TESTS for column in test.columns),
     )

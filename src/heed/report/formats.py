@@ -7,15 +7,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, Literal
 
-from heed.evaluation.results import (
-    BETTER,
-    NOT_CONVERGED,
-    SAME,
-    UNDECIDED,
-    WORSE,
-    format_rounded,
-    format_significant,
-)
+from heed.evaluation.results import format_rounded, format_significant
 from heed.report.language import current_language, say
 
 DASH = "–"
@@ -60,19 +52,6 @@ def format_count(value: int) -> str:
     return grouped.replace(",", "\u202f") if current_language() == "de" else grouped
 
 
-def verdict_text(verdict: str) -> str:
-    """Return a verdict in the report's language."""
-    return say(
-        {
-            BETTER: "better",
-            WORSE: "worse",
-            SAME: "practically the same",
-            UNDECIDED: "undecided",
-            NOT_CONVERGED: "not converged",
-        }[verdict]
-    )
-
-
 @dataclasses.dataclass(frozen=True)
 class Format:
     """The formats of a column's values for people and for CSV, and their alignment."""
@@ -105,9 +84,7 @@ POINTS = Format(format_points, _plain(format_rounded, 2, "+"))
 PROBABILITY = Format(format_p, _plain(format_significant, 3), "right")
 INTERVAL = Format(format_interval, format_interval, "right")
 COUNT = Format(lambda value: format_number(value, 0), _plain(format, "d"))
-VERDICT = Format(
-    lambda value: DASH if value is None else verdict_text(value), lambda value: value or "", "left"
-)
+VERDICT = Format(lambda value: say(value) if value else DASH, lambda value: value or "", "left")
 PARAMETERS = Format(
     lambda value: DASH if value is None else format_count(value), COUNT.plain, "right"
 )

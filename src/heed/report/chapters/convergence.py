@@ -8,7 +8,7 @@ from heed.evaluation.results import BETTER, NOT_CONVERGED, WORSE, LongerTraining
 from heed.report.blocks import Block, Cell, Column, Disclosure, Paragraph, Span, Table
 from heed.report.chapters.shared import experiment_table, glossary_address
 from heed.report.experiments import Experiment
-from heed.report.formats import DASH, POINTS, RIGHT, TEXT, decimals, format_count
+from heed.report.formats import DASH, POINTS, RIGHT, TEXT, VERDICT, decimals, format_count
 from heed.report.language import say
 from heed.report.measures import Measure
 from heed.report.results import Results
@@ -155,24 +155,13 @@ def _columns(measure: Measure, seed: int) -> tuple[Column, ...]:
         Column("margin_pp", say("Margin"), decimals(2), "longer.margin_pp", unit=unit),
         Column("standard_error_pp", "", decimals(2), "longer.standard_error_pp"),
         Column("validation_items", "", TEXT, "longer.validation_items"),
-        Column("", say("Verdict"), TEXT, _say_outcome),
+        Column("", say("Verdict"), VERDICT, "outcome"),
         Column("convergence", "", value="outcome"),
     )
 
 
 def _join(values: list[int]) -> str:
     return " ".join(map(str, values))
-
-
-def _say_outcome(line: Line) -> str:
-    return say(
-        {
-            CONVERGED: "converged",
-            NOT_CONVERGED: "not converged",
-            DIVERGED: "diverged",
-            NOT_TRIED: "not tried",
-        }[line.outcome]
-    )
 
 
 def _notes(results: Results, lines: list[Line], measure: Measure) -> Iterator[str]:

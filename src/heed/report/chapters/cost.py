@@ -38,7 +38,6 @@ from heed.report.formats import (
     Format,
     decimals,
     format_number,
-    verdict_text,
 )
 from heed.report.language import say, say_count
 from heed.report.results import Results
@@ -153,7 +152,7 @@ def _sentence(experiment: Experiment, costs: list[Cost]) -> Texts:
         variant=gain.first,
         ratio=format_number(ratio, 1),
         size=experiment.measure.difference(gain.mean),
-        verdict=verdict_text(gain.verdict),
+        verdict=say(gain.verdict),
     )
     return (*experiment_title(experiment), sentence)
 

@@ -21,7 +21,7 @@ from heed.report.blocks import (
 from heed.report.chapters.shared import join_columns
 from heed.report.experiments import Experiment
 from heed.report.explanations import Explanation
-from heed.report.formats import TEXT, decimals, format_number, verdict_text
+from heed.report.formats import TEXT, decimals, format_number
 from heed.report.language import say, say_count
 from heed.report.measures import Measure
 from heed.report.results import Results
@@ -206,7 +206,7 @@ def expected_text(finding: Finding) -> str:
             "{variant} against {against}: {verdict}",
             variant=model,
             against=expected.against,
-            verdict=verdict_text(expected.verdict),
+            verdict=say(expected.verdict),
         )
     if expected.criterion:
         return say(
@@ -235,7 +235,7 @@ def found_text(finding: Finding) -> str:
     """Return what the study found about an expected result."""
     if finding.difference is not None:
         difference = finding.experiment.measure.difference(finding.difference.mean_pp)
-        return f"{verdict_text(finding.found)}, {difference}"
+        return f"{say(finding.found)}, {difference}"
     if finding.found:
         value = "" if finding.value is None else f", {format_number(finding.value, 2)}"
         return f"{say(finding.found)}{value}"

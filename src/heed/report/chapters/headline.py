@@ -14,7 +14,7 @@ from heed.report.chapters.shared import (
     value_of,
 )
 from heed.report.experiments import NOT_COMPARABLE, NOT_REPRODUCED, REPRODUCED, Experiment
-from heed.report.formats import DASH, POINTS, TEXT, format_points, verdict_text
+from heed.report.formats import DASH, POINTS, TEXT, format_points
 from heed.report.language import say
 from heed.report.measures import describe_reference_models
 
@@ -172,15 +172,7 @@ def _talk(each: Experiment) -> Phrase | str:
     verdict = each.line.reproduction.verdict if each.line.reproduction else ""
     if not verdict:
         return DASH
-    word = say(
-        {
-            REPRODUCED: "reproduced",
-            NOT_REPRODUCED: "not reproduced",
-            NOT_COMPARABLE: "not comparable",
-            UNDECIDED: "undecided",
-        }[verdict]
-    )
-    return Phrase((verdict_span(verdict, word), f" {format_points(each.line.talk_gain)}"))
+    return Phrase((verdict_span(verdict, say(verdict)), f" {format_points(each.line.talk_gain)}"))
 
 
 def verdict_span(verdict: str, word: str) -> Span:
@@ -191,7 +183,7 @@ def verdict_span(verdict: str, word: str) -> Span:
 
 def short_verdict(verdict: str) -> str:
     """Return a verdict in the report's language, as short as a cell of the matrix."""
-    return say("the same") if verdict == SAME else verdict_text(verdict)
+    return say("the same") if verdict == SAME else say(verdict)
 
 
 def _title(experiments: list[Experiment]) -> Callable[[Experiment], Cell]:
