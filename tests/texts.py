@@ -17,6 +17,7 @@ from heed.explanation.registry import TESTS
 from heed.explanation.test import FAIL, PASS, UNDEFINED
 from heed.report import browser, sentences
 from heed.report.chapters.convergence import CONVERGED, DIVERGED, NOT_TRIED
+from heed.report.chapters.glossary import glossary
 from heed.report.chapters.hyperparameters import TALK_GROUPS
 from heed.report.chapters.paper import all_references
 from heed.report.escape import TEMPLATES
@@ -89,6 +90,7 @@ def table_texts() -> Iterator[Text]:
         (PASS, FAIL, UNDEFINED),
         (*VERDICTS, CONVERGED, DIVERGED, NOT_TRIED, REPRODUCED, NOT_REPRODUCED, NOT_COMPARABLE),
         (each["topic"] for each in all_references()),
+        (text for word in glossary().values() for text in word.values()),
         *((test.title, test.claim, test.criterion, test.rule, *test.reasons) for test in TESTS),
         (column.title for test in TESTS for column in test.columns),
     )

@@ -15,7 +15,7 @@ from heed.explanation.registry import CRITERIA
 from heed.explanation.test import Judged, Outcome, measured
 from heed.files import reading, verify_checksums
 from heed.hyperparameters.pretrained import PRETRAINED
-from heed.report.experiments import Experiment
+from heed.report.experiments import Experiment, WeightsGain, weights_gain
 from heed.report.measures import measure_of, report_of
 from heed.tables import read_csv
 
@@ -64,6 +64,12 @@ class Explanation:
     def has_weights(self) -> bool:
         """Whether the prediction rests on a weighted sum, so that there are weights to test."""
         return bool(self.means("permutation", "permutation_change"))
+
+    @functools.cached_property
+    def gain(self) -> WeightsGain:
+        """The gain over the same model with equal weights; none where no weights are learned."""
+        without = self.is_of_encoder or not self.has_weights
+        return WeightsGain() if without else weights_gain(self.experiment, self.variant)
 
     @functools.cached_property
     def outcomes(self) -> dict[str, Outcome]:

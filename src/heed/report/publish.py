@@ -27,7 +27,7 @@ from heed.files import (
     writing_folder,
 )
 from heed.records import as_json, read_record
-from heed.report.chapters.headline import headline, verdict_matrix
+from heed.report.chapters.summary import headline, verdict_matrix
 from heed.report.experiments import Experiment, may_publish_text, read_experiments
 from heed.report.front_page import check_names, with_results
 from heed.report.html import escape_markdown, markdown_table

@@ -16,8 +16,8 @@ from heed.report.blocks import Figure, Heading, Items, Paragraph, Span, walk_blo
 from heed.report.browser import excerpt
 from heed.report.chapters import summary as answer_chapter
 from heed.report.chapters.documents import first_text
-from heed.report.chapters.headline import SIGNS, headline, verdict_matrix
 from heed.report.chapters.shared import link_terms
+from heed.report.chapters.summary import SIGNS, headline, verdict_matrix
 from heed.report.experiments import (
     NOT_COMPARABLE,
     NOT_REPRODUCED,

@@ -217,9 +217,7 @@ def _describe_each(search: Search, declared: DeclaredSearch) -> str:
         "configuration and runs to its end. Chosen by the validation split; the test split was not "
         "used.",
         limit=trainings if declared.trainings else trials,
-        sampler=search.sampler,
-        scheduler=search.scheduler,
-        seed=search.seed,
+        **_settings(search),
     )
 
 
@@ -360,16 +358,17 @@ def describe_search(search: Search, task: str) -> str:
         "{epochs} epochs in all. Best: trial {best}, validation {metric} {score} after epoch "
         "{epoch}. Chosen by the validation split; the test split was not used.",
         trials=len(search.trials),
-        model=search.model,
-        sampler=search.sampler,
-        scheduler=search.scheduler,
-        seed=search.seed,
         epochs=search.epochs,
         best=search.best.trial,
         metric=measure.name,
         score=measure.format(search.best.score),
         epoch=search.best.epoch,
+        **_settings(search),
     )
+
+
+def _settings(search: Search) -> dict[str, object]:
+    return {key: getattr(search, key) for key in ("model", "sampler", "scheduler", "seed")}
 
 
 def read_settings(results: Results, experiment: Experiment) -> dict[str, list[Setting]]:
