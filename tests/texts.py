@@ -18,7 +18,7 @@ from heed.explanation.test import FAIL, PASS, UNDEFINED
 from heed.report import browser, sentences
 from heed.report.chapters.convergence import CONVERGED, DIVERGED, NOT_TRIED
 from heed.report.chapters.glossary import glossary
-from heed.report.chapters.hyperparameters import TALK_GROUPS
+from heed.report.chapters.hyperparameters import TALK_GROUPS, TUNING
 from heed.report.chapters.paper import all_references
 from heed.report.escape import TEMPLATES
 from heed.report.experiments import NOT_COMPARABLE, NOT_REPRODUCED, REPRODUCED
@@ -73,6 +73,7 @@ def table_texts() -> Iterator[Text]:
     """Yield the texts in tables of the report, and those of other packages."""
     others = (
         TALK_GROUPS,
+        TUNING.values(),
         *(_descriptions(task_module(task, "recipe").Hyperparameters) for task in task_names()),
         tables.TITLES.values(),
         (classification.LAYOUT.majority, multilabel.LAYOUT.majority),
