@@ -25,6 +25,7 @@ from heed.report.experiments import NOT_COMPARABLE, NOT_REPRODUCED, REPRODUCED
 from heed.report.figures.captions import captions
 from heed.report.html import environment
 from heed.report.latex import environment as latex_environment
+from heed.report.measures import DEGENERATE
 from heed.search.results import DEPENDENT_DRAWS, STOPPED_EARLY
 from heed.task import task_module, task_names
 from heed.tasks.classification import report as classification
@@ -73,6 +74,7 @@ def table_texts() -> Iterator[Text]:
     """Yield the texts in tables of the report, and those of other packages."""
     others = (
         TALK_GROUPS,
+        (DEGENERATE,),
         TUNING.values(),
         *(_descriptions(task_module(task, "recipe").Hyperparameters) for task in task_names()),
         tables.TITLES.values(),

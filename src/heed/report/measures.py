@@ -222,6 +222,10 @@ def layer_note() -> str:
 
 
 MAJORITY = "majority"
+DEGENERATE = (  # without a majority class; a task says it with one
+    "A run is degenerate if its {metric} is more than {far} below the median of the model's other "
+    "runs."
+)
 FAR_PP = 10.0  # below the median of the model's other runs
 
 
@@ -278,11 +282,7 @@ def explain_degenerate(result: ExperimentResult) -> str:
     values = {"metric": measure.name, "far": measure.limit(FAR_PP)}
     if MAJORITY in result.reference_models:
         return say(report_of(result.task).DEGENERATE, **values)
-    return say(
-        "A run is degenerate if its {metric} is more than {far} below the median of the "
-        "model's other runs.",
-        **values,
-    )
+    return say(DEGENERATE, **values)
 
 
 def _majority(result: ExperimentResult, seeds: list[int]) -> list[float]:

@@ -60,12 +60,9 @@ class Addresses:
 ANSWER = "answer.txt"  # in tables/: the first sentences, which a run prints at its end
 
 
+# The columns of the files for `dvc plots` where no model has such values.
 CURVES = ["seed", "epoch", "model", "metric", "validation"]
-
-
 CONFUSION = ["actual", "predicted", "documents", "model", "share"]
-
-
 COMPARISONS = ["experiment", "compared", "difference_pp", "low_pp", "high_pp", "p_corrected"]
 
 

@@ -11,7 +11,6 @@ from heed.report.blocks import (
     PAGE,
     Axis,
     Block,
-    Cell,
     Column,
     Disclosure,
     Figure,
@@ -24,7 +23,7 @@ from heed.report.blocks import (
     Texts,
     make_rows,
 )
-from heed.report.chapters.shared import experiment_title, join_columns
+from heed.report.chapters.shared import experiment_title, join_columns, title_cell
 from heed.report.escape import visible
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
@@ -34,7 +33,6 @@ from heed.report.formats import (
     DASH,
     PARAMETERS,
     RIGHT,
-    TEXT,
     Format,
     decimals,
     format_number,
@@ -168,7 +166,7 @@ def _table(results: Results, costs: list[Cost]) -> Table:
     minutes = describe_core_minutes(time for cost in costs for time in cost.times)
     columns = (
         *join_columns("experiment"),
-        Column("", say("Experiment"), TEXT, _title, merge=True, width=38),
+        Column("", say("Experiment"), value=_title, merge=True, width=38),
         Column("variant", say("Model"), value="variant"),
         Column("metric", "", value="experiment.measure.metric"),
         Column("value", "", decimals(4), "score"),
@@ -218,10 +216,7 @@ def describe_core_minutes(times: Iterable[TrainingTime]) -> str:
 
 
 def _title(cost: Cost) -> Cell:
-    experiment = cost.experiment
-    return Cell(
-        experiment.title, mark=experiment.printed_mark, link=f"#experiment-{experiment.key}"
-    )
+    return title_cell(cost.experiment)
 
 
 PANELS = 3  # side by side

@@ -143,7 +143,7 @@ def _talk_columns(results: Results) -> tuple[Column, ...]:
 
     gain, unit = say("The talk’s gain"), say("p.p.")
     return (
-        *join_columns(lambda each: each),
+        *join_columns(""),
         Column("", say("Experiment"), value=lambda each: Cell(each.title, mark=each.mark)),
         Column("talk_baseline", "", value=score(0)),
         Column("talk_attention", "", value=score(1)),

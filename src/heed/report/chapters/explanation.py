@@ -23,7 +23,7 @@ from heed.report.blocks import (
     Texts,
     make_rows,
 )
-from heed.report.chapters.shared import EXPLANATION, csv_file, join_columns, on_page
+from heed.report.chapters.shared import EXPLANATION, csv_file, join_columns, on_page, title_cell
 from heed.report.explanations import Explanation, range_of
 from heed.report.figures.heatmaps import document_rankings
 from heed.report.figures.lecture_002 import (
@@ -105,11 +105,15 @@ def _experiment_columns(results: Results) -> tuple[Column, ...]:
     if len({each.experiment.key for each in results.explanations}) == 1:
         return ()
 
-    def value(explanation: Explanation) -> Cell:
-        experiment = explanation.experiment
-        return Cell(experiment.title, mark=experiment.printed_mark)
-
-    return (Column("", say("Experiment"), value=value, merge=True, width=26),)
+    return (
+        Column(
+            "",
+            say("Experiment"),
+            value=lambda each: title_cell(each.experiment),
+            merge=True,
+            width=26,
+        ),
+    )
 
 
 def _gain(explanation: Explanation) -> Cell:

@@ -69,6 +69,12 @@ def experiment_title(experiment: Experiment) -> Texts:
     return (link, *mark, f"{colon(experiment)} ")
 
 
+def title_cell(experiment: Experiment, note: str = "") -> Cell:
+    """Return the title with a link to the experiment's section, its mark, and a note below it."""
+    link = f"#experiment-{experiment.key}"
+    return Cell(experiment.title, note, mark=experiment.printed_mark, link=link)
+
+
 def colon(experiment: Experiment) -> str:
     """Return the colon after a title; nothing after one that is a sentence."""
     return "" if experiment.title.endswith(("?", "!", ".")) else ":"

@@ -32,6 +32,7 @@ from heed.report.chapters.shared import (
     join_columns,
     link_terms,
     tested_columns,
+    title_cell,
     value_of,
 )
 from heed.report.experiments import NOT_COMPARABLE, NOT_REPRODUCED, REPRODUCED, Experiment
@@ -238,6 +239,7 @@ def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, .
     measure = experiments[0].measure
     metric = decimals(2 if measure.in_hundreds else 4)
     references = describe_reference_models([measure.task]).items()
+    baselines = _baselines(experiments)
 
     def score_of(name: str) -> Callable[[Experiment], float | None]:
         def value(each: Experiment) -> float | None:
@@ -249,12 +251,15 @@ def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, .
     def first(each: Experiment) -> str:
         return next(iter(each.result.attention), "")
 
+    def title(each: Experiment) -> Cell:
+        return title_cell(each, baselines.get(each.key, ""))
+
     def gain(each: Experiment) -> Gain | None:
         return each.result.models[first(each)].gain if first(each) else None
 
     return (
-        *join_columns(lambda each: each),
-        Column("title", say("Experiment"), value=_title(experiments), width=TITLE_WIDTH),
+        *join_columns(""),
+        Column("title", say("Experiment"), value=title, width=TITLE_WIDTH),
         Column("baseline", say("Baseline"), metric, score_of(BASELINE)),
         Column("attention", say("Attention"), metric, lambda each: score_of(first(each))(each)),
         Column(
@@ -297,20 +302,14 @@ def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
     )
 
 
-def _title(experiments: list[Experiment]) -> Callable[[Experiment], Cell]:
-    """Return a function to a title, with what the baseline is where these have several kinds."""
+def _baselines(experiments: list[Experiment]) -> dict[str, str]:
+    """Return what the baseline of each experiment is, by key; nothing where all are of a kind."""
     kinds = {
         each.key: say("baseline: {network}", network=describe_network(BASELINE, each.result))
         for each in experiments
         if BASELINE in each.result.models
     }
-    differ = len({*kinds.values()}) > 1
-
-    def title(each: Experiment) -> Cell:
-        note = kinds.get(each.key, "") if differ else ""
-        return Cell(each.title, note, mark=each.printed_mark, link=f"#experiment-{each.key}")
-
-    return title
+    return kinds if len({*kinds.values()}) > 1 else {}
 
 
 def _other_variants(each: Experiment) -> list[str]:
@@ -485,12 +484,18 @@ def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = 
             Column("talk_verdict", "", value="line.reproduction.verdict"),
             Column("talk_gain_pp", "", POINTS, "line.talk_gain"),
         ]
+    names_variant = len(judged_variants(experiments)) > 1
+
+    def title(each: Experiment) -> Cell:
+        compared = each.attention_comparison
+        return title_cell(each, compared.variant if compared and names_variant else "")
+
     printed = sum(bool(each.heading) for each in verdicts)  # none where nothing is compared
     width = min(ALL_WIDTHS // max(printed, 1), WIDTH)
     columns = (
-        *join_columns(lambda each: each),
+        *join_columns(""),
         Column("variant", "", value="attention_comparison.variant"),
-        Column("", say("Experiment"), value=_matrix_title(experiments), width=MATRIX_TITLE_WIDTH),
+        Column("", say("Experiment"), value=title, width=MATRIX_TITLE_WIDTH),
         *(dataclasses.replace(each, width=width if each.heading else 0) for each in verdicts),
     )
     return Table(
@@ -577,22 +582,3 @@ def verdict_span(verdict: str, word: str) -> Span:
 def short_verdict(verdict: str) -> str:
     """Return a verdict in the report's language, as short as a cell of the matrix."""
     return say("the same") if verdict == SAME else say(verdict)
-
-
-def _matrix_title(experiments: list[Experiment]) -> Callable[[Experiment], Cell]:
-    """Return a function to the title of an experiment.
-
-    The variant that is judged stands there where not all have the same.
-    """
-    names_variant = len(judged_variants(experiments)) > 1
-
-    def title(each: Experiment) -> Cell:
-        compared = each.attention_comparison
-        return Cell(
-            each.title,
-            note=compared.variant if compared and names_variant else "",
-            mark=each.printed_mark,
-            link=f"#experiment-{each.key}",
-        )
-
-    return title
