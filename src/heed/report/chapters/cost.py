@@ -11,6 +11,7 @@ from heed.report.blocks import (
     PAGE,
     Axis,
     Block,
+    Cell,
     Column,
     Disclosure,
     Figure,

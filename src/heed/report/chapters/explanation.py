@@ -280,8 +280,12 @@ def _all_means(results: Results) -> Group:
     columns = (
         *join_columns(lambda row: row[0].experiment),
         Column("variant", "", value=lambda row: row[0].variant),
-        *(Column(key, "", value=lambda row, key=key: str(row[1][key])) for key in keys),
+        *(Column(key, "", value=_text_of(key)) for key in keys),
         Column("mean", "", decimals(6), lambda row: row[1]["mean"]),
     )
     title = say("every mean, by seed, ranking and class (CSV)")
     return csv_file("explanation_all-means", title, say("All tests:"), columns, rows)
+
+
+def _text_of(key: str) -> Callable[[tuple[Explanation, dict[str, object]]], str]:
+    return lambda row: str(row[1][key])
