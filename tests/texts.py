@@ -93,7 +93,7 @@ def table_texts() -> Iterator[Text]:
         (PASS, FAIL, UNDEFINED),
         (*VERDICTS, CONVERGED, DIVERGED, NOT_TRIED, REPRODUCED, NOT_REPRODUCED, NOT_COMPARABLE),
         (each["topic"] for each in all_references()),
-        (text for word in glossary().values() for text in word.values()),
+        (text for word in glossary().values() for text in word),
         *((test.title, test.claim, test.criterion, test.rule, *test.reasons) for test in TESTS),
         (column.title for test in TESTS for column in test.columns),
     )

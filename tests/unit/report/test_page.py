@@ -140,9 +140,8 @@ def test_accuracy_by_length_is_in_a_file_with_the_worst_and_the_best_seed(render
     assert 'href="tables/sample-author_lengths.csv"' in (folder / "index.html").read_text()
 
 
-TALKS_WORDS = ("Steigerung durch Attention", "Standardabweichung", "the talk")
 # groups of hyperparameters, a column of score functions
-TALKS_HEADINGS = ("Group 1", "Group 2", "Lecture")
+TALKS_WORDS = ("the talk", "Group 1", "Group 2", "Lecture")
 
 
 def test_the_talks_words_are_only_where_its_figures_are_reproduced(rendered):
@@ -153,11 +152,6 @@ def test_the_talks_words_are_only_where_its_figures_are_reproduced(rendered):
         assert ("talk’s gain" in paper) == is_talk
         for word in TALKS_WORDS:
             assert (word in page) == is_talk, word
-        for word in TALKS_HEADINGS:
-            assert (word in page) == is_talk, word
-    count = len(made_up.study("talk").experiments)
-    assert page.count("Steigerung durch Attention") == count  # other variants have a gain too
-    assert page.count("Gain over the baseline") >= count
 
 
 def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_bytes_twice(
@@ -354,7 +348,7 @@ def test_the_talks_figures_are_printed_with_ours(rendered):
     assert news["WEIRD NEWS"][1] == change
     assert "the talk, which does not define its own: 2.172%" in page.text
     assert "the talk: +0.31 p.p." in page.text and "the talk: 7.6 million" in page.text
-    assert r"\scriptsize 0.4660" in (folder / "tables/news_pair.tex").read_text()
+    assert r"\scriptsize 0.4660" in (folder / "tables/news--attention.tex").read_text()
 
 
 def test_the_change_by_degraded_hyperparameters_is_printed_with_the_talks(rendered):

@@ -179,11 +179,10 @@ def _terms(entries: list[Variant]) -> Iterator[Term]:
 
 
 @functools.cache
-def glossary() -> Mapping[str, Mapping[str, str]]:
-    """Return the names and the meanings of glossary.yaml, in English."""
+def glossary() -> Mapping[str, tuple[str, str]]:
+    """Return the name and the meaning of each word of glossary.yaml, in English."""
     text = Path(__file__).parents[1].joinpath("glossary.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, dict[str, str]] = yaml.safe_load(text)
-    return loaded
+    return {key: (each["name"], each["meaning"]) for key, each in yaml.safe_load(text).items()}
 
 
 def _words(results: Results) -> dict[str, tuple[str, str]]:
@@ -198,7 +197,7 @@ def _words(results: Results) -> dict[str, tuple[str, str]]:
         ),
     }
     words = {
-        key: (say(each["name"]), say(each["meaning"], **values)) for key, each in glossary().items()
+        key: (say(name), say(meaning, **values)) for key, (name, meaning) in glossary().items()
     }
     if not any(each.remark for one in results.experiments for each in one.comparisons):
         del words[TUNED_ALIKE]

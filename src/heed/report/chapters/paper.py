@@ -163,10 +163,10 @@ def _sources(found: list[Reference]) -> Paragraph:
     """Return what each reference is cited for."""
     topics: dict[str, list[str]] = {}
     for each in found:
-        topics.setdefault(say(each["topic"]), []).append(each["key"])
+        topics.setdefault(each["topic"], []).append(each["key"])
     texts: list[str | Span] = [say("Sources:")]
     for number, (topic, keys) in enumerate(topics.items()):
-        texts += [f"{';' if number else ''} {topic} ", _cite(",".join(keys))]
+        texts += [f"{';' if number else ''} {say(topic)} ", _cite(",".join(keys))]
     return Paragraph((*texts, "."))
 
 
