@@ -30,7 +30,7 @@ from heed.files import (
 from heed.paths import PARAMS
 from heed.pipeline import LOCK
 from heed.records import as_json, read_record
-from heed.report.chapters.headline import headline
+from heed.report.chapters.summary import headline
 from heed.report.experiments import Experiment, may_publish_text, read_experiments
 from heed.report.figures.vega import as_svg
 from heed.report.front_page import check_names, forest_plot, with_results
