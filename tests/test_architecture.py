@@ -10,6 +10,7 @@ import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+from heed.digests import EXTRAS
 from tests.conftest import ROOT
 
 SOURCE = ROOT / "src/heed"
@@ -45,14 +46,15 @@ def test_every_package_that_is_imported_is_declared_and_pinned():
     names = {name.split(".")[0] for path in [*MODULES, *tools] for name in imports(path)}
     heed_modules = {"heed", *(path.stem for path in tools)}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    declared = project["dependencies"] + project["optional-dependencies"]["pretrained"]
+    extras = (project["optional-dependencies"][extra] for extra in EXTRAS.values())
+    declared = sum(extras, project["dependencies"])
     declared = {re.split(r"[<>=\[]", requirement)[0] for requirement in declared}
     pinned = {
         line.split("==")[0].lower().replace("_", "-")
-        for name in ("requirements", "pretrained")
+        for name in ("requirements", "pretrained", "loggers")
         for line in (ROOT / f"envs/{name}.lock").read_text().splitlines()
     }
-    distributions = packages_distributions()
+    distributions = {"mlflow": ["mlflow-skinny"], **packages_distributions()}
     for name in sorted(names - heed_modules - sys.stdlib_module_names):
         found = distributions.get(name, [name])
         packages = {package.lower().replace("_", "-") for package in found}

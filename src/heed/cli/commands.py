@@ -74,9 +74,11 @@ def check() -> None:
 
     That includes text that DVC cannot read.
     """
+    from heed.digests import require_installed
     from heed.study import load
 
     params = load()
+    require_installed([params.training.logger])
     print_line(
         f"{PARAMS}: no mistake: study {params.study.name}, {len(params.models)} models, "
         f"{len(params.seeds)} seeds"
