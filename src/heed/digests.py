@@ -45,9 +45,9 @@ DISTRIBUTIONS = {
 }
 # those that only an extra of heed installs
 EXTRAS = {
-    "transformers": "pretrained",
-    **{logger: logger for logger in ("tensorboard", "mlflow", "dvclive")},
-}
+    "huggingface_hub": "pretrained", "transformers": "pretrained", "tensorboard": "tensorboard",
+    "mlflow": "mlflow", "dvclive": "dvclive",
+}  # fmt: skip
 # fields of syntax trees that do not change the program
 IGNORED_FIELDS = {"ctx", "kind", "type_comment", "type_ignores"}
 WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

@@ -45,7 +45,8 @@ class Source:
     documents: int | None = key(None, "kinds of generated text (sample, sample-…): how many "
         "documents each corpus has (without the long ones)", gt=0, le=MAX_GENERATED)  # fmt: skip
     seed: int | None = key(None, "kinds of generated text: the generator's seed", ge=0, le=MAX_SEED)
-    path: str | None = key(None, "kinds table and parallel: the file, or of kind table the folder")
+    path: str | None = key(None, "kinds table and parallel: the file, or of kind table the folder, "
+        "or a file on the hub of Hugging Face, hf://datasets/OWNER/NAME@COMMIT/PATH")  # fmt: skip
     paths: dict[str, str] | None = key(None, "instead of `path`, several files. Kind table: tables "
         "with the same columns; keys that are train, validation and test (also dev, valid, val, "
         "and train_1, train_2) are the parts of their rows, for split kind given. Kind parallel: a "
