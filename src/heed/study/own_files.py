@@ -150,7 +150,7 @@ def name_files(arguments: list[str]) -> UserFiles:
     return UserFiles(_key_by_split(zip(splits, paths, strict=True)))
 
 
-Named = TypeVar("Named", Path, str)
+Named = TypeVar("Named")
 
 
 def _key_by_split(files: Iterable[tuple[str, Named]]) -> dict[str, Named]:
