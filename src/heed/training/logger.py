@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.digests import require_installed
-from heed.files import HeedError
+from heed.files import HeedError, locked
 from heed.progress import Progress
 from heed.recipe import Recipe
 from heed.records import as_json
@@ -60,16 +60,17 @@ def _mlflow(run: str, settings: Settings, resumes: bool) -> Curve:
     from mlflow.entities import Metric, Param
 
     logging.getLogger("mlflow").setLevel(logging.WARNING)  # it tells of each table that it creates
-    CURVES.mkdir(parents=True, exist_ok=True)
     store = f"sqlite:///{CURVES.resolve()}/mlflow.db"
-    client = MlflowClient(os.environ.get("MLFLOW_TRACKING_URI") or store)
-    with contextlib.suppress(MlflowException):  # it is there already
-        client.create_experiment("heed")
+    # two trainings that create its tables at the same time both fail
+    with locked(CURVES / "mlflow.lock", f"{run}: mlflow prepares its database: waiting"):
+        client = MlflowClient(os.environ.get("MLFLOW_TRACKING_URI") or store)
+        with contextlib.suppress(MlflowException):  # it is there already
+            client.create_experiment("heed")
     experiment, done = client.get_experiment_by_name("heed").experiment_id, 0
     named = [experiment], f"attributes.run_name = '{run}'"
     if resumes and (found := client.search_runs(*named, order_by=["start_time DESC"])):
         key = found[0].info.run_id
-        done = max(each.step for each in client.get_metric_history(key, "train_loss"))
+        done = max([0, *(each.step for each in client.get_metric_history(key, "train_loss"))])
         client.update_run(key, status="RUNNING")
     else:
         key = client.create_run(experiment, run_name=run).info.run_id

@@ -46,8 +46,8 @@ def read_mlflow() -> Read:
 
     client = MlflowClient(f"sqlite:///{CURVES.resolve()}/mlflow.db")
     (experiment,) = client.search_experiments(filter_string="name = 'heed'")
-    run, *_ = client.search_runs([experiment.experiment_id], order_by=["start_time DESC"])
-    assert run.info.run_name == NAME
+    named = [experiment.experiment_id], f"attributes.run_name = '{NAME}'"
+    run, *_ = client.search_runs(*named, order_by=["start_time DESC"])
     histories = {
         name: client.get_metric_history(run.info.run_id, name) for name in run.data.metrics
     }
@@ -96,11 +96,12 @@ def check(read: Callable[[], Read], epochs: int) -> None:
 
 
 @each_logger
-def test_a_training_writes_its_curves_and_the_same_bytes_as_without(workplace, logger, read):
+def test_a_training_writes_its_curves_and_the_same_bytes_as_without(workplace, logger, read, capfd):
     train(MODEL, 1)
     before = hashes()
     recipe = read_model_recipe(MODEL)
-    list(train_runs(MODEL, [1], 1, logger=logger))
+    list(train_runs(MODEL, [1, 2], 2, logger=logger))  # two at the same time
+    assert " fails, " not in capfd.readouterr().err
     assert hashes() == before and read_model_recipe(MODEL) == recipe
     check(read, epochs=3)
 
