@@ -10,6 +10,7 @@ import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+from heed.digests import EXTRAS
 from tests.conftest import ROOT
 
 SOURCE = ROOT / "src/heed"
@@ -46,15 +47,16 @@ def test_every_package_that_is_imported_is_declared_and_pinned():
     heed_modules = {"heed", *(path.stem for path in tools)}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
+    loggers = [name for name in ("tensorboard", "mlflow", "dvclive") if name in extras]
     locked = [name for name in extras if (ROOT / f"envs/{name}.lock").exists()]
-    declared = [*project["dependencies"], *(each for name in locked for each in extras[name])]
+    declared = sum((extras[name] for name in (*locked, *loggers)), project["dependencies"])
     declared = {re.split(r"[<>=\[]", requirement)[0] for requirement in declared}
     pinned = {
         line.split("==")[0].lower().replace("_", "-")
-        for name in ("requirements", *locked)
+        for name in ("requirements", "loggers", *locked)
         for line in (ROOT / f"envs/{name}.lock").read_text().splitlines()
     }
-    distributions = packages_distributions()
+    distributions = {"mlflow": ["mlflow-skinny"], **packages_distributions()}
     for name in sorted(names - heed_modules - sys.stdlib_module_names):
         found = distributions.get(name, [name])
         packages = {package.lower().replace("_", "-") for package in found}

@@ -74,9 +74,11 @@ def check() -> None:
 
     That includes text that DVC cannot read.
     """
+    from heed.digests import require_installed
     from heed.study import load
 
     params = load()
+    require_installed([params.training.logger])
     print_line(
         f"{PARAMS}: no mistake: study {params.study.name}, {len(params.models)} models, "
         f"{len(params.seeds)} seeds"
@@ -323,7 +325,8 @@ MEANINGS: dict[str, Meaning] = {
         {"choices": ("text", "pharaoh", "json", "svg")}),
     "seed": ("SEED", "the run's seed; default: the smallest"),
     "files": ("FILE", "a table, a folder with a folder of .txt files for each class, or a data set "
-        "that save_to_disk wrote (docs/corpora.md has all formats); several are one corpus, and "
+        "that save_to_disk wrote (docs/corpora.md has all formats), or one on the hub of Hugging "
+        "Face, hf://OWNER/NAME or hf://OWNER/NAME/CONFIG; several are one corpus, and "
         "those named by train, dev or test, or given as test=FILE, are these parts of it",
         {"nargs": "+"}),
     "corpus_remove.name": ("CORPUS", "a key of `corpora` in params.yaml"),
