@@ -10,7 +10,6 @@ import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
-from heed.digests import EXTRAS
 from tests.conftest import ROOT
 
 SOURCE = ROOT / "src/heed"
