@@ -136,6 +136,15 @@ def test_a_network_that_reads_more_than_ids_has_no_onnx_file(trained, changes, r
     assert not (trained / "model.onnx").exists()
 
 
+def test_what_onnxruntime_cannot_read_is_not_left_behind(trained, monkeypatch):
+    pytest.importorskip("onnxruntime", reason="it is in envs/export.lock")
+    monkeypatch.setattr(export, "PACKAGES", ())
+    monkeypatch.setattr(export, "_trace", lambda *given: b"no graph")
+    with pytest.raises(HeedError, match=r"^the network cannot be exported \(.*INVALID"):
+        export.write_onnx(untrained(), trained / "model.onnx")
+    assert not (trained / "model.onnx").exists()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",

@@ -143,7 +143,9 @@ class MaxAttention(Pooling):
     def weights(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
         """Return the weights."""
         query = _maximum(states, lengths, padding)[..., None]  # batch x size x 1
-        return masked_softmax((F.normalize(states, dim=-1) @ query).squeeze(-1), padding)
+        # as F.normalize, whose `expand` fixes the time of an exported graph
+        norms = states.norm(dim=-1, keepdim=True).clamp_min(1e-12)
+        return masked_softmax((states / norms @ query).squeeze(-1), padding)
 
 
 def _maximum(states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
