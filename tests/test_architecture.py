@@ -45,11 +45,12 @@ def test_every_package_that_is_imported_is_declared_and_pinned():
     names = {name.split(".")[0] for path in [*MODULES, *tools] for name in imports(path)}
     heed_modules = {"heed", *(path.stem for path in tools)}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    declared = project["dependencies"] + project["optional-dependencies"]["pretrained"]
+    extras = project["optional-dependencies"]
+    declared = project["dependencies"] + extras["pretrained"] + extras["export"]
     declared = {re.split(r"[<>=\[]", requirement)[0] for requirement in declared}
     pinned = {
         line.split("==")[0].lower().replace("_", "-")
-        for name in ("requirements", "pretrained")
+        for name in ("requirements", "pretrained", "export")
         for line in (ROOT / f"envs/{name}.lock").read_text().splitlines()
     }
     distributions = packages_distributions()
@@ -69,6 +70,7 @@ KNOW_CLASSIFICATION = (
     "tasks/classification/", "tasks/multilabel/", "models/classifier.py",
     "explanation/",  # of decisions between classes
     "report/",
+    "estimator.py", "export.py",  # a classifier as scikit-learn and a hub name its parts
     "corpora/", "study/own_",
     "study/experiments.py",  # of what weights explain of decisions between classes
 )  # fmt: skip

@@ -67,7 +67,10 @@ def export_model(model: str, seed: int | None, into: Path | None) -> str:
 
 def _config(run: RunInfo, predictor: Any) -> dict[str, object]:
     recipe, classes = run.recipe, dict(enumerate(getattr(run.recipe.data, "classes", ())))
-    about = {"model_type": "heed", "architectures": [type(predictor.model).__name__]}
+    about: dict[str, object] = {
+        "model_type": "heed",
+        "architectures": [type(predictor.model).__name__],
+    }
     about |= {"heed_version": heed.__version__, "task": recipe.task, "seed": run.seed}
     labels = {"id2label": classes, "label2id": {name: i for i, name in classes.items()}}
     return about | (labels if classes else {}) | dataclasses.asdict(recipe.hyperparameters)
@@ -199,7 +202,7 @@ def _card(run: RunInfo, scores: pd.DataFrame, difference: str, problem: str) -> 
     """Return the model card: metadata of the hub, data, training, scores, limits, how to load."""
     recipe, metrics = run.recipe, task_module(run.recipe.task, "metrics")
     test = [each.name for each in metrics.make_metrics(recipe.data).all if each.name in scores]
-    validation = [name for name in scores if name.startswith("validation_")]
+    validation = [name for name in map(str, scores) if name.startswith("validation_")]
     shown, rows = scores[[*test, *validation]].dropna(axis=1), []
     for name, values in shown.items():
         ends, split = interval(values, recipe), "validation" if name in validation else "test"
@@ -210,10 +213,10 @@ def _card(run: RunInfo, scores: pd.DataFrame, difference: str, problem: str) -> 
         )
     default = dataclasses.asdict(type(recipe.hyperparameters)())
     own = dataclasses.asdict(recipe.hyperparameters).items()
-    values = {name: float(shown[name][run.seed]) for name in test if name in shown}
+    mine = {name: float(shown[name][run.seed]) for name in test if name in shown}
     template = Path(__file__).with_name("model_card.md").read_text(encoding="utf-8")
     return template.format(
-        metadata=yaml.safe_dump(_metadata(run, values), sort_keys=False, allow_unicode=True),
+        metadata=yaml.safe_dump(_metadata(run, mine), sort_keys=False, allow_unicode=True),
         run=run, recipe=recipe, about=recipe.statistics, seeds=len(scores), rows="\n".join(rows),
         splits=", ".join(f"{count:,} {split}" for split, count in run.documents.items()),
         fold=f", fold {run.fold} of {recipe.folds}" if recipe.folds else "",

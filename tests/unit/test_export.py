@@ -136,6 +136,7 @@ def test_a_network_that_reads_more_than_ids_has_no_onnx_file(trained, changes, r
     assert not (trained / "model.onnx").exists()
 
 
+@pytest.mark.slow
 def test_what_onnxruntime_cannot_read_is_not_left_behind(trained, monkeypatch):
     pytest.importorskip("onnxruntime", reason="it is in envs/export.lock")
     monkeypatch.setattr(export, "PACKAGES", ())
