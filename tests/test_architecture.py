@@ -46,11 +46,12 @@ def test_every_package_that_is_imported_is_declared_and_pinned():
     heed_modules = {"heed", *(path.stem for path in tools)}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    declared = project["dependencies"] + extras["pretrained"] + extras["export"]
+    locked = [name for name in extras if (ROOT / f"envs/{name}.lock").exists()]
+    declared = [*project["dependencies"], *(each for name in locked for each in extras[name])]
     declared = {re.split(r"[<>=\[]", requirement)[0] for requirement in declared}
     pinned = {
         line.split("==")[0].lower().replace("_", "-")
-        for name in ("requirements", "pretrained", "export")
+        for name in ("requirements", *locked)
         for line in (ROOT / f"envs/{name}.lock").read_text().splitlines()
     }
     distributions = packages_distributions()

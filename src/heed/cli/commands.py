@@ -126,11 +126,11 @@ def provenance() -> None:
     from heed.report.provenance_page import write_provenance
     from heed.study import load
 
-    write_provenance(Path(), REPORTS / "provenance.html", load().models)
+    write_provenance(Path(), REPORTS / "provenance.html", load())
     print_line(f"{REPORTS}/provenance.html")
 
 
-def publish() -> None:
+def publish(crate: bool = False) -> None:
     """Write the report into docs/studies/NAME, without texts, and its summary into pages."""
     from heed.evaluation.results import mixed_machine_kinds
     from heed.pipeline import check_up_to_date
@@ -138,12 +138,18 @@ def publish() -> None:
     from heed.study import load
 
     params = load()
+    if crate:
+        from heed.report.crate import require_rocrate, write_crate
+
+        require_rocrate()
     check_commit(Path(), params.study.name)
     check_up_to_date(Path())
     comparison = read_comparison()
     statistics = published_statistics(comparison)
     folder = publish(params, comparison, PUBLISHED, RESULTS, Path(), statistics)
     print_line(str(folder))
+    if crate:
+        print_line(str(write_crate(Path(), folder, params)))
     for message in mixed_machine_kinds(comparison):
         print_line(message)
 
@@ -283,6 +289,8 @@ MEANINGS: dict[str, Meaning] = {
         "params.yaml"),
     "adversarial_attention.name": ("NAME", "a key of `adversarial_attention` in params.yaml"),
     "check": ("", "write nothing; list the numbers in reports/ that differ from results/"),
+    "crate": ("", "also write reports/NAME.crate.zip, a Workflow Run RO-Crate of it for an archive "
+        "(docs/report.md)"),
     "edition": ("FOLDER", "docs/studies/NAME, which `heed publish` made", {"type": Path}),
     "adopt.name": ("SEARCH", "a key of `searches` that has run"),
     "study.name": ("STUDY", "the name of a study of heed's or of your own, or a file from "

@@ -180,8 +180,9 @@ def compare() -> None:
     asked = params.study
     tuning = {model: params.tuning(model) for model in params.models}
     question = Question(
-        asked.attention, metrics, asked.equivalence_margin, asked.convergence_pp, tuning,
-        [*params.pretrained], {name: each.control for name, each in params.experiments.items()},
+        asked.name, asked.attention, metrics, asked.equivalence_margin, asked.convergence_pp,
+        tuning, [*params.pretrained],
+        {name: each.control for name, each in params.experiments.items()},
     )  # fmt: skip
     comparison = compare(models, params.seeds, question, paths.COMPARISON, paths.METRICS)
     for message in mixed_machine_kinds(comparison):

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -591,7 +592,7 @@ def test_provenance_names_commit_versions_and_core_hours(tmp_path):
         write_json(tmp_path / f"results/timing/train/{model}/1.json", each)
 
     def written(name: str = "reports/provenance.html", models: tuple[str, ...] = ("it",)) -> str:
-        write_provenance(tmp_path, tmp_path / name, models)
+        write_provenance(tmp_path, tmp_path / name, SimpleNamespace(models=models))
         return (tmp_path / name).read_text()
 
     text = written()
