@@ -17,7 +17,7 @@ ifeq ($(origin PYTHON) $(wildcard $(BIN)/pip),command line $(BIN)/pip)
 $(info heed: .venv is there and kept, and PYTHON=$(PYTHON) is not used: delete .venv to make it with another Python)
 endif
 
-.PHONY: help setup slurm pretrained crate remotes report check test test-slow drills benchmark lint pdf .paper lock schema picture snapshots locale docs clean
+.PHONY: help setup slurm pretrained crate export remotes report check test test-slow drills benchmark lint pdf .paper lock schema picture snapshots locale docs clean
 help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
@@ -44,6 +44,11 @@ help:            ## print this list
 .venv/.pretrained: .venv/.runtime envs/pretrained.lock
 	@echo "heed: adding transformers from envs/pretrained.lock (160 MB)"
 	@$(INSTALL) --requirement envs/pretrained.lock
+	@touch $@
+
+.venv/.export: .venv/.runtime envs/export.lock
+	@echo "heed: adding ONNX from envs/export.lock (121 MB)"
+	@$(INSTALL) --requirement envs/export.lock
 	@touch $@
 
 .venv/.crate: .venv/.runtime envs/crate.lock
@@ -83,6 +88,8 @@ slurm: .venv/.slurm ## add what `snakemake --workflow-profile slurm` needs (docs
 
 pretrained: .venv/.pretrained ## add what a pretrained encoder needs (docs/corpora.md)
 
+export: .venv/.export ## add what a model as an ONNX file needs (docs/python.md)
+
 crate: .venv/.crate ## add what `heed publish --crate` needs (docs/report.md)
 
 remotes: .venv/.remotes ## add what a DVC remote over SSH or S3 needs (docs/sharing.md)
@@ -105,7 +112,7 @@ check: .venv/.development ## set up, check the style, the format, the types and 
 test: check      ## set up, run `make check` and the tests that are not slow
 	@echo "heed: tests";       PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m "not slow" -n $(CORES) --dist loadgroup
 
-test-slow: .venv/.servers .venv/.slurm .venv/.docs .heed/validator/.made ## run the tests that are slow or need a browser or LaTeX
+test-slow: .venv/.servers .venv/.slurm .venv/.export .venv/.docs .heed/validator/.made ## run the tests that are slow or need a browser or LaTeX
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow --timeout=3000 -n 2 --dist loadgroup
 
 drills: .venv/.development ## inject the faults of docs/drills.md into real runs, and count how many recover (slow; all of them only as root or where mounting is allowed)

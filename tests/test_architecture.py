@@ -72,6 +72,7 @@ KNOW_CLASSIFICATION = (
     "tasks/classification/", "tasks/multilabel/", "models/classifier.py",
     "explanation/",  # of decisions between classes
     "report/",
+    "estimator.py", "export.py",  # a classifier as scikit-learn and a hub name its parts
     "corpora/", "study/own_",
     "study/experiments.py",  # of what weights explain of decisions between classes
 )  # fmt: skip

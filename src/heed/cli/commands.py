@@ -189,6 +189,13 @@ def classify(
     print_line(part.classify_table(model, rows, output), error=output is None)
 
 
+def export(model: str, seed: int | None = None, into: Path | None = None) -> None:
+    """Write a run as a folder for a hub of models: weights, vocabulary, model card, ONNX."""
+    from heed.export import export_model
+
+    print_line(export_model(model, seed, into))
+
+
 def translate(
     model: str, text: str, translation: str = "", n_best: int = 1, format: str = "text",
     seed: int | None = None,
@@ -315,6 +322,8 @@ MEANINGS: dict[str, Meaning] = {
     "output": ("FILE", "of a table: a .csv, .jsonl or .parquet file; default: CSV on standard "
         "output"),
     "translate.model": ("MODEL", "a model with trained runs"),
+    "export.model": ("MODEL", "a model with trained runs"),
+    "into": ("FOLDER", "a folder that is not there yet; default: exports/MODEL"),
     "text": ("TEXT", TEXT),
     "translation": ("TEXT", "score this translation instead of searching; a text or a file, as "
         "TEXT"),
@@ -390,7 +399,8 @@ def make_parser() -> argparse.ArgumentParser:
         required=True,
     )
     further = (
-        provenance, publish, verify, adopt, study, cost, graph, classify, translate, check, schema,
+        provenance, publish, verify, adopt, study, cost, graph, classify, translate, export, check,
+        schema,
     )  # fmt: skip
     for function in (*stages.STAGES, *further):
         _add_command(subparsers, function, function.__name__)
