@@ -1,0 +1,59 @@
+"""Writes every envs/*.lock anew from pyproject.toml, by uv; for `make lock`.
+
+requirements.lock, torch.lock and cuda.lock are parts of the runtime; any other lock has the name of
+an extra or a dependency group, and holds what that adds. All are resolved together.
+"""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+UV = "uv pip compile pyproject.toml --universal --python-version=3.11 --generate-hashes"
+UV += " --no-annotate --no-header --no-config --quiet --output-file"
+PACKAGE = re.compile(r"^([\w.-]+)==(?:.*\\\n)*.*\n", re.MULTILINE)  # its pin, and a line a hash
+CPU_WHEEL = re.compile(r"^# (\w{64})  torch-(.+?)\+cpu-", re.MULTILINE)
+
+
+def resolve(path: Path, *options: str) -> dict[str, str]:
+    """Resolve the project, and return the lines of each package; a version in the file stays."""
+    subprocess.run([*UV.split(), path, *options], check=True)
+    return {found[1]: found[0] for found in PACKAGE.finditer(path.read_text())}
+
+
+def part(name: str) -> str:
+    """Name the lock that holds a package of the runtime."""
+    cuda = re.match("cuda-|nvidia-|triton", name)
+    return "torch" if name == "torch" else "cuda" if cuda else "requirements"
+
+
+def with_cpu_wheels(torch: str, lock: str) -> str:
+    """Add the hashes of torch's wheels for the CPU, which stand in the comments of torch.lock."""
+    if not all(torch.startswith(f"torch=={version} ") for _, version in CPU_WHEEL.findall(lock)):
+        sys.exit("heed: envs/torch.lock lists wheels of another torch: replace these comments")
+    hashes = [f" \\\n    --hash=sha256:{digest}" for digest, _ in CPU_WHEEL.findall(lock)]
+    return torch.rstrip("\n") + "".join(hashes) + "\n"
+
+
+def main(scratch: Path, *upgrade: str) -> None:
+    """Resolve all together, then see which lock has which package."""
+    locks = {path: path.read_text() for path in sorted(Path("envs").glob("*.lock"))}
+    extras = tomllib.loads(Path("pyproject.toml").read_text())["project"]["optional-dependencies"]
+    more = {p: f"--{'extra' if p.stem in extras else 'group'}={p.stem}" for p in locks}
+    for runtime in ("requirements", "torch", "cuda"):
+        del more[Path(f"envs/{runtime}.lock")]
+    scratch.write_text("".join(found[0] for found in PACKAGE.finditer("".join(locks.values()))))
+    resolve(scratch, *more.values(), *upgrade)
+    pinned = f"--constraint={scratch}"
+    base = resolve(scratch.with_suffix(".runtime"), pinned)
+    base["torch"] = with_cpu_wheels(base["torch"], locks[Path("envs/torch.lock")])
+    for path, lock in locks.items():
+        adds = resolve(scratch.with_suffix(path.suffix), pinned, more[path]) if path in more else {}
+        held = [name for name in base if part(name) == path.stem] + sorted({*adds} - {*base})
+        comments = re.findall(r"^#.*\n", lock, re.MULTILINE)
+        path.write_text("".join([*comments, *((base | adds)[name] for name in held)]))
+
+
+if __name__ == "__main__":
+    main(Path(".heed/lock/together.txt"), *sys.argv[1:])
