@@ -11,8 +11,8 @@ import tomllib
 from pathlib import Path
 
 UV = "uv pip compile pyproject.toml --universal --python-version=3.11 --generate-hashes"
-UV += " --no-annotate --no-header --no-config --quiet --output-file"
-PACKAGE = re.compile(r"^([\w.-]+)==(?:.*\\\n)*.*\n", re.MULTILINE)  # its pin, and a line a hash
+UV += " --no-strip-extras --no-annotate --no-header --no-config --quiet --output-file"
+PACKAGE = re.compile(r"^([\w.-]+)[^=\n]*==(?:.*\\\n)*.*\n", re.MULTILINE)  # its pin, and a line a hash
 CPU_WHEEL = re.compile(r"^# (\w{64})  torch-(.+?)\+cpu-", re.MULTILINE)
 
 
