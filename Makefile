@@ -24,7 +24,7 @@ help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
 # torch last: what it needs is there then, and its index has nothing else to decide.
-.venv/.runtime: envs/requirements.lock envs/torch.lock pyproject.toml
+.venv/.runtime: envs/requirements.lock envs/cpu.lock envs/cuda.lock pyproject.toml
 	@echo "heed: setting up .venv from envs/requirements.lock (once, some minutes, about 2.1 GB)"
 	@mkdir -p .heed && chmod 700 .heed # before DVC, which would let everybody write there
 	@test -x $(BIN)/pip || { python=$$($(FIND_PYTHON)) && "$$python" -m venv .venv; }

@@ -1,7 +1,7 @@
-"""Writes every envs/*.lock anew from pyproject.toml, by uv; for `make lock`.
+"""Writes the locks, envs/*.lock, anew from pyproject.toml, by uv; for `make lock`.
 
-requirements.lock, torch.lock and cuda.lock are parts of the runtime; any other lock has the name of
-an extra or a dependency group, and holds what that adds. All are resolved together.
+requirements.lock and cuda.lock are the runtime; a lock with the name of an extra or a dependency
+group holds what that adds. All are resolved together. cpu.lock is written by hand.
 """
 
 import re
@@ -13,7 +13,6 @@ from pathlib import Path
 UV = "uv pip compile pyproject.toml --universal --python-version=3.11 --generate-hashes"
 UV += " --no-strip-extras --no-annotate --no-header --no-config --quiet --output-file"
 PACKAGE = re.compile(r"^([\w.-]+)[^=\n]*==(?:.*\\\n)*.*\n", re.MULTILINE)  # its pin, and a line a hash
-CPU_WHEEL = re.compile(r"^# (\w{64})  torch-(.+?)\+cpu-", re.MULTILINE)
 
 
 def resolve(path: Path, *options: str) -> dict[str, str]:
@@ -24,35 +23,28 @@ def resolve(path: Path, *options: str) -> dict[str, str]:
 
 def part(name: str) -> str:
     """Name the lock that holds a package of the runtime."""
-    cuda = re.match("cuda-|nvidia-|triton", name)
-    return "torch" if name == "torch" else "cuda" if cuda else "requirements"
-
-
-def with_cpu_wheels(torch: str, lock: str) -> str:
-    """Add the hashes of torch's wheels for the CPU, which stand in the comments of torch.lock."""
-    if not all(torch.startswith(f"torch=={version} ") for _, version in CPU_WHEEL.findall(lock)):
-        sys.exit("heed: envs/torch.lock lists wheels of another torch: replace these comments")
-    hashes = [f" \\\n    --hash=sha256:{digest}" for digest, _ in CPU_WHEEL.findall(lock)]
-    return torch.rstrip("\n") + "".join(hashes) + "\n"
+    return "cuda" if re.match("torch$|triton|cuda-|nvidia-", name) else "requirements"
 
 
 def main(scratch: Path, *upgrade: str) -> None:
     """Resolve all together, then see which lock has which package."""
     locks = {path: path.read_text() for path in sorted(Path("envs").glob("*.lock"))}
+    cpu = locks.pop(Path("envs/cpu.lock"))
     extras = tomllib.loads(Path("pyproject.toml").read_text())["project"]["optional-dependencies"]
     more = {p: f"--{'extra' if p.stem in extras else 'group'}={p.stem}" for p in locks}
-    for runtime in ("requirements", "torch", "cuda"):
+    for runtime in ("requirements", "cuda"):
         del more[Path(f"envs/{runtime}.lock")]
     scratch.write_text("".join(found[0] for found in PACKAGE.finditer("".join(locks.values()))))
     resolve(scratch, *more.values(), *upgrade)
     pinned = f"--constraint={scratch}"
     base = resolve(scratch.with_suffix(".runtime"), pinned)
-    base["torch"] = with_cpu_wheels(base["torch"], locks[Path("envs/torch.lock")])
     for path, lock in locks.items():
         adds = resolve(scratch.with_suffix(path.suffix), pinned, more[path]) if path in more else {}
         held = [name for name in base if part(name) == path.stem] + sorted({*adds} - {*base})
         comments = re.findall(r"^#.*\n", lock, re.MULTILINE)
         path.write_text("".join([*comments, *((base | adds)[name] for name in held)]))
+    if f"{base['torch'].split()[0]}+cpu " not in cpu:
+        sys.exit("heed: envs/cpu.lock has another torch than envs/cuda.lock: write it anew by hand")
 
 
 if __name__ == "__main__":
