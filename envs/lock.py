@@ -12,7 +12,8 @@ from pathlib import Path
 
 UV = "uv pip compile pyproject.toml --universal --python-version=3.11 --generate-hashes"
 UV += " --no-strip-extras --no-annotate --no-header --no-config --quiet --output-file"
-PACKAGE = re.compile(r"^([\w.-]+)[^=\n]*==(?:.*\\\n)*.*\n", re.MULTILINE)  # its pin, and a line a hash
+# a pin, and a line for each of its hashes
+PACKAGE = re.compile(r"^([\w.-]+)[^=\n]*==(?:.*\\\n)*.*\n", re.MULTILINE)
 
 
 def resolve(path: Path, *options: str) -> dict[str, str]:
