@@ -64,6 +64,11 @@ help:            ## print this list
 	@$(LOCKED) envs/docs.lock
 	@touch $@
 
+.venv/.notebook: .venv/.runtime envs/notebook.lock
+	@echo "heed: adding a kernel of Jupyter from envs/notebook.lock"
+	@$(LOCKED) envs/notebook.lock
+	@touch $@
+
 .venv/.servers: .venv/.development .venv/.remotes envs/servers.lock
 	@echo "heed: adding an S3 server for the tests from envs/servers.lock"
 	@$(LOCKED) envs/servers.lock
@@ -95,7 +100,7 @@ check: .venv/.development ## set up, check the style, the format, the types and 
 test: check      ## set up, run `make check` and the tests that are not slow
 	@echo "heed: tests";       PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m "not slow" -n $(CORES) --dist loadgroup
 
-test-slow: .venv/.servers .venv/.slurm .venv/.docs ## run the tests that are slow or need a browser or LaTeX
+test-slow: .venv/.servers .venv/.slurm .venv/.docs .venv/.notebook ## run the tests that are slow or need a browser or LaTeX
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow --timeout=3000 -n 2 --dist loadgroup
 
 drills: .venv/.development ## inject the faults of docs/drills.md into real runs, and count how many recover (slow; all of them only as root or where mounting is allowed)
