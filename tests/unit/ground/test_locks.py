@@ -48,7 +48,7 @@ def test_torch_for_the_cpu_is_that_for_gpus_and_comments_name_its_files() -> Non
     wheels = re.findall(r"^# (\w+)  torch-(.+)-(cp\d+)-\3-manylinux_2_28_(\w+)\.whl$", lock, re.M)
     assert [digest for digest, *_ in wheels] == re.findall(r"sha256:(\w+)", lock)
     assert {version for _, version, *_ in wheels} == {PINS["cpu"]["torch"]}
-    pythons, machines = ("cp311", "cp312", "cp313"), ("x86_64", "aarch64")
+    pythons, machines = ("cp311", "cp312", "cp313", "cp314"), ("x86_64", "aarch64")
     assert [wheel[2:] for wheel in wheels] == [(p, m) for p in pythons for m in machines]
 
 
