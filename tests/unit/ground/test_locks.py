@@ -61,6 +61,14 @@ def test_make_installs_nothing_without_a_hash() -> None:
     assert own.endswith("--no-deps --no-build-isolation --editable .")
 
 
+def test_locks_that_are_named_are_there() -> None:
+    users = ("Makefile", "envs/Containerfile", "envs/environment.yaml", "envs/README.md")
+    named = {
+        name for user in users for name in re.findall(r"[\w-]+\.lock", (ROOT / user).read_text())
+    }
+    assert named - {"NAME.lock", "dvc.lock"} == {path.name for path in LOCKS}
+
+
 def test_pip_refuses_a_file_whose_hash_is_not_in_the_lock(tmp_path: Path) -> None:
     wheel = tmp_path / "thing-1.0-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
