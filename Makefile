@@ -138,9 +138,10 @@ docs: .venv/.docs ## make the docs site in .heed/site from README.md and docs/; 
 	@rm -rf .heed/site && $(BIN)/sphinx-build -c docs -d .heed/site-doctrees --fresh-env --fail-on-warning --nitpicky --quiet . .heed/site
 	@echo "heed: the site is $(CURDIR)/.heed/site/index.html"
 
-picture:         ## make docs/report.png, the first screen of the published sample report (needs chromium)
+picture: .venv/.runtime ## make the pictures of README.md (needs chromium) and of docs/index.md from docs/studies
+	@$(BIN)/python -c "from pathlib import Path; from heed.report.publish import write_lists; write_lists(Path())"
 	@chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1240,1000 --screenshot=docs/report.png "file://$(CURDIR)/docs/studies/sample/index.html" 2>/dev/null
-	@echo "heed: docs/report.png"
+	@echo "heed: docs/forest.svg, docs/report.png"
 
 schema: .venv/.runtime ## generate docs/params.md and docs/params.schema.json from src/heed/study
 	@$(BIN)/heed schema

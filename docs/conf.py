@@ -17,7 +17,7 @@ release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["versi
 language = "en"
 
 extensions = ["myst_parser", "contents", "notebooks", "repository_files", "flowcharts", "formulas"]
-source_suffix = {".md": "markdown", ".ipynb": "markdown"}
+source_suffix = {".md": "markdown", ".ipynb": "markdown", ".html": "markdown"}
 root_doc = "docs/index"
 include_patterns = [
     "README.md",
@@ -30,6 +30,7 @@ include_patterns = [
     "docs/notebooks/*.ipynb",
     "docs/studies/index.md",
     "docs/studies/*/README.md",
+    "docs/studies/*/index.html",  # a page of the contents; the report itself is copied there
 ]
 # without these Sphinx would walk through .venv, results and DVC's cache
 exclude_patterns = [

@@ -54,6 +54,11 @@ def has_page(app: Sphinx, folder: str, name: str) -> bool:
 def resolve_links(app: Sphinx, doctree: nodes.document) -> None:
     """Replace what MyST makes of a link to a file or a folder (an event of Sphinx)."""
     docname = app.env.docname
+    folder = Path(app.env.doc2path(docname)).parent
+    for node in doctree.findall(addnodes.pending_xref):
+        if node.get("refdomain") == "doc" and node["reftarget"] not in app.env.found_docs:
+            file = app.srcdir / f"{node['reftarget']}.html"  # a file beside a published report
+            node["reftarget"], node["refdomain"] = os.path.relpath(file, folder), None
     for node in [*doctree.findall(addnodes.download_reference), *doctree.findall(is_folder_link)]:
         target = node["reftarget"]
         if (app.srcdir / get_path(app, docname, target)).exists():

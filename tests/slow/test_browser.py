@@ -221,11 +221,50 @@ def test_documents_are_filtered_by_class_answers_and_certainty(browser, reports)
     assert "baseline" in page.locator("article:visible .said").text_content()
 
 
+@pytest.mark.parametrize("width", [390, 1440])
+def test_the_weights_of_words_are_read_by_keys_and_touch(browser, reports, width):
+    for file in (reports["sample"] / "index.html", first_documents(reports["sample"])):
+        page = opened(browser, file, viewport=SIZE | {"width": width})
+        page.evaluate(OPEN_ALL)
+        text = page.locator("main div.text:has(i)").first
+        words, said = text.locator("i"), text.locator("xpath=following-sibling::p[1]")
+        expected = [f"{word.text_content()}: {word.get_attribute('title')}" for word in words.all()]
+        text.focus()
+        assert said.text_content().startswith(expected[0]) and len(expected) > 1
+        page.keyboard.press("ArrowRight")
+        assert said.text_content().startswith(expected[1])
+        page.keyboard.press("End")
+        assert said.text_content().startswith(expected[-1])
+        words.first.click()
+        assert said.text_content().startswith(expected[0]) and page.messages == []
+        assert text.locator("i.at").count() == 1
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_head_is_chosen_and_its_weights_are_a_table(browser, reports, width):
+    page = opened(browser, reports["sample"] / "index.html", viewport=SIZE | {"width": width})
+    page.evaluate("location.hash = 'figure-sample-sentiment-attention_heads-1'")
+    part = page.locator("#figure-sample-sentiment-attention_heads-1 details[data-heads]")
+    part.locator("summary").focus()
+    page.keyboard.press("Enter")
+    cells = part.locator("tbody td")
+    diagonal = part.locator("tbody tr:nth-child(2) td:nth-child(3)")
+    diagonal.wait_for(timeout=5000)
+    assert cells.count() == 16 and diagonal.text_content() == ".63"  # of 1 and .25
+    assert part.locator("tbody th b").all_text_contents() == ["fine"]
+    assert part.locator("option").first.text_content() == "mean over the heads"
+    for name, value in (("head 1 (largest 1.00)", "1.00"), ("head 2 (largest 0.25)", ".25")):
+        part.locator("select").select_option(label=name)
+        assert diagonal.text_content() == value
+    box, shown = part.locator(".scroll").bounding_box(), page.viewport_size["width"]
+    assert box["x"] + box["width"] <= shown and page.messages == []
+
+
 def test_without_javascript_every_table_and_figure_still_reads(browser, reports):
     page = opened(browser, reports["sample"] / "index.html", java_script_enabled=False)
     assert page.locator("#table-sample-author_scores tbody tr:visible").count() >= 4
-    assert page.locator("th button, .menu").count() == 0
-    for part in page.locator("main details").all():
+    assert page.locator("th button, .menu, details[data-heads]:visible").count() == 0
+    for part in page.locator("main details:not([hidden])").all():
         part.locator("> summary").click()
     assert page.locator("table:visible").count() >= 5
     assert page.locator("#table-sample-author--attention tbody tr:visible").count() == 7

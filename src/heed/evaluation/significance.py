@@ -72,7 +72,7 @@ class VarianceComponents:
         With folds by Student's t. With a fixed split few values estimate the seeds' part of the
         variance and many the documents': the critical differences of each alone are combined as the
         sides of a right angle (Howe 1974). One t with the degrees of freedom of Hillis (2007)
-        raised false alarms at small levels (docs/statistics.md).
+        raised false alarms at small levels (docs/decisions.md).
         """
         if self.folds:
             return _critical_t(alpha, self.folds - 1) * self.standard_error(seeds)

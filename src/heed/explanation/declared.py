@@ -14,21 +14,16 @@ class ExplainedModel:
     """A model that `heed explain` tests; its name is a key of `models`."""
 
     corpus: str = key("", FOLLOWS)
-    noise: str = required(
-        "the corpus whose words are put beside texts to see whether they disturb the model; "
-        "its words must not speak of the label. The model's own corpus is possible where "
-        "rationale, which is left out, covers all words that do. A translator does not read it: "
-        "name its own corpus"
-    )
+    noise: str = required("corpus whose words, without relation to the label, are put beside texts "
+        "to disturb the model; of a translator its own corpus")  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Explain:
     """The models to be explained, and on how many documents; without this section none is."""
 
-    documents: float = required("multiplies the numbers of test documents: 1 is 500 for tests of "
-        "the weights, 250 for leave-one-out and adversarial weights, 60 for tests that change the "
-        "input most", ge=0.002, le=100)  # fmt: skip
+    documents: float = required("scales the tests: 1 is 500 test documents for most, and 60 for "
+        "the slowest", ge=0.002, le=100)  # fmt: skip
     models: dict[Name, ExplainedModel] = required("the models, by name")
 
 
@@ -39,17 +34,14 @@ UNEXPLAINED = Explain(documents=1.0, models={})  # of a study without the sectio
 class AdversarialAttention:
     """A copy of a model that is trained on to have other weights, from the weights of each run."""
 
-    model: str = required("the base: a key of `explain.models`, a classifier that learns weights")
+    model: str = required("a key of `explain.models`: a classifier that learns weights")
     corpus: str = key("", FOLLOWS)
-    goal: Literal["differ", "deceive"] = required(
-        "differ: weights unlike the base's for the same predictions; deceive: no weight on "
-        "rationales"
-    )
-    strength: float = required("lambda, what the goal counts against the predictions; in trials "
-        "0.01 for differ, 0.3 for deceive", ge=1e-12, le=1000)  # fmt: skip
+    goal: Literal["differ", "deceive"] = required("differ: other weights for the same predictions; "
+        "deceive: no weight on rationales")  # fmt: skip
+    strength: float = required("lambda, weight of the goal against the predictions, such as 0.01 "
+        "for differ and 0.3 for deceive", ge=1e-12, le=1000)  # fmt: skip
     epochs: Annotated[int, Limits(gt=0, le=MAX_COUNT)] = required(
         "passes over the training split; the last is kept"
     )
-    diagnostic_mlps: bool = key(True, "whether to train networks that read each word alone and "
-        "weigh it by the weights of both models: half of an adversarial model's time in the sample "
-        "study")  # fmt: skip
+    diagnostic_mlps: bool = key(True, "train networks that read each word alone, weighted as by "
+        "both models")  # fmt: skip

@@ -54,35 +54,27 @@ class Preset:
 class Training:
     """How a network of any task is trained."""
 
-    epochs: int = hyperparameter(10, "passes over the training split, at most", gt=0, le=MAX_COUNT)
+    epochs: int = hyperparameter(10, "most passes over the training split", gt=0, le=MAX_COUNT)
     batch_size: int = hyperparameter(64, "documents a step", gt=0, le=MAX_COUNT)
     learning_rate: float = hyperparameter(0.001, "Adam's step size", ge=1e-8, le=10)
-    warmup: float = hyperparameter(
-        0.0, "share of all steps over which the learning rate rises from 0", **SHARE
-    )
-    lr_schedule: Literal["none", "linear", "cosine"] = hyperparameter(
-        "none", "how the learning rate falls to 0 at the end of all epochs"
-    )
-    weight_decay: float = hyperparameter(
-        0.0, "decoupled weight decay (AdamW) on all but biases", or_zero=1e-9, le=10
-    )
-    max_grad_norm: float = hyperparameter(0.0, "largest norm of all gradients together; larger "
-        "ones are scaled down. 0: none", or_zero=1e-6, le=1_000_000)  # fmt: skip
-    label_smoothing: float = hyperparameter(0.0, "share of each target that is spread evenly over "
-        "all that could be predicted", **SHARE)  # fmt: skip
-    ema_decay: float = hyperparameter(0.0, "decay of the exponential moving average of the weights "
-        "that is validated and kept; 0: none", or_zero=0.001, le=0.99999)  # fmt: skip
-    patience: int = hyperparameter(0, "stop after this many epochs without a better one by "
-        "`monitor`; 0: never", ge=0, le=MAX_COUNT)  # fmt: skip
-    precision: Literal["float32", "bfloat16"] = hyperparameter(
-        "float32",
-        "bfloat16: products by torch.autocast in training; needs a GPU, or "
-        "a processor with it (avx512_bf16 or AMX)",
-    )
-    monitor: str = hyperparameter(
-        "loss",
-        ("the epoch kept: the best on validation by this metric (ties: the earliest), or the last"),
-    )
+    warmup: float = hyperparameter(0.0, "share of the steps over which the learning rate rises "
+        "from 0", **SHARE)  # fmt: skip
+    lr_schedule: Literal["none", "linear", "cosine"] = hyperparameter("none", "how the learning "
+        "rate falls to 0 by the last epoch")  # fmt: skip
+    weight_decay: float = hyperparameter(0.0, "AdamW's weight decay, on all but biases",
+        or_zero=1e-9, le=10)  # fmt: skip
+    max_grad_norm: float = hyperparameter(0.0, "gradients with a larger norm are scaled down to "
+        "it; 0: none", or_zero=1e-6, le=1_000_000)  # fmt: skip
+    label_smoothing: float = hyperparameter(0.0, "share of each target that is spread over all "
+        "outputs", **SHARE)  # fmt: skip
+    ema_decay: float = hyperparameter(0.0, "decay of the moving average of the weights that is "
+        "kept; 0: none", or_zero=0.001, le=0.99999)  # fmt: skip
+    patience: int = hyperparameter(0, "stop after this many epochs without a better one; 0: never",
+        ge=0, le=MAX_COUNT)  # fmt: skip
+    precision: Literal["float32", "bfloat16"] = hyperparameter("float32", "bfloat16: products in "
+        "training, on a GPU or with avx512_bf16 or AMX")  # fmt: skip
+    monitor: str = hyperparameter("loss", "validation metric that selects the epoch kept, or the "
+        "last epoch")  # fmt: skip
     device: Literal["auto", "cpu", "cuda"] = hyperparameter(
         "auto", "auto: a free GPU if there is one, else the CPU"
     )
@@ -107,28 +99,25 @@ def part(default: str, start: str, parts: dict[str, Part]) -> Any:
 
 
 ENCODERS = {
-    "bilstm": Part("a BiLSTM makes a state of each word", "a BiLSTM", label="BiLSTM",
-        recurrent=True),
-    "gru": Part("a bidirectional GRU makes a state of each word", "gru: a bidirectional GRU",
+    "bilstm": Part("a BiLSTM makes a state of each word", label="BiLSTM", recurrent=True),
+    "gru": Part("a bidirectional GRU makes a state of each word", "gru: in both directions",
         label="BiGRU", recurrent=True),
     "transformer": Part("a transformer of {count} layer makes a state of each word",
-        "a transformer: self-attention without recurrence", label="transformer",
-        count="encoder_layers",
+        label="transformer", count="encoder_layers",
         plural="a transformer of {count} layers makes a state of each word"),
     "embeddings": Part("each word is its embedding, without a network that reads its neighbours",
-        "the embeddings themselves (features only: a control)", label="embeddings"),
-    "none": Part("", "none: the linear branch alone (a control)"),
+        "embeddings: no network, a control", label="embeddings"),
+    "none": Part("", "none: the TF-IDF branch alone, a control"),
 }  # fmt: skip
 ATTENTIONS = {
     "none": Part(""),
     "multi-head": Part("self-attention of {count} head lets each state read all others",
-        "multi-head scaled dot-product", label="self-attention", count="heads",
+        label="self-attention", count="heads",
         plural="self-attention of {count} heads lets each state read all others"),
     "single-head": Part("self-attention with the score {score} lets each state read all others",
-        "single-head with any `score`, without projections", label="self-attention"),
+        "single-head: with any `score`", label="self-attention"),
     "uniform": Part("the layer of self-attention, but with equal weights in place of learned ones",
-        "uniform: multi-head with equal weights in place of learned ones (a control)",
-        label="equal weights"),
+        "uniform: equal weights, a control", label="equal weights"),
 }  # fmt: skip
 POOLINGS = {
     "last": Part("the text is the last state", label="last state"),
@@ -137,37 +126,31 @@ POOLINGS = {
     "attention": Part("the text is the average of the states, weighted by a learned query (score "
         "{score})", "attention: by a learned query and `score`", label="learned query"),
     "max-attention": Part("the text is the average of the states, weighted by their own maximum as "
-        "query", "max-attention: the query is the maximum of the states", label="maximum as query"),
+        "query", "max-attention: by their maximum as query", label="maximum as query"),
 }  # fmt: skip
 SOURCE_ENCODERS = {
     "bidirectional": Part(
         "a recurrent network reads the source in both directions",
-        "bidirectional: a recurrent network in both directions, each with half the states' size",
+        "bidirectional: each direction has half the states' size",
         recurrent=True,
     ),
-    "unidirectional": Part(
-        "a recurrent network reads the source in one direction",
-        "unidirectional: in one direction",
-        recurrent=True,
-    ),
-    "transformer": Part(
-        "a transformer reads the source", "transformer: self-attention without recurrence"
-    ),
+    "unidirectional": Part("a recurrent network reads the source in one direction", recurrent=True),
+    "transformer": Part("a transformer reads the source"),
 }
 DECODERS = {
     "last-state": Part("the translation is written from its last state alone",
-        "last-state: from the encoder's last state alone", recurrent=True),
+        "last-state: the last state alone", recurrent=True),
     "concatenate": Part("the translation is written from all states in one vector",
-        "concatenate: from all states in one vector", recurrent=True),
+        "concatenate: all states in one vector", recurrent=True),
     "output": Part("in each step attention (score {score}) reads all states, before the output "
-        "layer", "output: attention before the output layer", recurrent=True),
+        "layer", "output: by attention, before the output layer", recurrent=True),
     "input": Part("in each step attention (score {score}) reads all states, and is the decoder’s "
-        "input", "input: attention in the input of the recurrence", recurrent=True),
+        "input", "input: by attention, in the recurrence's input", recurrent=True),
     "input-literal": Part("in each step attention (score {score}) reads all states, and is the "
-        "decoder’s only input: not the previous word", "input-literal: as lecture 004 writes it, "
-        "without the previous word", recurrent=True),
+        "decoder’s only input: not the previous word", "input-literal: the same without the "
+        "previous word", recurrent=True),
     "transformer": Part("each layer of the decoder reads all states, by attention of {count} head",
-        "transformer", count="heads",
+        count="heads",
         plural="each layer of the decoder reads all states, by attention of {count} heads"),
 }  # fmt: skip
 # the same decoders where equal weights take the place of learned ones (score: uniform)

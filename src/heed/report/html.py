@@ -91,12 +91,16 @@ def image_addresses(figures: list[Figure], folder: Path) -> ImageAddress:
 
 
 def script(name: str) -> Markup:
-    """Return a script of templates/, not escaped: it has no text of users."""
-    return Markup((TEMPLATES / name).read_text(encoding="utf-8"))
+    """Return a script of templates/, and the one that reads weights, without escapes.
+
+    They have no text of users.
+    """
+    texts = ((TEMPLATES / each).read_text(encoding="utf-8") for each in (name, "weights.js"))
+    return Markup("".join(texts))
 
 
 def policy(name: str = "") -> Markup:
-    """Return a page's Content-Security-Policy: no network, and no script but the one named."""
+    """Return a page's Content-Security-Policy: no network, and no script but those named."""
     source = "'none'"
     if name:
         digest = base64.b64encode(hashlib.sha256(script(name).encode()).digest()).decode()

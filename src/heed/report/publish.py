@@ -27,10 +27,11 @@ from heed.files import (
     writing_folder,
 )
 from heed.records import as_json, read_record
-from heed.report.chapters.headline import headline, verdict_matrix
+from heed.report.chapters.headline import headline
 from heed.report.experiments import Experiment, may_publish_text, read_experiments
-from heed.report.front_page import check_names, with_results
-from heed.report.html import escape_markdown, markdown_table
+from heed.report.figures.vega import as_svg
+from heed.report.front_page import check_names, forest_plot, with_results
+from heed.report.html import escape_markdown
 from heed.report.provenance_page import git_state, run_git, write_provenance
 from heed.report.render import Addresses, render
 from heed.report.verify import KEYS, STATISTICS, statistics_of
@@ -46,6 +47,7 @@ PUBLISHED_REPORT, README = "edition.json", "README.md"
 COPIED = ("params.yaml", "dvc.lock", "metrics.json")
 BEGIN, END = "<!-- heed publish {name}: begin -->", "<!-- heed publish {name}: end -->"
 MADE_BY, LIST = "made by", "list of published reports"  # places in README.md and in the index
+FRONT_PAGE, FOREST_PLOT = Path("docs/index.md"), "forest plot"  # and the place there
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,12 +74,6 @@ class PublishedReport:
             f"{f', from which {changed} differed' * bool(changed)}."
             f"{' The commit is lost: this repository does not have it.' * self.lost}"
         )
-
-    def cells(self) -> list[str]:
-        """Return what the index says of it: version, commit, files that differed."""
-        lost = " (lost: not in this repository)" * self.lost
-        changed = ", ".join(f"`{path}`" for path in self.changed)
-        return [self.version, f"`{self.short_commit}`{lost}", changed or "–"]
 
 
 def read_published_report(folder: Path) -> PublishedReport:
@@ -128,16 +124,23 @@ def with_published_report(readme: str, published_report: PublishedReport) -> str
     return with_block(readme, MADE_BY, f"{published_report.sentence()}\n")
 
 
-def _write_lists(root: Path) -> None:
-    """Write what the pages say of all published reports: the index, and the table of README.md."""
+def write_lists(root: Path) -> None:
+    """Write what pages say of all published reports: the index, README.md's table, a picture."""
     write_list(root)
+    reports = root / PUBLISHED_REPORTS
     if (front := root / README).exists():
-        text = front.read_text(encoding="utf-8")
-        write_text(front, with_results(text, root / PUBLISHED_REPORTS))
+        write_text(front, with_results(front.read_text(encoding="utf-8"), reports))
+    page = root / FRONT_PAGE
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    if BEGIN.format(name=FOREST_PLOT) in text:
+        figure = forest_plot(reports)
+        image = f"![{escape_markdown(figure.title)}]({figure.key}.svg)\n"
+        write_text(page.with_name(f"{figure.key}.svg"), as_svg(figure))
+        write_text(page, with_block(text, FOREST_PLOT, image))
 
 
 def write_list(root: Path) -> None:
-    """Write the code of each published report that the index has a summary of into the index."""
+    """Write into the index which of its published reports are of older or of lost code."""
     index = root / INDEX
     text = index.read_text(encoding="utf-8") if index.exists() else ""
     if BEGIN.format(name=LIST) not in text:
@@ -148,11 +151,12 @@ def write_list(root: Path) -> None:
         if BEGIN.format(name=path.parent.name) in text
     }
     older = [name for name, each in reports.items() if each.version != __version__]
-    says = f"Of an older version: {', '.join(older)}" if older else "None is of an older version"
-    rows = [["Published report", "heed", "Commit", "Files that differed from it"], ["---"] * 4]
-    rows += [[f"[{name}]({name}/index.html)", *each.cells()] for name, each in reports.items()]
-    table = "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
-    block = f"The present version is heed {__version__}. {says}.\n\n{table}"
+    lost = [name for name, each in reports.items() if each.lost]
+    block = (
+        f"The present version is heed {__version__}. Of an older version: "
+        f"{', '.join(older) or 'none'}. Of a commit that this repository does not have: "
+        f"{', '.join(lost) or 'none'}.\n"
+    )
     write_text(index, with_block(text, LIST, block))
 
 
@@ -214,7 +218,7 @@ def publish(
             text = with_published_report(readme.read_text(encoding="utf-8"), published_report)
             write_text(out / README, text)
     write_texts(_pages_with_summary(root, name, experiments))
-    _write_lists(root)
+    write_lists(root)
     return folder
 
 
@@ -316,21 +320,18 @@ def _pages_with_summary(root: Path, name: str, experiments: list[Experiment]) ->
 
 
 def summary(folder: str, experiments: list[Experiment], has_pdf: bool) -> str:
-    """Return what a page says of a published study, in Markdown: the first screen of the report.
+    """Return what a page says of a published study, in Markdown: the report's first sentences.
 
     `folder` is that of the report, as seen from the page.
     """
-    matrix = verdict_matrix(experiments)
-    marks = {each.mark for each in experiments}
-    mark = marks.pop() if len(marks) == 1 else ""
-    title = f"{matrix.title} ({mark})" if mark else matrix.title
     lines = "".join(f"**{escape_markdown(line)}**\n\n" for line in headline(experiments))
     files = ["index.html", *([PDF] if has_pdf else [])]
     links = [f"[{file}]({folder}/{file})" for file in files]
-    return (
-        f"{lines}{escape_markdown(title)}:\n\n{markdown_table(matrix)}\n"
-        f"The report: {' · '.join(links)}\n"
-    )
+    marks = [each.mark for each in experiments]
+    if len({*marks}) > 1:
+        marks = [f"{each.title}: {each.mark}" for each in experiments if each.mark]
+    mark = escape_markdown("; ".join(dict.fromkeys(filter(None, marks))))
+    return f"{lines}The report{f' ({mark})' * bool(mark)}: {' · '.join(links)}\n"
 
 
 BEFORE_PATH = r"(?<![\w.~/-])"

@@ -20,7 +20,7 @@ from heed.study.rules import experiment_roles
 from heed.study.schema import Params
 from heed.task import task_module
 
-# Core-seconds, measured in a `snakemake` run (docs/performance.md, "What a stage costs")
+# Core-seconds, measured in a `snakemake` run (and by `python -m benchmarks.stages`)
 STAGE = 1.0  # of DVC and snakemake, for each stage
 COMMANDS = 0.6  # train .1, score .5 for each seed
 ONCE = 4.1  # of a model: recipe .3, train and score 1.6 each, its part of the report .6

@@ -30,20 +30,19 @@ MAX_OFTEN = 1000  # validations of an epoch, restarts of a trial
 class Study:
     """The name of this study, and what a reader must know before the numbers."""
 
-    name: Name = required("short name, as in workflow/studies/NAME.yaml or studies/NAME.yaml")
+    name: Name = required("short name, that of its file NAME.yaml")
     title: str = required("title of the report")
-    language: Literal["en", "de"] = key("en", "the report's words: English or German")
-    attention: list[Name] = key(["attention"], "the variants that answer the study's question, the "
-        "first of them first: self-attention, attention as pooling", min_length=1)  # fmt: skip
-    equivalence_margin: float = key(1.0, "differences within plus or minus so many percentage "
-        "points (of a translation: points of BLEU) do not matter: practically the same", ge=0.01,
-        le=20)  # fmt: skip
-    longer_training: bool = key(True, "whether the first seed of each model is also trained with "
-        "twice the epochs, to see whether the model has converged")  # fmt: skip
-    convergence_pp: float | None = key(None, "a model has not converged if training it longer "
-        "raises its validation score by more than so many points; none: by more than 1.64 standard "
-        "errors of that score, and more than 0.2", or_zero=0.001, le=20)  # fmt: skip
-    note: str = key("", "at the top of the report: name generated, reduced or substituted corpora")
+    language: Literal["en", "de"] = key("en", "language of the report, English or German")
+    attention: list[Name] = key(["attention"], "variants that answer the study's question, the "
+        "main one first", min_length=1)  # fmt: skip
+    equivalence_margin: float = key(1.0, "differences up to this many points (percentage points, "
+        "or points of BLEU) count as practically the same", ge=0.01, le=20)  # fmt: skip
+    longer_training: bool = key(True, "train the first seed of each model again with twice the "
+        "epochs, to see whether the model has converged")  # fmt: skip
+    convergence_pp: float | None = key(None, "largest gain in validation points by longer training "
+        "of a converged model (default: 1.64 standard errors, at least 0.2)",
+        or_zero=0.001, le=20)  # fmt: skip
+    note: str = key("", "text at the top of the report")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -51,8 +50,8 @@ class Published:
     """The row of data/published/ that this experiment is compared with."""
 
     experiment: str = required("the talk's experiment", choices=TALK)
-    comparable: bool = required("only for the talk's own corpus, split sizes and hyperparameters")
-    reason: str = key("", "why it is not comparable; printed with the figures")
+    comparable: bool = required("true only for the talk's corpus, split sizes and hyperparameters")
+    reason: str = key("", "why it is not comparable; printed with the scores")
 
 
 def check_published(published: Published) -> None:
@@ -65,26 +64,27 @@ def check_published(published: Published) -> None:
 class ExpectedResult:
     """A claim that is known to be true, and one result of the study that must agree with it.
 
-    That result is one of three: the `verdict` on a variant `against` another model; a `metric` with
-    a limit; the `outcome` of a `criterion` by which weights pass or fail.
+    The result is a `verdict` on a variant, a `metric` with a limit, or the `outcome` of a
+    `criterion`.
     """
 
     claim: str = required("the expected result, as one sentence", min_length=1, max_length=300)
-    variant: Name | None = key(None, "the variant that the claim is about")
-    adversarial_model: Name | None = key(None, "or a key of `adversarial_attention`")
-    against: Name | None = key(None, "with `verdict`: another variant, or the reference model")
+    variant: Name | None = key(None, "variant that the claim is about")
+    adversarial_model: Name | None = key(None, "instead of `variant`: a key of "
+        "`adversarial_attention`")  # fmt: skip
+    against: Name | None = key(None, "with `verdict`: another variant, or a reference model")
     verdict: Literal["better", "worse", "practically the same", "undecided"] | None = key(
-        None, "what the tests must say of the difference (docs/statistics.md)"
+        None, "what the tests must say of the difference"
     )
-    metric: str | None = key(None, "a metric of the task, the mean over seeds on the test split; "
-        "`aer`, of a translation; `rationale_weight` or `accuracy_in_middle`, of a model in "
-        "`explain.models`; `accuracy` or `rationale_weight`, of an adversarial model")  # fmt: skip
-    at_least: float | None = key(None, "with `metric`: it must be at least this", gt=0, le=1)
-    at_most: float | None = key(None, "with `metric`: it must be at most this", ge=0, lt=1)
+    metric: str | None = key(None, "a metric of the task (mean over seeds, test split) or `aer`; "
+        "of an explained model `rationale_weight` or `accuracy_in_middle`; of an adversarial model "
+        "`accuracy` or `rationale_weight`")  # fmt: skip
+    at_least: float | None = key(None, "least value of `metric`", gt=0, le=1)
+    at_most: float | None = key(None, "greatest value of `metric`", ge=0, lt=1)
     criterion: Literal["permutation", "seeds", "adversarial_attention", "rationale"] | None = key(
-        None, "of the report's four on weights; its model is in `explain.models`"
+        None, "one of the report's criteria on weights; the model is in `explain.models`"
     )
-    outcome: Literal["pass", "fail"] | None = key(None, "with `criterion`: what it must say")
+    outcome: Literal["pass", "fail"] | None = key(None, "what `criterion` must say")
 
 
 def check_expected_result(result: ExpectedResult) -> None:
@@ -109,22 +109,22 @@ def check_expected_result(result: ExpectedResult) -> None:
 class Experiment(DeclaredExperiment):
     """A row of the comparison: a corpus, and the task on it."""
 
-    task: str = required("the task; it decides on models, metrics and reference models")
+    task: str = required("decides on models, metrics and reference models")
     corpus: str = required("a key of `corpora`")
     data: Any = required("what is learned of the corpus")
     options: Annotated[Any, FLATTENED]
     title: str = required("heading in the report")
-    metric: str | None = key(None, "by which models are compared (docs/tasks.md); none: the first")
-    control: Name | None = key(None, "the variant over which the first of `study.attention` is "
-        "tested by itself, declared before the run; none: `uniform` or `mean`, which have equal "
-        "weights, else `parameter-matched`, else `baseline`")  # fmt: skip
-    published: Annotated[Published, check_published] | None = key(None, "the talk's row")
-    suboptimal_of: str | None = key(
-        None, "the experiment whose hyperparameters are deliberately degraded in this one"
-    )
-    expected_results: list[Annotated[ExpectedResult, check_expected_result]] = key(
-        [], "what is known beforehand; the report says whether the study found it"
-    )
+    metric: str | None = key(None, "metric by which models are compared (default: the first of the "
+        "task, docs/tasks.md)")  # fmt: skip
+    control: Name | None = key(None, "variant over which the first of `study.attention` is tested "
+        "by itself (default: equal weights, `uniform` or `mean`; else `parameter-matched`, else "
+        "`baseline`)")  # fmt: skip
+    published: Annotated[Published, check_published] | None = key(None, "the talk's row, printed "
+        "beside the scores")  # fmt: skip
+    suboptimal_of: str | None = key(None, "experiment whose hyperparameters are deliberately "
+        "degraded in this one")  # fmt: skip
+    expected_results: list[Annotated[ExpectedResult, check_expected_result]] = key([], "what is "
+        "known beforehand; the report says whether the study found it")  # fmt: skip
 
 
 EXPERIMENTS = {
@@ -141,16 +141,13 @@ AnyExperiment = Annotated[Experiment, OneOf("task", EXPERIMENTS)]
 class Dimension:
     """The distribution from which one hyperparameter is drawn: exactly one of these."""
 
-    uniform: Annotated[list[float], PAIR] | None = key(None, "[from, to]: between these numbers")
-    loguniform: Annotated[list[float], PAIR] | None = key(
-        None, "[from, to]: uniform on a logarithmic scale between these numbers"
-    )
-    integer: Annotated[list[int], PAIR] | None = key(
-        None, "[from, to]: a whole number, both ends included"
-    )
-    choice: Annotated[list[Value], Limits(min_length=2)] | None = key(
-        None, "a list of values, each as likely"
-    )
+    uniform: Annotated[list[float], PAIR] | None = key(None, "[from, to]: any number between them")
+    loguniform: Annotated[list[float], PAIR] | None = key(None, "[from, to]: uniform on a "
+        "logarithmic scale")  # fmt: skip
+    integer: Annotated[list[int], PAIR] | None = key(None, "[from, to]: a whole number, both ends "
+        "included")  # fmt: skip
+    choice: Annotated[list[Value], Limits(min_length=2)] | None = key(None, "list of equally "
+        "likely values")  # fmt: skip
 
     @property
     def kind(self) -> str:
@@ -224,65 +221,47 @@ NOT_SEARCHED = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Search:
-    """A hyperparameter search of one model, or of each model that names it, with the same budget.
+    """A hyperparameter search of one model, or of each that names it, with the same budget."""
 
-    With trials 0 the configured values are kept.
-    """
-
-    experiment: str = required("the model's experiment")
-    model: str = key("", "the one model that is searched: each that names the search takes its "
-        "winner. Without it each of them is searched, and takes its own")  # fmt: skip
+    experiment: str = required("experiment of the models")
+    model: str = key("", "the one model that is searched, for all that name the search (default: "
+        "each takes its own winner)")  # fmt: skip
     after: str = key("", "in `later_searches`: the search whose winner this one starts from")
     corpus: str = key("", FOLLOWS)
-    trials: int = key(
-        0, "how many configurations to try; 0: keep the configured values", ge=0, le=MAX_COUNT
-    )
-    adopted: int = key(0, "written by `heed adopt`: the trials of a search of each model whose "
-        "winners are now in the models, which so still are tuned alike", ge=0,
-        le=MAX_COUNT)  # fmt: skip
-    trainings: int = key(0, "budget of a model in full trainings: all its trials together train at "
-        "most so many times `epochs`; 0: `trials` alone limits them", ge=0,
-        le=MAX_COUNT)  # fmt: skip
-    groups: list[Literal["group-1", "group-2", "recipe"]] = key([], "spaces by a name: the talk's "
-        "group-1 (batch size, learning rate, vocabulary size) and group-2 (sizes, dropout, heads); "
-        "recipe (learning rate, schedule, dropout of all kinds, label smoothing, weight decay, "
-        "averaging, sizes)")  # fmt: skip
-    space: dict[str, Annotated[Dimension, check_dimension]] = key(
-        {}, "hyperparameter → its distribution; replaces that of `groups`"
-    )
-    max_parameters: int = key(0, "a configuration whose network has more parameters is drawn "
-        "again; 0: no limit", ge=0, le=MAX_PARAMETERS)  # fmt: skip
-    metric: str = key("", "the validation metric that is optimised, and that selects the epoch "
-        "(docs/tasks.md); empty: the first of the task")  # fmt: skip
-    epochs: Count | None = key(None, "maximum epochs of a trial; default: the model's own")
-    minutes: float | None = key(None, "no trial starts or continues after this wall time, so the "
-        "result depends on the machine", ge=0.001, le=MAX_MINUTES)  # fmt: skip
-    seed: Seed = key(1000, "of the draws and of every trial; never one of `seeds`", ge=1)
+    trials: int = key(0, "configurations that are tried; 0: keep the configured values",
+        ge=0, le=MAX_COUNT)  # fmt: skip
+    adopted: int = key(0, "written by `heed adopt`: trials of the search whose winners are now in "
+        "the models", ge=0, le=MAX_COUNT)  # fmt: skip
+    trainings: int = key(0, "budget of a model, in full trainings of `epochs`; 0: `trials` alone "
+        "limits it", ge=0, le=MAX_COUNT)  # fmt: skip
+    groups: list[Literal["group-1", "group-2", "recipe"]] = key([], "named spaces: the talk's "
+        "group-1 and group-2, or recipe (docs/search.md)")  # fmt: skip
+    space: dict[str, Annotated[Dimension, check_dimension]] = key({}, "distribution of each "
+        "hyperparameter; replaces that of `groups`")  # fmt: skip
+    max_parameters: int = key(0, "configurations with more parameters are drawn again; 0: no limit",
+        ge=0, le=MAX_PARAMETERS)  # fmt: skip
+    metric: str = key("", "validation metric that is optimised and selects the epoch (default: the "
+        "first of the task)")  # fmt: skip
+    epochs: Count | None = key(None, "most epochs of a trial (default: the model's)")
+    minutes: float | None = key(None, "wall time after which no trial starts or continues; the "
+        "result then depends on the machine", ge=0.001, le=MAX_MINUTES)  # fmt: skip
+    seed: Seed = key(1000, "seed of the draws and of every trial; none of `seeds`", ge=1)
     sampler: Literal["random", "tpe"] = key("random", "random: all trials are drawn beforehand; "
-        "tpe: Optuna's sampler, which uses the results of earlier trials")  # fmt: skip
+        "tpe: Optuna's, which uses earlier results")  # fmt: skip
     scheduler: Literal["asha", "none"] = key("asha", "asha: stops bad trials early (Li et al. "
         "2020); none: every trial runs to its end, reproducibly")  # fmt: skip
-    reports: Count = key(1, "asha: validations per epoch that are reported to it; the one at the "
-        "end uses all validation documents, the earlier ones every `reports`-th",
-        le=MAX_OFTEN)  # fmt: skip
+    reports: Count = key(1, "asha: validations per epoch; all but the last use every `reports`-th "
+        "document", le=MAX_OFTEN)  # fmt: skip
     grace_period: float = key(1.0, "asha: epochs before a trial can be stopped; 0.25 needs "
-        "`reports: 4` or 8, say", ge=1 / MAX_OFTEN, le=MAX_COUNT)  # fmt: skip
+        "`reports: 4`", ge=1 / MAX_OFTEN, le=MAX_COUNT)  # fmt: skip
     reduction_factor: int = key(
         3, "asha: one trial in this many continues at each rung", ge=2, le=MAX_OFTEN
     )
-    concurrent: int = key(
-        0, "maximum number of trials at once; 0: as many as the resources allow", ge=0, le=MAX_COUNT
-    )
+    concurrent: int = key(0, "most trials at once; 0: as many as the resources allow",
+        ge=0, le=MAX_COUNT)  # fmt: skip
     cpu: float = key(1.0, "cores that a trial reserves", ge=0.01, le=MAX_THREADS)
-    gpu: float = key(
-        0.0,
-        "fraction of a GPU that a trial reserves; 0.25: four trials share one",
-        or_zero=0.01,
-        le=1,
-    )
-    retries: int = key(
-        3, "how often a trial that died (its machine was lost) is restarted", ge=0, le=MAX_OFTEN
-    )
+    gpu: float = key(0.0, "share of a GPU that a trial reserves", or_zero=0.01, le=1)
+    retries: int = key(3, "restarts of a trial whose machine was lost", ge=0, le=MAX_OFTEN)
 
     def resources(self, models: int) -> tuple[int, int]:
         """Return the cores and GPUs that the trials of so many models can use on one machine."""

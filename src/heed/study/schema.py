@@ -36,19 +36,17 @@ class Model:
     """A model: a variant of an experiment, with the hyperparameters that differ from `defaults`."""
 
     experiment: str = required("a key of `experiments`")
-    variant: Name = key("", "what is compared: baseline, attention, parameter-matched, or another "
-        "name; only where the model is not named EXPERIMENT-VARIANT")  # fmt: skip
-    search: str = key("", "a key of `searches` whose winner replaces the hyperparameters")
-    match_parameters_of: str = key(
-        "", "of variant parameter-matched: the model to whose parameter count it is widened"
-    )
-    threads: int = key(0, "cores of its trainings: so many seeds are trained at the same time; 0: "
-        "as many as the run can spare", ge=0, le=MAX_THREADS)  # fmt: skip
-    gpus: int = key(0, "GPUs of its trainings, which Snakemake counts: so many seeds are trained "
-        "at the same time, each on one", ge=0, le=MAX_GPUS)  # fmt: skip
+    variant: Name = key("", "what is compared, where the model is not named EXPERIMENT-VARIANT")
+    search: str = key("", "a key of `searches`, whose winner replaces the hyperparameters")
+    match_parameters_of: str = key("", "variant parameter-matched: the model to whose parameter "
+        "count it is widened")  # fmt: skip
+    threads: int = key(0, "cores of its trainings, one seed each; 0: as many as the run can spare",
+        ge=0, le=MAX_THREADS)  # fmt: skip
+    gpus: int = key(0, "GPUs of its trainings, one seed each, as Snakemake counts them",
+        ge=0, le=MAX_GPUS)  # fmt: skip
     corpus: str = key("", FOLLOWS)
-    preset: str = key("", "hyperparameters that this model takes by a name: of heed's presets "
-        "(below) or of `defaults.presets`; its own keys replace them")  # fmt: skip
+    preset: str = key("", "a named set of hyperparameters (below), which the model's own keys "
+        "replace")  # fmt: skip
     overrides: Annotated[Configuration, FLATTENED] = dataclasses.field(default_factory=dict)
 
     def line(self) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """`heed graph` draws a node for each kind of stage, as dvc.yaml and DVC itself say."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -21,11 +22,13 @@ def kinds():
     return read_kinds(ROOT / PIPELINE, load(ROOT / "workflow/studies/sample.yaml"))
 
 
-def test_the_graph_in_the_documentation_is_that_of_dvc_yaml():
-    study, page = "explanation-sample", "docs/drivers.md"  # it has stages of all kinds
-    kinds = read_kinds(ROOT / PIPELINE, load(ROOT / f"workflow/studies/{study}.yaml"))
-    graph = f"```mermaid\n{draw_mermaid(kinds)}\n```\n"
-    assert graph in (ROOT / page).read_text(), f"{page}: put the output of `heed graph {study}`"
+def test_the_arrows_of_the_graph_in_the_documentation_are_those_of_dvc_yaml(kinds):
+    text = (ROOT / "docs/architecture.md").read_text()
+    picture = text.partition("\n## The graph\n")[2].partition("\n## ")[0]
+    drawn, expected = (
+        {*re.findall(r"\w+ --> \w+", each)} for each in (picture, draw_mermaid(kinds))
+    )
+    assert drawn == expected
 
 
 @pytest.mark.parametrize("study", ["sample", "talk"])
@@ -40,7 +43,7 @@ def test_stages_and_their_order_are_those_of_dvc(study, tmp_path, monkeypatch):
     stages = {
         stage.addressing: engine.upstream(repository, stage) for stage in engine.stages(repository)
     }
-    assert len(stages) <= 65
+    assert len(stages) <= 75
     kinds = read_kinds(ROOT / PIPELINE, load(tmp_path / "params.yaml"))
     counts = Counter(stage.partition("@")[0] for stage in stages)
     assert {name: each.stages for name, each in kinds.items() if each.stages} == counts

@@ -129,6 +129,25 @@ def test_a_baseline_with_attention_that_does_better_is_told_without_a_double_com
     )
 
 
+@pytest.mark.parametrize("control", [(0.8, 0.81, 0.82), (0.9, 0.91, 0.92)])
+def test_attention_does_not_lose_where_a_transformer_does_better(control):
+    """The sentence and the list say that it has attention, before models without it."""
+    matched = {"parameter-matched": (0.95, 0.96, 0.94)}
+    experiment = make_experiment(**LOSS, mean=control, transformer=(0.9, 0.91, 0.89), **matched)
+    transformer = experiment.models["transformer"]
+    h = Hyperparameters(encoder="transformer", attention="none")
+    experiment.models["transformer"] = dataclasses.replace(transformer, hyperparameters=h)
+    found = answer(experiment, METHOD)
+    assert found.sentence.startswith("Attention does worse than averaging without learned weights")
+    assert "; a transformer with attention of its own does better, 90.0%; " in found.sentence
+    assert "as many parameters" not in found.sentence
+    worse = [text for text in found.shown if " is worse than " in text]
+    assert len(worse) == 4 and [text for text in worse if "attention of its own" in text] == [
+        "attention is worse than transformer with attention of its own: −19.00 p.p. (−21.48 to "
+        "−16.52)"
+    ]
+
+
 @pytest.mark.parametrize(
     ("control", "sentence"),
     [

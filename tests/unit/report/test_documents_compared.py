@@ -1,6 +1,8 @@
 """Attention in texts: what it fixed and broke, head by head, sentence by sentence, by class."""
 
+import base64
 import dataclasses
+import json
 import re
 
 import numpy as np
@@ -11,7 +13,7 @@ import torch
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.models.classifier import Classifier
-from heed.report.blocks import Reading
+from heed.report.blocks import Heads, Reading
 from heed.report.browser import (
     HEAVIEST,
     WORDS,
@@ -25,6 +27,7 @@ from heed.report.browser import (
     typical_documents,
 )
 from heed.report.escape import TEMPLATES
+from heed.report.figures.heatmaps import head_weights
 from heed.report.measures import equal_weights_control, lacks_layer
 from heed.tasks.classification.prediction import (
     LONGEST,
@@ -266,6 +269,29 @@ def test_the_report_shows_documents_heads_and_the_share_of_weight(tmp_path):
     assert "In 1 document attention is right in more seeds than the baseline." in page
     assert "In 1 document it is right in fewer seeds." in page
     assert "&lt;b&gt;" in page and "<b>Bold" not in page
+
+
+def test_the_page_has_the_weights_of_every_head_and_no_more():
+    weights = np.asarray([[[1.0, 0.0], [0.25, 0.75]], [[0.5, 0.5], [0.5, 0.5]]])
+    heads = Heads(["head 1", "head 2"], ["a", "</b>"], [False, True], weights)
+    packed = json.loads(heads.packed)
+    found = np.frombuffer(base64.b64decode(packed.pop("weights")), np.uint8).reshape(2, 2, 2)
+    assert found.tolist() == [[[255, 0], [64, 191]], [[128, 128], [128, 128]]]
+    assert packed == {"names": heads.names, "words": heads.words, "marked": [False, True]}
+
+
+def test_a_model_of_one_head_has_no_choice_and_one_of_two_has_all_its_weights(tmp_path):
+    data = made_up.comparison("sample")
+    results = read_made_up(made_up.study("sample"), data, tmp_path)
+    (experiment,) = (each for each in results.experiments if each.key == "sample-sentiment")
+    (figure, *_) = head_weights(results, experiment, "attention")
+    assert figure.heads.weights.shape == (2, 4, 4) and figure.heads.words[1] == "fine"
+    assert (figure.heads.weights[0] == np.eye(4)).all() and (figure.heads.weights[1] == 0.25).all()
+    assert figure.heads.names == ["head 1 (largest 1.00)", "head 2 (largest 0.25)"]
+    path = results.prediction_folder("sample-sentiment-attention") / "heads.parquet"
+    table = pd.read_parquet(path)
+    table[table["head"] == 0].to_parquet(path)
+    assert head_weights(results, experiment, "attention")[0].heads is None
 
 
 def test_each_class_has_its_change_in_recall_the_largest_gain_first(tmp_path):

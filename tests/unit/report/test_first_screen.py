@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
 from heed.report import html, latex
@@ -27,6 +28,7 @@ from heed.report.experiments import (
 )
 from heed.report.formats import format_points
 from heed.report.html import split_note
+from tests.conftest import ROOT
 from tests.fixtures.report import made_up, made_up_translation
 from tests.fixtures.report.answers import NOISY, experiment_of, make_experiment
 from tests.unit.report.conftest import read_made_up
@@ -344,3 +346,13 @@ def test_the_first_use_of_a_term_leads_to_the_glossary():
         "Beats the ", Span("baseline", link="#glossary-baseline"), "; a ",
         Span("control", link="#glossary-control"), " beats the baseline.",
     )  # fmt: skip
+
+
+def test_the_title_of_a_study_asks_what_its_first_screen_answers(tmp_path):
+    """All titles begin as the first section's does; the sample's says what its experiments show."""
+    results = read_made_up(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
+    question = answer_chapter.chapter(results)[0].title.removesuffix("?")
+    files = sorted((ROOT / "workflow/studies").glob("*.yaml"))
+    titles = {path.stem: yaml.safe_load(path.read_text())["study"]["title"] for path in files}
+    others = [name for name, title in titles.items() if not title.startswith(question)]
+    assert others == ["sample"] and len(titles) > 15

@@ -17,12 +17,14 @@ from heed.evaluation.results import Comparison
 from heed.files import HeedError
 from heed.report import html
 from heed.report.experiments import may_publish_text
+from heed.report.figures.vega import as_svg
 from heed.report.formats import format_points
-from heed.report.front_page import with_results
+from heed.report.front_page import LOOKS, forest_plot, with_results
 from heed.report.provenance_page import run_git
 from heed.report.publish import (
     BEGIN,
     END,
+    FRONT_PAGE,
     INDEX,
     PublishedReport,
     publish,
@@ -30,6 +32,7 @@ from heed.report.publish import (
     summary,
     with_block,
     with_published_report,
+    write_lists,
 )
 from heed.study import Params, parse
 from heed.study.reader import use_todays_names
@@ -66,18 +69,6 @@ def publish_sample(root: Path, data: Comparison | None = None) -> Path:
     data = data or made_up.comparison("sample")
     results = made_up.results(data, root / "results")
     return publish(made_up.study("sample"), data, PUBLISHED, results, root, STATISTICS)
-
-
-def assert_matrix_of(published_report: Path, readme: str) -> None:
-    """README.md has the verdicts of the published report's table."""
-    with (published_report / "tables/verdicts.csv").open() as file:
-        (row,) = (each for each in csv.DictReader(file) if each["experiment"] == "sample-author")
-    (line,) = (
-        line for line in readme.splitlines() if line.startswith("| Sample letters by author")
-    )
-    for compared_model in ("baseline", "control", "reference_model"):
-        number = format_points(float(row[f"{compared_model}_pp"]))
-        assert f"{row[f'{compared_model}_verdict']} {number}" in line
 
 
 @pytest.mark.parametrize(
@@ -123,21 +114,21 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
         assert f'href="{name}"' in page and (into / name).is_file()
     assert f"Provenance: heed {__version__}, {commit[:10]}</a>" in page
     assert 'href="../../statistics.md"' in page and "make pdf" in page
-    assert_summaries(root, into, generated)
+    assert_summaries(root, generated)
 
 
-def assert_summaries(root: Path, published_report: Path, is_generated: bool) -> None:
+def assert_summaries(root: Path, is_generated: bool) -> None:
     """README.md and the index have the summary of a published report in their place, and link to
     it.
     """
     text = (root / "README.md").read_text()
-    assert_matrix_of(published_report, text)
     use = "Whether attention " if is_generated else "Use the linear model: 87.3%; "
-    assert re.search(rf"\*\*Sample sentiment .*: {use}.*against .*%", text)
+    sentence = re.compile(rf"\*\*Sample sentiment .*: {use}.*against .*%")
+    assert sentence.search(text)
     assert "[index.html](docs/studies/sample/index.html)" in text and "report.pdf" not in text
     assert text.endswith("\nafter\n")
     index = (root / INDEX).read_text()
-    assert_matrix_of(published_report, index)
+    assert sentence.search(index)
     assert "[index.html](sample/index.html)" in index and "(sample/figures/models.svg)" in index
     assert index.startswith("# Studies\n") and index.endswith("\nafter\n")
 
@@ -158,24 +149,21 @@ MARKDOWN = [
 @pytest.mark.drill("publish: Markdown in a title")
 @pytest.mark.parametrize("title", MARKDOWN)
 def test_a_title_is_text_in_the_readme(title):
-    experiment = dataclasses.replace(
-        experiment_of(make_experiment(mean=NOISY), "it"), title=title, mark="generated text"
-    )
-    block = summary("sample", [experiment], has_pdf=True)
+    experiment = experiment_of(make_experiment(mean=NOISY), "it")
+    experiments = [
+        dataclasses.replace(experiment, title=each, mark="generated text")
+        for each in (title, "other")
+    ]
+    block = summary("sample", experiments, has_pdf=True)
     readme = with_block("# heed\n" + PLACE, "sample", block)
     assert with_block(readme, "sample", block) == readme, "publishing again finds the same place"
     tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(block)
-    (cells,) = [
-        [token for token in tokens[start + 1 : start + 12] if token.type == "inline"]
-        for start, token in enumerate(tokens)
-        if token.type == "tr_open" and tokens[start + 1].type == "td_open"
-    ]
-    assert len(cells) == 4 and cells[2].content == (
-        "▲ better +4.00, a BiLSTM’s last state (baseline)"
-    )
-    assert {token.type for token in cells[0].children} <= {"text", "text_special"}
-    assert "".join(token.content for token in cells[0].children) == visible(" ".join(title.split()))
-    assert "(generated text)" in block
+    assert {token.type for token in tokens} == {"paragraph_open", "inline", "paragraph_close"}
+    first = next(token for token in tokens if token.type == "inline")
+    kinds = {"text", "text_special", "strong_open", "strong_close"}
+    assert {token.type for token in first.children} <= kinds
+    text = "".join(token.content for token in first.children)
+    assert text.startswith(f"{visible(' '.join(title.split()))}: ") and "The report (gen" in block
     assert "\x1b" not in readme and "http:" not in block and "https:" not in block
 
 
@@ -215,7 +203,7 @@ def test_an_edition_has_no_path_of_this_machine(tmp_path, monkeypatch):
     assert "{path: reviews.csv}" in (folder / "params.yaml").read_text()
     assert "{paths: {train: train.tsv}, vectors: words.vec}" in (folder / "params.yaml").read_text()
     assert "- path: src/heed/files.py\n" in (folder / "dvc.lock").read_text()
-    assert "| In x" in (root / "README.md").read_text()
+    assert "**In x: " in (root / "README.md").read_text()
 
 
 def test_a_pdf_goes_along_if_it_is_of_this_report(tmp_path):
@@ -260,7 +248,7 @@ def test_readme_needs_no_place_for_a_study_and_one_of_ones_own_needs_it_in_no_pa
     readme, index = root / "README.md", root / INDEX
     readme.write_text("# heed\n")
     publish_sample(root)
-    assert readme.read_text() == "# heed\n" and "Verdicts on attention" in index.read_text()
+    assert readme.read_text() == "# heed\n" and "**Sample sentiment" in index.read_text()
     index.write_text("# heed\n")
     (root / "studies").mkdir()
     (root / "studies/sample.yaml").write_text("{}\n")
@@ -268,19 +256,20 @@ def test_readme_needs_no_place_for_a_study_and_one_of_ones_own_needs_it_in_no_pa
     assert readme.read_text() == index.read_text() == "# heed\n"
     readme.write_text(PLACE)
     publish_sample(root)
-    assert "Verdicts on attention" in readme.read_text()
+    assert "**Sample sentiment" in readme.read_text()
 
 
-def published_rows(name: str, page: Path | str) -> dict[str, str]:
-    """The rows of a published study's matrix in a page, by experiment; none without a place."""
-    text = (ROOT / page).read_text()
-    if page != INDEX and BEGIN.format(name=name) not in text:
-        return {}
+def published_lines(name: str) -> dict[str, str]:
+    """What the index says of each experiment: a row of a matrix, of later studies a sentence."""
+    text = (ROOT / INDEX).read_text()
     region = text[text.index(BEGIN.format(name=name)) : text.index(END.format(name=name))]
     experiments = declared(ROOT / f"docs/studies/{name}").experiments
     titles = {key: html.escape_markdown(each.title) for key, each in experiments.items()}
+    starts = {key: (f"| {title} ", f"**{title}") for key, title in titles.items()}
+    if len(titles) == 1:  # its sentence has no title
+        starts = {key: (*each, "**Use ", "**Attention ") for key, each in starts.items()}
     lines = region.splitlines()
-    return {k: row for k, title in titles.items() for row in lines if row.startswith(f"| {title} ")}
+    return {k: line for k, start in starts.items() for line in lines if line.startswith(start)}
 
 
 def test_readme_has_the_results_of_published_reports():
@@ -289,6 +278,64 @@ def test_readme_has_the_results_of_published_reports():
     row = "| 89.6 | 87.6: better +1.90 (+0.81 to +3.00) | `mean` 89.2: undecided +0.34 ("
     assert row in readme
     assert with_results(readme.replace(row, "| 1 |"), ROOT / "docs/studies") == readme
+
+
+def published_verdicts() -> dict[str, tuple[str, str]]:
+    """The verdict and the difference of every published experiment against its control."""
+    found = {}
+    for name in STUDIES:
+        with (ROOT / f"docs/studies/{name}/tables/verdicts.csv").open() as file:
+            for row in csv.DictReader(file):
+                kind = "control" if row.get("control") else "baseline"
+                figures = row[f"{kind}_verdict"], row[f"{kind}_pp"]
+                found[f"{name}/{row['experiment']}/{row[kind]}"] = figures
+    return found
+
+
+def test_the_forest_plot_agrees_with_the_published_reports():
+    """The points' shapes and places and the words of its description, row by row."""
+    figure, published = forest_plot(ROOT / "docs/studies"), published_verdicts()
+    points = [
+        (mark["shape"], mark["x"])
+        for panel in figure.panels[:-1]
+        for mark in panel[0].rows
+        if mark["kind"] == "point"
+    ]
+    expected = [(LOOKS[verdict][0].marker, float(pp)) for verdict, pp in published.values()]
+    assert (
+        sorted(points) == sorted(expected) and len({each[0].marker for each in LOOKS.values()}) == 5
+    )
+    rows = figure.alt_text.split("; ")
+    assert f" {len(published)} experiments of {len(STUDIES)} published studies: " in figure.title
+    for name, (verdict, pp) in published.items():
+        study, _, control = name.split("/")
+        says = f": {verdict.removeprefix('practically ')} {pp.replace('-', '−')} ("
+        assert any(f" {study}: " in r and f"against {control}{says}" in r for r in rows), name
+    row = "IMDB: sentiment, imdb: against mean: undecided +0.34 (−0.30 to +0.98)"
+    assert row in rows
+
+
+def test_the_front_page_of_docs_has_the_forest_plot_of_today(tmp_path):
+    text = (ROOT / FRONT_PAGE).read_text()
+    figure = forest_plot(ROOT / "docs/studies")
+    assert f"![{figure.title}](forest.svg)\n" in text
+    svg = (ROOT / "docs/forest.svg").read_text()
+    assert svg == as_svg(figure), "write it: make picture"
+    assert "prefers-color-scheme:dark" in svg and 'aria-label="Attention against its ' in svg
+    for name in ("imdb", "translation"):
+        shutil.copytree(
+            ROOT / f"docs/studies/{name}/tables", tmp_path / f"docs/studies/{name}/tables"
+        )
+        shutil.copy(ROOT / f"docs/studies/{name}/params.yaml", tmp_path / f"docs/studies/{name}")
+    page = tmp_path / FRONT_PAGE
+    page.write_text("# heed\n")
+    write_lists(tmp_path)
+    assert page.read_text() == "# heed\n", "a page without the place stays"
+    page.write_text(text.replace(" 30 experiments", " 7 experiments"))
+    write_lists(tmp_path)
+    written = page.read_text()
+    assert " 3 experiments of 2 published studies: " in written and written.endswith(text[-80:])
+    assert "translation: against baseline" in (tmp_path / "docs/forest.svg").read_text()
 
 
 RESULTS = "<!-- heed publish results of {}: begin -->\n<!-- heed publish results: end -->\n"
@@ -344,15 +391,19 @@ def test_the_index_has_every_part_of_the_first_chart(tmp_path, monkeypatch):
     assert found == charts and parts > 1
 
 
-@pytest.mark.parametrize("page", [INDEX, "README.md"])
 @pytest.mark.parametrize("name", STUDIES)
-def test_a_matrix_in_a_page_has_the_verdicts_of_the_published_tables(name, page):
+def test_the_index_has_the_verdicts_of_the_published_tables_or_the_scores(name):
     """Also that the study's gains are those of its metrics.json."""
     folder = ROOT / "docs/studies" / name
     metrics = json.loads((folder / "metrics.json").read_text())
-    rows = published_rows(name, page)
-    assert list(rows) == list(declared(folder).experiments) or (page != INDEX and not rows)
+    rows = published_lines(name)
+    assert list(rows) == list(declared(folder).experiments)
     for key, row in rows.items():
+        if not row.startswith("|"):
+            scores = [each for each in metrics[key].values() if isinstance(each, float)]
+            printed = {f"{100 * each:.1f}" for each in scores} | {f"{each:.3f}" for each in scores}
+            assert {*re.findall(r"\d+\.\d+", row)} <= printed, key
+            continue
         gain = metrics[key].get("difference_pp", metrics[key].get("gain_pp"))  # heed 0.2's name
         assert format_points(gain) in row
         with (folder / f"tables/{key}_comparisons.csv").open() as file:

@@ -102,7 +102,7 @@ def test_the_index_lists_every_edition_and_which_are_older(tmp_path):
         "the list is of other published reports, or of another version. Write it: python -c "
         "'from pathlib import Path; from heed.report.publish import *; write_list(Path())'"
     )
-    assert all(f"| [{name}]({name}/index.html) | " in text for name in STUDIES)
+    assert all(f"({name}/index.html)" in text for name in STUDIES)
 
 
 def test_the_list_names_the_editions_of_an_older_version(tmp_path):
@@ -116,9 +116,8 @@ def test_the_list_names_the_editions_of_an_older_version(tmp_path):
     for _ in range(2):
         write_list(tmp_path)
         text = (tmp_path / INDEX).read_text()
-        assert f"heed {__version__}. Of an older version: old.\n" in text
-        assert "| 0.1.9 | `0123456789` (lost: not in this repository) | `params.yaml`, " in text
-        assert text.count("0123456789") == 2 and text.endswith("\nafter\n") and "own" not in text
+        assert f"heed {__version__}. Of an older version: old. Of a" in text
+        assert "have: old.\n" in text and text.endswith("\nafter\n") and "own" not in text
 
 
 def test_a_reading_has_the_code_of_its_edition_below_the_title():

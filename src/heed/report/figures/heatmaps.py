@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heed.report.blocks import EVERYWHERE, PAGE, Axis, Figure, Mark, Panel
+from heed.report.blocks import EVERYWHERE, PAGE, Axis, Figure, Heads, Mark, Panel
 from heed.report.browser import (
     describe_shares,
     excerpt,
@@ -276,6 +276,7 @@ def _figure(
 ) -> Figure:
     keys = document.drop_duplicates("key").sort_values("key")
     words, heads, first = keys["key_word"].tolist(), document["head"].nunique(), document.iloc[0]
+    every = _every_head(document, keys)
     caption = described(
         "heads", name=first["id"], label=first["label"], predicted=first["predicted"]
     )
@@ -295,22 +296,33 @@ def _figure(
         say("Self-attention, word by word and head by head"),
         caption,
         results.sources.add(path),
-        _heads(document, keys, columns),
+        _heads(every, keys, columns),
         (max(width, shapes.WIDTH), height),
         subject=variant,
         alt_text=shapes.alt_text(experiment, f"{caption} {' '.join(words)}"),
         wide=width > COLUMN,
         in_rows=True,
         media=EVERYWHERE if experiment.publishable and fits else (PAGE,),
+        heads=every if heads > 1 else None,
     )
 
 
-def _heads(document: pd.DataFrame, keys: pd.DataFrame, columns: int) -> list[list[Panel]]:
+def _every_head(document: pd.DataFrame, keys: pd.DataFrame) -> Heads:
+    """Return the weights of all heads in a document, each with its name."""
+    by_place = document.sort_values(["head", "query", "key"])["weight"].to_numpy(np.float64)
+    weights = by_place.reshape(-1, len(keys), len(keys))
+    names = [
+        say("head {number} (largest {weight})", number=number, weight=f"{head.max():.2f}")
+        for number, head in enumerate(weights, 1)
+    ]
+    words = [shapes.short_name(str(word)) for word in keys["key_word"]]
+    return Heads(names, words, [bool(each) for each in keys["rationale"]], weights)
+
+
+def _heads(every: Heads, keys: pd.DataFrame, columns: int) -> list[list[Panel]]:
     panels, names = [], keys["key_word"].tolist()
-    for number, (_, head) in enumerate([*document.groupby("head")][:MAX_HEADS]):
-        weights = head.pivot(index="query", columns="key", values="weight").to_numpy(np.float64)
-        title = say("head {number} (largest {weight})", number=number + 1,
-                    weight=f"{weights.max():.2f}")  # fmt: skip
+    drawn = zip(every.names[:MAX_HEADS], every.weights, strict=False)
+    for number, (title, weights) in enumerate(drawn):
         rows = shapes.squares(weights / full_colour(weights))
         if number < columns:
             rows += word_labels(names, SIZE, True, keys["rationale"])

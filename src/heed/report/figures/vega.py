@@ -75,6 +75,20 @@ def draw_figures(figures: Iterable[blocks.Figure], folder: Path) -> dict[str, li
 def _draw(figure: blocks.Figure, path: Path) -> list[str]:
     import vl_convert  # its engine takes half a second to start
 
+    page, drawn, names = _drawings(figure)
+    write_text(path.with_suffix(".svg"), page)
+    with writing(path.with_suffix(".pdf")) as temporary:
+        temporary.write_bytes(_stable(vl_convert.svg_to_pdf(_sized(drawn, figure.size, ""))))
+    return names
+
+
+def as_svg(figure: blocks.Figure) -> str:
+    """Return the file of a figure for a page."""
+    return _drawings(figure)[0]
+
+
+def _drawings(figure: blocks.Figure) -> tuple[str, str, list[str]]:
+    """Return a figure for a page, and for paper, with the names that it has there as numbers."""
     names: dict[str, str] = {}
     page = drawn = fitted(figure.panels, figure.size, names)
     for name, number in names.items():
@@ -82,10 +96,7 @@ def _draw(figure: blocks.Figure, path: Path) -> list[str]:
         page = page.replace(placeholder, f">{html.escape(name, quote=False)}<")
         drawn = drawn.replace(placeholder, f">{number}<")
     alt_text = f"{figure.title}. {figure.alt_text}"
-    write_text(path.with_suffix(".svg"), _edit_svg(page, alt_text, figure.size))
-    with writing(path.with_suffix(".pdf")) as temporary:
-        temporary.write_bytes(_stable(vl_convert.svg_to_pdf(_sized(drawn, figure.size, ""))))
-    return list(names)
+    return _edit_svg(page, alt_text, figure.size), drawn, list(names)
 
 
 def _stable(pdf: bytes) -> bytes:

@@ -27,7 +27,7 @@ READS_NOISE = True  # a test of what weights explain puts words of another corpu
 class Target:
     """The target of a classification, with one class a document or with any number."""
 
-    label: str = required("the label of the corpus that is predicted")
+    label: str = required("label of the corpus that is predicted")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,16 +43,10 @@ class Options:
 class Hyperparameters(Training, Architecture):
     """All hyperparameters of a classifier and its training."""
 
-    monitor: Literal["accuracy", "macro_f1", "loss", "last"] = hyperparameter(
-        "accuracy",
-        "the epoch kept: the best on validation by this metric (ties: the earliest), or the last",
-    )
-    class_weights: Literal["none", "balanced"] = hyperparameter(
-        "none",
-        "balanced: in the training loss a document counts n / (classes × n of its class), by "
-        "the run's training split, so that all classes count the same; validation is not "
-        "weighted",
-    )
+    monitor: Literal["accuracy", "macro_f1", "loss", "last"] = hyperparameter("accuracy", ""
+        "validation metric that selects the epoch kept, or the last epoch")  # fmt: skip
+    class_weights: Literal["none", "balanced"] = hyperparameter("none", "balanced: all classes "
+        "count the same in the training loss")  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)

@@ -22,13 +22,10 @@ class Hyperparameters(classification.Hyperparameters):
 
     monitor: Literal["micro_f1", "macro_f1", "loss", "last"] = hyperparameter(  # type: ignore[assignment]
         "loss",
-        "the epoch kept: the best on validation by this metric (ties: the earliest), or the last",
+        "validation metric that selects the epoch kept, or the last epoch",
     )
-    class_weights: Literal["none", "balanced"] = hyperparameter(
-        "none",
-        "balanced: in the training loss the documents with a class count as much as those "
-        "without it, by the run's training split; validation is not weighted",
-    )
+    class_weights: Literal["none", "balanced"] = hyperparameter("none", "balanced: documents with "
+        "and without a class count the same in the training loss")  # fmt: skip
 
 
 def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> classification.Data:

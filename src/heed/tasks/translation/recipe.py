@@ -32,18 +32,12 @@ READS_NOISE = False
 class Target:
     """The languages of a translation, and how it is scored; scoring repeats no training."""
 
-    source: str = required("the language of the corpus that is translated")
-    target: str = required("the language that it is translated into")
-    references: list[str] = hyperparameter(
-        [],
-        "further languages of the corpus whose texts are right translations too: the scores of "
-        "predictions count the best match, no training reads them",
-    )
-    tokenize: Literal["13a", "intl", "char", "none"] = hyperparameter(
-        "13a",
-        "sacrebleu's tokenizer for BLEU; references stay raw. none: for a corpus of tokens "
-        "between blanks",
-    )
+    source: str = required("language of the corpus that is translated")
+    target: str = required("language that it is translated into")
+    references: list[str] = hyperparameter([], "further languages with right translations; scores "
+        "count the best match")  # fmt: skip
+    tokenize: Literal["13a", "intl", "char", "none"] = hyperparameter("13a", "sacrebleu's "
+        "tokenizer for BLEU; none: tokens are between blanks already")  # fmt: skip
     lowercase: bool = hyperparameter(False, "BLEU and chrF without regard to case")
 
 
@@ -56,10 +50,8 @@ class Options:
 class Hyperparameters(Training, TranslatorArchitecture):
     """All hyperparameters of a translator and its training."""
 
-    monitor: Literal["bleu", "loss", "last"] = hyperparameter(
-        "loss",
-        "the epoch kept: the best on validation by this metric (ties: the earliest), or the last",
-    )
+    monitor: Literal["bleu", "loss", "last"] = hyperparameter("loss", "validation metric that "
+        "selects the epoch kept, or the last epoch")  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)

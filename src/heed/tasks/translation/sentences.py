@@ -1,6 +1,7 @@
 """The sentences of a translation that the report shows: what models wrote, and their attention."""
 
 import dataclasses
+import math
 import re
 from collections import Counter
 from pathlib import Path
@@ -239,6 +240,34 @@ def _alignment(
         alt_text=shapes.alt_text(experiment, f"{caption} {text}"),
         wide=size[0] > shapes.WIDTH,
     )
+
+
+def alignment_picture(sentences: list[Sentence], name: str) -> Figure:
+    """Return a heat map of each sentence with the weights of a model, all with cells of one size.
+
+    A row is a word of the translation.
+    """
+    across, columns = min(len(sentences), 2), max(len(each.source_words) for each in sentences)
+    lines = max(len(each.reference_words) for each in sentences)
+    at_left, above = (
+        LETTER * max(len(shapes.short_name(word)) for words in every for word in words)
+        for every in zip(*((each.reference_words, each.source_words) for each in sentences),
+                         strict=True)
+    )  # fmt: skip
+    cell = min(CELL, ((shapes.WIDE - 0.2) / across - at_left - 0.25) / columns)
+    wide = across * (columns * cell + at_left + 0.25) + 0.2
+    high = math.ceil(len(sentences) / across) * (lines * cell + above + 0.4) + 0.2
+    maps = [
+        dataclasses.replace(
+            heat_map([*_map(each, name, cell, True).rows], columns, lines),
+            title=f"{number}.",
+        )
+        for number, each in enumerate(sentences, 1)
+    ]
+    panels = [maps[start : start + across] for start in range(0, len(maps), across)]
+    texts = " ".join(f"{' '.join(each.source_words)}: {each.reference}" for each in sentences)
+    title = f"Attention of {name}, from the words above to those at the left"
+    return Figure("alignments", title, "", (), panels, (wide, high), alt_text=texts)
 
 
 def _layout(sentence: Sentence, count: int) -> tuple[tuple[float, float], int, float]:

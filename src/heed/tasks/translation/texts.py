@@ -12,6 +12,7 @@ from heed.terminal import print_line
 from heed.training.run import RunInfo, read_run
 
 AT_ONCE = 200  # texts that are translated before their translations are returned
+SVG, MAX_DRAWN = "svg", 20  # the format of a picture, and its translations at most
 PRINTED = ("score", "log_probability", "source_words", "target_words", "unknown_units", "links")
 
 
@@ -28,8 +29,9 @@ def translate(
     """Yield the lines of the translations of a text, each of whose lines is a sentence.
 
     `text` and `given`, translations to score instead of searching, are as `read_text` takes them.
-    `form`: text; pharaoh, with score and links between |||; or json, an object a translation. In
-    the end a message says how many lines have no word that the model knows.
+    `form`: text; pharaoh, with score and links between |||; json, an object a translation; or svg,
+    one picture of all alignments. In the end a message says how many lines have no word that the
+    model knows.
     """
     if given and n_best > 1:
         raise HeedError("--n-best is for a search, and --translation gives the translations")
@@ -46,6 +48,7 @@ def translate(
             f"{len(texts)} lines to translate, and {len(translations)} translations: each line "
             "needs one"
         )
+    drawn: list[Translation] = []
     for start in range(0, len(texts), AT_ONCE):
         part = slice(start, start + AT_ONCE)
         if given:
@@ -56,13 +59,36 @@ def translate(
                 if not (best.text or best.score):  # of probability 1: nothing was searched for
                     unknown.append(line)
         for number, each in enumerate(found, start):
-            yield from (_format(translation, number, form) for translation in each)
+            if form == SVG:
+                drawn += each
+            else:
+                yield from (_format(translation, number, form) for translation in each)
+    if form == SVG:
+        yield _picture(model, drawn)
     if unknown:
         print_line(
             f"heed: {len(unknown):,} of {len(texts):,} lines have no word that {model} knows (the "
             f"first is line {unknown[0]:,}): their translations are empty",
             error=True,
         )
+
+
+def _picture(model: str, translations: list[Translation]) -> str:
+    """Return the alignments of some translations, in SVG. Raises HeedError: there are none."""
+    from heed.report.figures.vega import as_svg
+    from heed.tasks.translation.sentences import Sentence, alignment_picture
+
+    sentences = [
+        Sentence("", each.text, each.source_words, each.target_words, None, {},
+                 {model: each.weights})
+        for each in translations if each.weights is not None and each.weights.size
+    ]  # fmt: skip
+    if not sentences or len(sentences) > MAX_DRAWN:
+        raise HeedError(
+            f"--format svg draws 1 to {MAX_DRAWN} translations with attention, and here "
+            f"{len(sentences)} have weights. Use --format json for more"
+        )
+    return as_svg(alignment_picture(sentences, model))
 
 
 def _lines(text: str) -> list[str]:
