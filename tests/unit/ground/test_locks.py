@@ -36,7 +36,10 @@ def test_what_pyproject_asks_for_is_in_the_locks() -> None:
     asked = {"requirements": project["project"]["dependencies"]} | more
     runtime = PINS["requirements"] | PINS["cpu"]
     for name in asked.keys() & PINS.keys():
-        for need in map(Requirement, asked[name]):
+        needs = [*map(Requirement, asked[name])]  # of the project itself: the needs of its extras
+        extras = [extra for need in needs if need.name == "heed-attention" for extra in need.extras]
+        needs += [Requirement(need) for extra in extras for need in asked[extra]]
+        for need in (need for need in needs if need.name != "heed-attention"):
             version = (runtime | PINS[name])[canonicalize_name(need.name)]
             assert need.specifier.contains(version), f"envs/{name}.lock: {need} is {version}"
     alone = {path.stem for path in ROOT.glob("envs/*.in")}
