@@ -19,7 +19,7 @@ ifeq ($(origin PYTHON) $(wildcard $(BIN)/pip),command line $(BIN)/pip)
 $(info heed: .venv is there and kept, and PYTHON=$(PYTHON) is not used: delete .venv to make it with another Python)
 endif
 
-.PHONY: help setup slurm pretrained remotes report check test test-slow drills benchmark lint pdf .paper lock schema picture snapshots locale docs clean
+.PHONY: help setup slurm pretrained crate export remotes report check test test-slow drills benchmark lint pdf .paper lock schema picture snapshots locale docs clean
 help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
@@ -39,7 +39,7 @@ help:            ## print this list
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c "import $(IMPORTED)"
 	@touch $@
 
-.venv/.development: .venv/.pretrained envs/development.lock
+.venv/.development: .venv/.pretrained .venv/.crate envs/development.lock
 	@echo "heed: adding linters and test tools from envs/development.lock"
 	@$(LOCKED) envs/development.lock
 	@touch $@
@@ -47,6 +47,22 @@ help:            ## print this list
 .venv/.pretrained: .venv/.runtime envs/pretrained.lock
 	@echo "heed: adding transformers from envs/pretrained.lock (160 MB)"
 	@$(LOCKED) envs/pretrained.lock
+	@touch $@
+
+.venv/.export: .venv/.runtime envs/export.lock
+	@echo "heed: adding ONNX from envs/export.lock (121 MB)"
+	@$(LOCKED) envs/export.lock
+	@touch $@
+
+.venv/.crate: .venv/.runtime envs/crate.lock
+	@echo "heed: adding rocrate from envs/crate.lock (3 MB)"
+	@$(LOCKED) envs/crate.lock
+	@touch $@
+
+.heed/validator/.made: .venv/.runtime envs/validator.lock
+	@echo "heed: making an environment for the validator of RO-Crates from envs/validator.lock (60 MB)"
+	@$(BIN)/python -m venv --clear .heed/validator
+	@.heed/validator/bin/pip install --quiet --no-compile --require-hashes --requirement envs/validator.lock
 	@touch $@
 
 .venv/.slurm: .venv/.runtime envs/slurm.lock
@@ -80,6 +96,10 @@ slurm: .venv/.slurm ## add what `snakemake --workflow-profile slurm` needs (docs
 
 pretrained: .venv/.pretrained ## add what a pretrained encoder needs (docs/corpora.md)
 
+export: .venv/.export ## add what a model as an ONNX file needs (docs/python.md)
+
+crate: .venv/.crate ## add what `heed publish --crate` needs (docs/report.md)
+
 remotes: .venv/.remotes ## add what a DVC remote over SSH or S3 needs (docs/sharing.md)
 
 report: .venv/.runtime ## set up, run the study in params.yaml through Snakemake, print the path of the report
@@ -100,7 +120,7 @@ check: .venv/.development ## set up, check the style, the format, the types and 
 test: check      ## set up, run `make check` and the tests that are not slow
 	@echo "heed: tests";       PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m "not slow" -n $(CORES) --dist loadgroup
 
-test-slow: .venv/.servers .venv/.slurm .venv/.docs .venv/.notebook ## run the tests that are slow or need a browser or LaTeX
+test-slow: .venv/.servers .venv/.slurm .venv/.export .venv/.docs .heed/validator/.made .venv/.notebook ## run the tests that are slow or need a browser or LaTeX
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow --timeout=3000 -n 2 --dist loadgroup
 
 drills: .venv/.development ## inject the faults of docs/drills.md into real runs, and count how many recover (slow; all of them only as root or where mounting is allowed)
