@@ -8,6 +8,8 @@ BIN := .venv/bin
 FIND_PYTHON := sh envs/find-python.sh $(if $(PYTHON),"$(PYTHON)")
 # What is never imported need not be compiled, and most of what the packages have is not.
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile
+# A file whose hash is not in the lock is refused; what has no wheel is built with the lock's own setuptools.
+LOCKED := $(INSTALL) --require-hashes --no-build-isolation --requirement
 # What every stage imports is compiled here: where PYTHONDONTWRITEBYTECODE is set, as in many containers, each process
 # would compile it again, and take twice as long to start.
 IMPORTED := dvc.cli, dvc.repo.reproduce, dvc.stage.cache, snakemake.cli, torch, pandas, scipy.stats, sklearn.metrics, \
@@ -17,53 +19,75 @@ ifeq ($(origin PYTHON) $(wildcard $(BIN)/pip),command line $(BIN)/pip)
 $(info heed: .venv is there and kept, and PYTHON=$(PYTHON) is not used: delete .venv to make it with another Python)
 endif
 
-.PHONY: help setup slurm pretrained remotes report check test test-slow drills benchmark lint pdf .paper lock schema picture snapshots locale docs clean
+.PHONY: help setup slurm pretrained crate export remotes report check test test-slow drills benchmark lint pdf .paper lock schema picture snapshots locale docs clean
 help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
-# torch first: a resolver that sees it pinned and present never fetches the CUDA build for another package.
-.venv/.runtime: envs/requirements.lock pyproject.toml
+# torch last: what it needs is there then, and its index has nothing else to decide.
+.venv/.runtime: envs/requirements.lock envs/cpu.lock envs/cuda.lock pyproject.toml
 	@echo "heed: setting up .venv from envs/requirements.lock (once, some minutes, about 2.1 GB)"
 	@mkdir -p .heed && chmod 700 .heed # before DVC, which would let everybody write there
 	@test -x $(BIN)/pip || { python=$$($(FIND_PYTHON)) && "$$python" -m venv .venv; }
-	@$(INSTALL) "$$(grep '^torch==' envs/requirements.lock)" $$(sh envs/torch-index.sh $(BIN)/python)
-	@echo "heed: torch is here; now $$(grep -c == envs/requirements.lock) packages more"
-	@$(INSTALL) --requirement envs/requirements.lock
+	@sed -n '/^setuptools==/,/[^\\]$$/p' envs/requirements.lock | $(LOCKED) /dev/stdin
+	@$(LOCKED) envs/requirements.lock
+	@echo "heed: $$(grep -c == envs/requirements.lock) packages are here; now torch"
+	@sh envs/torch.sh $(BIN)/python
 	@$(BIN)/python -m pip uninstall -qq --yes heed # the name of the distribution up to 0.2.0
-	@$(INSTALL) --no-deps --editable .
+	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@$(BIN)/dvc config --quiet --local core.site_cache_dir "$(CURDIR)/.heed/dvc" # that of .dvc/config is lost where `dvc exp run --temp` changes the folder
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m compileall -q src workflow
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c "import $(IMPORTED)"
 	@touch $@
 
-.venv/.development: .venv/.pretrained envs/development.lock
+.venv/.development: .venv/.pretrained .venv/.crate envs/development.lock
 	@echo "heed: adding linters and test tools from envs/development.lock"
-	@$(INSTALL) --requirement envs/development.lock
+	@$(LOCKED) envs/development.lock
 	@touch $@
 
 .venv/.pretrained: .venv/.runtime envs/pretrained.lock
 	@echo "heed: adding transformers from envs/pretrained.lock (160 MB)"
-	@$(INSTALL) --requirement envs/pretrained.lock
+	@$(LOCKED) envs/pretrained.lock
+	@touch $@
+
+.venv/.export: .venv/.runtime envs/export.lock
+	@echo "heed: adding ONNX from envs/export.lock (121 MB)"
+	@$(LOCKED) envs/export.lock
+	@touch $@
+
+.venv/.crate: .venv/.runtime envs/crate.lock
+	@echo "heed: adding rocrate from envs/crate.lock (3 MB)"
+	@$(LOCKED) envs/crate.lock
+	@touch $@
+
+.heed/validator/.made: .venv/.runtime envs/validator.lock
+	@echo "heed: making an environment for the validator of RO-Crates from envs/validator.lock (60 MB)"
+	@$(BIN)/python -m venv --clear .heed/validator
+	@.heed/validator/bin/pip install --quiet --no-compile --require-hashes --requirement envs/validator.lock
 	@touch $@
 
 .venv/.slurm: .venv/.runtime envs/slurm.lock
 	@echo "heed: adding Snakemake's executor for SLURM from envs/slurm.lock"
-	@$(INSTALL) --requirement envs/slurm.lock
+	@$(LOCKED) envs/slurm.lock
 	@touch $@
 
 .venv/.remotes: .venv/.runtime envs/remotes.lock
 	@echo "heed: adding DVC's remotes over SSH and S3 from envs/remotes.lock (some 60 MB)"
-	@$(INSTALL) --requirement envs/remotes.lock
+	@$(LOCKED) envs/remotes.lock
 	@touch $@
 
 .venv/.docs: .venv/.runtime envs/docs.lock
 	@echo "heed: adding Sphinx from envs/docs.lock"
-	@$(INSTALL) --requirement envs/docs.lock
+	@$(LOCKED) envs/docs.lock
+	@touch $@
+
+.venv/.notebook: .venv/.runtime envs/notebook.lock
+	@echo "heed: adding a kernel of Jupyter from envs/notebook.lock"
+	@$(LOCKED) envs/notebook.lock
 	@touch $@
 
 .venv/.servers: .venv/.development .venv/.remotes envs/servers.lock
 	@echo "heed: adding an S3 server for the tests from envs/servers.lock"
-	@$(INSTALL) --requirement envs/servers.lock
+	@$(LOCKED) envs/servers.lock
 	@touch $@
 
 setup: .venv/.runtime ## make the virtual environment only
@@ -71,6 +95,10 @@ setup: .venv/.runtime ## make the virtual environment only
 slurm: .venv/.slurm ## add what `snakemake --workflow-profile slurm` needs (docs/cluster.md)
 
 pretrained: .venv/.pretrained ## add what a pretrained encoder needs (docs/corpora.md)
+
+export: .venv/.export ## add what a model as an ONNX file needs (docs/python.md)
+
+crate: .venv/.crate ## add what `heed publish --crate` needs (docs/report.md)
 
 remotes: .venv/.remotes ## add what a DVC remote over SSH or S3 needs (docs/sharing.md)
 
@@ -92,7 +120,7 @@ check: .venv/.development ## set up, check the style, the format, the types and 
 test: check      ## set up, run `make check` and the tests that are not slow
 	@echo "heed: tests";       PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m "not slow" -n $(CORES) --dist loadgroup
 
-test-slow: .venv/.servers .venv/.slurm .venv/.docs ## run the tests that are slow or need a browser or LaTeX
+test-slow: .venv/.servers .venv/.slurm .venv/.export .venv/.docs .venv/.notebook .heed/validator/.made ## run the tests that are slow or need a browser or LaTeX
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow --timeout=3000 -n 2 --dist loadgroup
 
 drills: .venv/.development ## inject the faults of docs/drills.md into real runs, and count how many recover (slow; all of them only as root or where mounting is allowed)
@@ -146,10 +174,9 @@ locale: .venv/.development ## extract the report's texts from the code into src/
 	@$(BIN)/pybabel --quiet update --no-fuzzy-matching --no-wrap --ignore-obsolete --ignore-pot-creation-date -D heed -i .heed/heed.pot -d src/heed/report/locale
 	@! grep -A1 '^msgid "..*"' src/heed/report/locale/*/LC_MESSAGES/heed.po | grep '^.*msgstr ""' >/dev/null || echo "heed: some texts have no translation yet: the lines msgstr \"\""
 
-lock:            ## update envs/*.lock from pyproject.toml, in a fresh environment (uses the package index)
-	@rm -rf .heed/lock && python=$$($(FIND_PYTHON)) && "$$python" -m venv .heed/lock
-	@.heed/lock/bin/pip install --quiet "$$(grep '^torch==' envs/requirements.lock)" && .heed/lock/bin/pip install --quiet . && .heed/lock/bin/pip uninstall --quiet --yes heed-attention
-	@(sed -n '/^#/p' envs/requirements.lock; .heed/lock/bin/pip freeze | sed 's/^\(torch==[^+]*\)+cpu/\1/') > .heed/requirements.lock && mv .heed/requirements.lock envs/requirements.lock
+lock:            ## write envs/*.lock anew from pyproject.toml, with hashes; pins that fit stay: `make lock UPGRADE=1` takes the newest (uses the package index)
+	@rm -rf .heed/lock && python=$$($(FIND_PYTHON)) && "$$python" -m venv .heed/lock && .heed/lock/bin/pip install --quiet uv
+	@PATH="$(CURDIR)/.heed/lock/bin:$$PATH" python envs/lock.py $(if $(UPGRADE),--upgrade)
 
 clean:           ## delete what heed generated (data/raw, data/tokens, results, reports, logs); the DVC cache can restore it
 	@rm -rf data/raw data/tokens results reports logs .heed .snakemake

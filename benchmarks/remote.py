@@ -14,7 +14,8 @@ finished runs are FOLDER/results: `tar -C FOLDER -cf RUNS.tar code.json results`
 
 `adopt` puts these runs into the clone as its own, if their recipes and the code that trained them
 are the clone's; the times keep device, host and version of torch, and run.json the machine kind.
-Then `snakemake` goes on from them.
+It prints the command `dvc commit` by which DVC keeps them: DVC deletes outputs that it does not
+know before it makes them. Then `snakemake` goes on from the runs.
 
 The other machine needs torch, numpy, scipy, pandas, pyarrow, scikit-learn, safetensors and PyYAML.
 """
@@ -113,6 +114,7 @@ def adopt(archive: Path) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         unpack(archive, folder)
+        adopted = dict[str, None]()
         trained_by = json.loads((folder / CODE).read_text(encoding="utf-8"))
         for path in sorted(folder.glob(f"{RUNS}/*/*/{RUN}")):
             model, seed = path.parent.parent.name, path.parent.name
@@ -129,6 +131,8 @@ def adopt(archive: Path) -> None:
             shutil.copytree(path.parent, run_folder(model, seed))
             write_json(timing_file(model, seed), as_json(dataclasses.replace(time, code=code)))
             print(f"{model}/{seed}: {time.seconds:.0f} s on {time.device}, torch {time.torch}")
+            adopted[f"train@{model}"] = None
+        print("Now keep them, when all seeds are here: dvc commit --force", *adopted)
 
 
 @functools.cache

@@ -12,14 +12,20 @@ from typing import Any, BinaryIO
 from jinja2 import nodes
 
 from heed import hyperparameters
+from heed.evaluation.results import VERDICTS
 from heed.explanation.registry import TESTS
 from heed.explanation.test import FAIL, PASS, UNDEFINED
 from heed.report import browser, sentences
-from heed.report.chapters.hyperparameters import TALK_GROUPS
+from heed.report.chapters.convergence import CONVERGED, DIVERGED, NOT_TRIED
+from heed.report.chapters.glossary import glossary
+from heed.report.chapters.hyperparameters import TALK_GROUPS, TUNING
+from heed.report.chapters.paper import all_references
 from heed.report.escape import TEMPLATES
+from heed.report.experiments import NOT_COMPARABLE, NOT_REPRODUCED, REPRODUCED
 from heed.report.figures.captions import captions
 from heed.report.html import environment
 from heed.report.latex import environment as latex_environment
+from heed.report.measures import DEGENERATE
 from heed.search.results import DEPENDENT_DRAWS, STOPPED_EARLY
 from heed.task import task_module, task_names
 from heed.tasks.classification import report as classification
@@ -68,9 +74,12 @@ def table_texts() -> Iterator[Text]:
     """Yield the texts in tables of the report, and those of other packages."""
     others = (
         TALK_GROUPS,
+        (DEGENERATE,),
+        TUNING.values(),
         *(_descriptions(task_module(task, "recipe").Hyperparameters) for task in task_names()),
         tables.TITLES.values(),
         (classification.LAYOUT.majority, multilabel.LAYOUT.majority),
+        *(task_words(task_module(task, "report")) for task in task_names()),
         browser.POOLINGS.values(),
         browser.RATIONALE.values(),
         *(part_texts(parts.values()) for parts in hyperparameters.PARTS),
@@ -82,6 +91,9 @@ def table_texts() -> Iterator[Text]:
         (sentences.AHEAD,),
         (DEPENDENT_DRAWS, STOPPED_EARLY),
         (PASS, FAIL, UNDEFINED),
+        (*VERDICTS, CONVERGED, DIVERGED, NOT_TRIED, REPRODUCED, NOT_REPRODUCED, NOT_COMPARABLE),
+        (each["topic"] for each in all_references()),
+        (text for word in glossary().values() for text in word),
         *((test.title, test.claim, test.criterion, test.rule, *test.reasons) for test in TESTS),
         (column.title for test in TESTS for column in test.columns),
     )
@@ -95,6 +107,14 @@ def part_texts(parts: Iterable[hyperparameters.Part]) -> Iterator[str | tuple[st
             yield (part.sentence, part.plural) if part.plural else part.sentence
         if part.label:
             yield part.label
+
+
+def task_words(report: Any) -> Iterator[str]:
+    """Yield the texts of a task's report: those of its names, and on its reference models."""
+    names = ("VALUES", "UNTESTED_WEIGHTS", "BELOW_MAJORITY", "DEGENERATE")
+    yield from (getattr(report, name, "") for name in names)
+    for model in report.REFERENCE_MODELS.values():
+        yield from dataclasses.astuple(model)
 
 
 def _descriptions(hyperparameters: type) -> Iterator[str]:

@@ -5,6 +5,7 @@ The tests execute the notebooks; to show one, Jupyter and its packages are not n
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,8 @@ def to_markdown(notebook: dict[str, Any]) -> str:
     for cell in notebook["cells"]:
         text = join(cell["source"])
         if cell["cell_type"] == "code":
-            parts.append(fence(text, "python"))
+            commands = re.search("^[!%]", text, re.MULTILINE)  # of IPython: no Python to color
+            parts.append(fence(text, "text" if commands else "python"))
             parts += [show_output(output) for output in cell["outputs"]]
         else:
             parts.append(text)

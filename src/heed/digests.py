@@ -29,6 +29,7 @@ SECTIONS = {
 IGNORED = {
     "heed", "heed.cli", "heed.cli.__main__", "heed.cli.commands", "heed.cli.program",
     "heed.cli.stages", "heed.digests", "heed.pipeline", "heed.progress", "heed.task", "heed.tasks",
+    "heed.training.logger",
 }  # fmt: skip
 # Packages whose version can change a result → the distribution that holds them.
 DISTRIBUTIONS = {
@@ -43,7 +44,10 @@ DISTRIBUTIONS = {
     "transformers": "transformers",
 }
 # those that only an extra of heed installs
-EXTRAS = {"transformers": "pretrained"}  # fmt: skip
+EXTRAS = {
+    "huggingface_hub": "pretrained", "transformers": "pretrained", "tensorboard": "tensorboard",
+    "mlflow": "mlflow", "dvclive": "dvclive",
+}  # fmt: skip
 # fields of syntax trees that do not change the program
 IGNORED_FIELDS = {"ctx", "kind", "type_comment", "type_ignores"}
 WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -121,6 +125,17 @@ def loaded_modules(*not_yet_loaded: str) -> dict[str, str]:
     }
 
 
+def require_installed(packages: Iterable[str]) -> None:
+    """Raise HeedError where a package that an extra installs is not there."""
+    if missing := sorted(name for name in {*packages} & {*EXTRAS} if find_spec(name) is None):
+        extra = EXTRAS[missing[0]]
+        make = "make pretrained, or " if extra == "pretrained" else ""
+        raise HeedError(
+            f"params.yaml: this study needs {missing[0]}, which is not installed. Run: {make}pip "
+            f"install -e '.[{extra}]'"
+        )
+
+
 def versions(packages: Iterable[str]) -> dict[str, str]:
     """Return the versions of those `packages` that can change a result, without a build (+cpu).
 
@@ -128,10 +143,6 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
     """
     from importlib import metadata  # here: it takes 20 ms, and most commands compare nothing
 
-    if missing := sorted(name for name in {*packages} & {*EXTRAS} if find_spec(name) is None):
-        raise HeedError(
-            f"params.yaml: this study needs {missing[0]}, which is not installed. Run: make "
-            f"{EXTRAS[missing[0]]}, or pip install -e '.[{EXTRAS[missing[0]]}]'"
-        )
+    require_installed(packages)
     distributions = sorted(DISTRIBUTIONS[package] for package in {*packages} & {*DISTRIBUTIONS})
     return {name: metadata.version(name).partition("+")[0] for name in distributions}

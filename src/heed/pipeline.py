@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypedDict
@@ -30,6 +30,7 @@ class File(TypedDict, total=False):
 
     path: str
     md5: str
+    size: int
 
 
 class Entry(TypedDict, total=False):
@@ -37,6 +38,7 @@ class Entry(TypedDict, total=False):
 
     cmd: str
     deps: list[File]
+    params: dict[str, object]
     outs: list[File]
 
 
@@ -91,6 +93,27 @@ def read_lock(root: Path = Path()) -> dict[str, Entry]:
         "dvc.lock cannot be read: a kill has cut it off, or a merge or an edit has broken it: "
         "`snakemake --cores 1` repairs it, and keeps it as dvc.lock.broken"
     )
+
+
+def study_stages(root: Path, params: object) -> dict[str, Entry]:
+    """Return the entries of dvc.lock that are of a study: DVC keeps those of other studies too.
+
+    `params` has the sections of params.yaml. Raises HeedError.
+    """
+    entries = read_lock(root)
+    found: dict[str, Entry] = {}
+    for kind, declared in (_read_pipeline(root / PIPELINE) if entries else {}).items():
+        section = declared.get("foreach")
+        keys = attrgetter(section[2:-1])(params) if section else ()
+        names = [stage_name(kind, key) for key in keys] if section else [kind]
+        found |= {name: entries[name] for name in names if name in entries}
+    return found
+
+
+def _read_pipeline(path: Path) -> Mapping[str, Any]:
+    with reading(path, "git checkout dvc.yaml"):
+        stages: Mapping[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))["stages"]
+    return stages
 
 
 def recorded_files(stage: str) -> dict[Path, Path]:
@@ -148,9 +171,7 @@ class Kind:
 def read_kinds(pipeline: Path, params: object) -> dict[str, Kind]:
     """Return the kinds of stages of a dvc.yaml; `params` has the sections. Raises HeedError."""
     kinds: dict[str, Kind] = {}
-    with reading(pipeline, "git checkout dvc.yaml"):
-        stages = yaml.safe_load(pipeline.read_text(encoding="utf-8"))["stages"]
-    for name, declared in stages.items():
+    for name, declared in _read_pipeline(pipeline).items():
         stage = declared.get("do", declared)
         section = declared.get("foreach")  # ${models}: a stage for each key
         stages = len(attrgetter(section[2:-1])(params)) if section else 1

@@ -10,7 +10,13 @@ import pandas as pd
 
 from heed import paths
 from heed.files import HeedError, reading, write_json, writing_folder
-from heed.recipe import Recipe, read_model_prediction, write_prediction, write_recipe
+from heed.recipe import (
+    Recipe,
+    read_model_prediction,
+    read_prediction,
+    write_prediction,
+    write_recipe,
+)
 from heed.task import task_module
 from heed.task.interface import Predictor
 from heed.tokens.arrays import load_tokens
@@ -140,17 +146,18 @@ def load_predictor(
 ) -> Predictor:
     """Return the predictor of a run, in its `folder` or results/train/MODEL/SEED.
 
-    `settings` are the task's `Prediction`; None: as the study says, or else the defaults. Raises
-    HeedError: a file is missing or broken.
+    `settings` are the task's `Prediction`; None: as an exported folder says, or else the study, or
+    the defaults. Raises HeedError: a file is missing or broken.
     """
     name, seed = run.recipe.model, run.seed
-    if settings is None:
-        has_study = paths.prediction_file(name).exists()
-        schema = task_module(run.recipe.task, "recipe").Prediction
-        settings = read_model_prediction(run.recipe) if has_study else schema()
     prediction, command = (
         task_module(run.recipe.task, "prediction"),
         paths.train_command(name, seed),
     )
     folder = folder or paths.run_folder(name, seed)
+    if settings is None:
+        own, of_study = folder / paths.MODEL_PREDICTION, paths.prediction_file(name)
+        schema = task_module(run.recipe.task, "recipe").Prediction
+        path = next((each for each in (own, of_study) if each.exists()), None)
+        settings = read_prediction(path, run.recipe.task, command) if path else schema()
     return prediction.load_predictor(folder, run.recipe, settings, device, command)

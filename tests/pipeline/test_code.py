@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -223,6 +224,18 @@ def test_a_study_that_needs_an_extra_says_so(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(digests, "find_spec", lambda name: None)
     with pytest.raises(HeedError, match=r"needs transformers, .* make pretrained, or pip inst"):
         digests.versions({"transformers", "torch"})
+
+
+def test_a_logger_is_in_no_digest_and_named_where_its_library_is_missing(edited: Path) -> None:
+    before = {path: path.read_bytes() for path in (edited / "results/code").rglob("*.json")}
+    params = edited / "params.yaml"
+    params.write_text(f"{params.read_text()}\ntraining: {{logger: mlflow}}\n")
+    if find_spec("mlflow") is None:
+        needed = "params.yaml: this study needs mlflow, which is not installed. Run: pip install"
+        assert needed in run(edited)
+    (edited / "workflow/mlflow.py").touch()
+    assert run(edited) == ""
+    assert before == {path: path.read_bytes() for path in (edited / "results/code").rglob("*.json")}
 
 
 def test_the_files_of_keys_that_are_gone_go(edited: Path) -> None:

@@ -58,7 +58,7 @@ def test_every_field_of_the_cluster_is_one_of_kuberay(cluster: dict) -> None:
 
 
 def test_the_version_of_ray_is_that_of_the_lock(cluster: dict) -> None:
-    assert cluster["spec"]["rayVersion"] == re.search(r"^ray==(\S+)", LOCK, re.M)[1]
+    assert cluster["spec"]["rayVersion"] == re.search(r"^ray\S*==(\S+)", LOCK, re.M)[1]
 
 
 def test_pods_and_image_agree_on_the_user_and_their_folders(cluster: dict) -> None:

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from heed.report import html as rendering
 from heed.report.provenance_page import write_provenance
+from heed.study import load
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up, made_up_translation
 from tests.fixtures.report.pages import HOSTILE, change_study, render_hostile, render_to
@@ -286,7 +287,7 @@ def test_without_javascript_every_table_and_figure_still_reads(browser, reports)
 @pytest.mark.parametrize("what", ["sample", "talk", "translation"])
 def test_axe_finds_nothing_serious(browser, reports, axe, what, scheme, tmp_path):
     folder = reports[what]
-    write_provenance(ROOT, tmp_path / "provenance.html", [])
+    write_provenance(ROOT, tmp_path / "provenance.html", load())
     documents = sorted((folder / "documents").glob("*.html"))[:1]
     for file in (folder / "index.html", *documents, tmp_path / "provenance.html"):
         page = opened(browser, file, color_scheme=scheme)

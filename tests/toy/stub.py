@@ -157,6 +157,9 @@ def compare() -> None:
         for key in PARAMS["models"]
     }
     write("results/compare/comparison.json", json.dumps(scores | {"code": digest(code())}))
+    rows = [f"toy,feelings,{key},1,test,accuracy,{value}" for key, value in scores.items()]
+    heads = "study,experiment,model,seed,split,metric,value"
+    write("results/compare/results.csv", "\n".join([heads, *rows]))
     metrics = {key: {"accuracy": metric} for key, metric in scores.items()}
     write("metrics.json", json.dumps(metrics))
 

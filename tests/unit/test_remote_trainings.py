@@ -79,7 +79,8 @@ def test_trainings_go_to_a_machine_without_engines_and_come_back(
     with tarfile.open(tmp_path / "runs.tar", "w") as archive:
         for name in ("code.json", "results"):
             archive.add(machine / name, name)
-    run("adopt", f"{tmp_path}/runs.tar", cwd=workplace)
+    adopting = run("adopt", f"{tmp_path}/runs.tar", cwd=workplace)
+    assert adopting.endswith("dvc commit --force train@tiny-attention train@tiny-baseline\n")
     adopted = timing_file("tiny-baseline", 2).read_text()
     command = [sys.executable, "-m", "heed.cli", "train", "tiny-baseline", "--seeds", "2"]
     subprocess.run(command, check=True, cwd=workplace)

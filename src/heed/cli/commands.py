@@ -73,9 +73,11 @@ def check() -> None:
 
     That includes text that DVC cannot read.
     """
+    from heed.digests import require_installed
     from heed.study import load
 
     params = load()
+    require_installed([params.training.logger])
     print_line(
         f"{PARAMS}: no mistake: study {params.study.name}, {len(params.models)} models, "
         f"{len(params.seeds)} seeds"
@@ -125,11 +127,11 @@ def provenance() -> None:
     from heed.report.provenance_page import write_provenance
     from heed.study import load
 
-    write_provenance(Path(), REPORTS / "provenance.html", load().models)
+    write_provenance(Path(), REPORTS / "provenance.html", load())
     print_line(f"{REPORTS}/provenance.html")
 
 
-def publish() -> None:
+def publish(crate: bool = False) -> None:
     """Write the report into docs/studies/NAME, without texts, and its summary into pages."""
     from heed.evaluation.results import mixed_machine_kinds
     from heed.pipeline import check_up_to_date
@@ -137,12 +139,18 @@ def publish() -> None:
     from heed.study import load
 
     params = load()
+    if crate:
+        from heed.report.crate import require_rocrate, write_crate
+
+        require_rocrate()
     check_commit(Path(), params.study.name)
     check_up_to_date(Path())
     comparison = read_comparison()
     statistics = published_statistics(comparison)
     folder = publish(params, comparison, PUBLISHED, RESULTS, Path(), statistics)
     print_line(str(folder))
+    if crate:
+        print_line(str(write_crate(Path(), folder, params)))
     for message in mixed_machine_kinds(comparison):
         print_line(message)
 
@@ -178,6 +186,13 @@ def classify(
     part, quote = _texts_of(model, "classify_table"), "" if no_quotes else quote
     rows = part.TextTable(table, columns, separator, id_column, encoding, delimiter, quote)
     print_line(part.classify_table(model, rows, output), error=output is None)
+
+
+def export(model: str, seed: int | None = None, into: Path | None = None) -> None:
+    """Write a run as a folder for a hub of models: weights, vocabulary, model card, ONNX."""
+    from heed.export import export_model
+
+    print_line(export_model(model, seed, into))
 
 
 def translate(
@@ -275,6 +290,8 @@ MEANINGS: dict[str, Meaning] = {
         "params.yaml"),
     "adversarial_attention.name": ("NAME", "a key of `adversarial_attention` in params.yaml"),
     "check": ("", "write nothing; list the numbers in reports/ that differ from results/"),
+    "crate": ("", "also write reports/NAME.crate.zip, a Workflow Run RO-Crate of it for an archive "
+        "(docs/report.md)"),
     "edition": ("FOLDER", "docs/studies/NAME, which `heed publish` made", {"type": Path}),
     "adopt.name": ("SEARCH", "a key of `searches` that has run"),
     "study.name": ("STUDY", "the name of a study of heed's or of your own, or a file from "
@@ -304,6 +321,8 @@ MEANINGS: dict[str, Meaning] = {
     "output": ("FILE", "of a table: a .csv, .jsonl or .parquet file; default: CSV on standard "
         "output"),
     "translate.model": ("MODEL", "a model with trained runs"),
+    "export.model": ("MODEL", "a model with trained runs"),
+    "into": ("FOLDER", "a folder that is not there yet; default: exports/MODEL"),
     "text": ("TEXT", TEXT),
     "translation": ("TEXT", "score this translation instead of searching; a text or a file, as "
         "TEXT"),
@@ -314,7 +333,8 @@ MEANINGS: dict[str, Meaning] = {
         {"choices": ("text", "pharaoh", "json", "svg")}),
     "seed": ("SEED", "the run's seed; default: the smallest"),
     "files": ("FILE", "a table, a folder with a folder of .txt files for each class, or a data set "
-        "that save_to_disk wrote (docs/corpora.md has all formats); several are one corpus, and "
+        "that save_to_disk wrote (docs/corpora.md has all formats), or one on the hub of Hugging "
+        "Face, hf://OWNER/NAME or hf://OWNER/NAME/CONFIG; several are one corpus, and "
         "those named by train, dev or test, or given as test=FILE, are these parts of it",
         {"nargs": "+"}),
     "corpus_remove.name": ("CORPUS", "a key of `corpora` in params.yaml"),
@@ -378,7 +398,8 @@ def make_parser() -> argparse.ArgumentParser:
         required=True,
     )
     further = (
-        provenance, publish, verify, adopt, study, cost, graph, classify, translate, check, schema,
+        provenance, publish, verify, adopt, study, cost, graph, classify, translate, export, check,
+        schema,
     )  # fmt: skip
     for function in (*stages.STAGES, *further):
         _add_command(subparsers, function, function.__name__)

@@ -68,7 +68,7 @@ def train(model: str, seeds: list[int] | None = None) -> None:
     from heed.training.run import LongerInfo, delete_other_runs, train_runs
 
     of_study, with_longer = seeds or read_seeds(), not seeds and read_longer_training()
-    for info in train_runs(model, of_study, count_cores(), with_longer):
+    for info in train_runs(model, of_study, count_cores(), with_longer, read_logger()):
         if isinstance(info, LongerInfo):
             epochs = info.recipe.hyperparameters.epochs
             outcome = f"epoch {info.best_epoch} of {epochs} is the best"
@@ -180,8 +180,9 @@ def compare() -> None:
     asked = params.study
     tuning = {model: params.tuning(model) for model in params.models}
     question = Question(
-        asked.attention, metrics, asked.equivalence_margin, asked.convergence_pp, tuning,
-        [*params.pretrained], {name: each.control for name, each in params.experiments.items()},
+        asked.name, asked.attention, metrics, asked.equivalence_margin, asked.convergence_pp,
+        tuning, [*params.pretrained],
+        {name: each.control for name, each in params.experiments.items()},
     )  # fmt: skip
     comparison = compare(models, params.seeds, question, paths.COMPARISON, paths.METRICS)
     for message in mixed_machine_kinds(comparison):
@@ -229,6 +230,12 @@ def read_longer_training() -> bool:
     """Return `study.longer_training` of params.yaml, read as `read_seeds` reads it."""
     study = _read_params().get("study")
     return not isinstance(study, dict) or study.get("longer_training") is not False
+
+
+def read_logger() -> str:
+    """Return `training.logger` of params.yaml, read as `read_seeds` reads it, where it is there."""
+    training = _read_params().get("training") if paths.PARAMS.exists() else None
+    return str(training.get("logger", "none")) if isinstance(training, dict) else "none"
 
 
 def _read_params() -> dict[str, object]:

@@ -41,7 +41,11 @@ class Source:
     documents: int | None = key(None, "generated text: documents of each corpus, without the long "
         "ones", gt=0, le=MAX_GENERATED)  # fmt: skip
     seed: int | None = key(None, "generated text: seed of the generator", ge=0, le=MAX_SEED)
-    path: str | None = key(None, "the file; of kind table also a folder")
+    path: str | None = key(
+        None,
+        "the file; of kind table also a folder, or a file on the hub of "
+        "Hugging Face, hf://datasets/OWNER/NAME@COMMIT/PATH",
+    )
     paths: dict[str, str] | None = key(None, "instead of `path`: files by split (train, "
         "validation, test); of kind parallel by language (one sentence a line), and by "
         "SOURCE-TARGET for word alignments")  # fmt: skip

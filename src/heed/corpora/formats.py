@@ -67,7 +67,7 @@ def find_format(path: Path, given: Format, no_header: bool) -> Format:
     """
     suffix = suffix_of(path)
     if path.is_dir():
-        name = "saved-dataset" if _is_saved(path) else "text-folder"
+        name = "saved-dataset" if is_saved(path) else "text-folder"
         return dataclasses.replace(given, format=name)
     if suffix in (".parquet", ".arrow"):
         return given
@@ -120,7 +120,8 @@ def read_found(path: Path, form: Format, given: Format) -> "tuple[pa.Table, Form
         raise
 
 
-def _is_saved(folder: Path) -> bool:
+def is_saved(folder: Path) -> bool:
+    """Return whether `save_to_disk` of Hugging Face's datasets wrote a folder."""
     return (folder / "dataset_dict.json").is_file() or (folder / "state.json").is_file()
 
 
@@ -309,7 +310,7 @@ def _first_known(names: Iterable[str], known: tuple[str, ...], taken: list[str])
 
 def folder_files(folder: Path) -> list[Path]:
     """Return the tables of a folder, where it is none itself. Raises HeedError without any."""
-    if _is_saved(folder) or text_files(folder):
+    if is_saved(folder) or text_files(folder):
         return []
     files = [path for path in sorted(folder.iterdir()) if path.name not in NO_TABLES]
     tables = [path for path in files if suffix_of(path) in FORMATS]

@@ -15,7 +15,7 @@ import math
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -495,15 +495,50 @@ def _name_classes(cell: object, names: list[str]) -> object:
 
 def _read_saved_dataset(path: Path, form: Format) -> Rows:
     """Yield the rows of a folder of `save_to_disk`; of one with splits with the column `split`."""
+    files = saved_files(path)
+    for split in choose_splits(files):
+        for file in files[split]:
+            for at, row in _read_arrow(file, form):
+                place = f"/{file.relative_to(path)}{at}"
+                yield place, row | ({"split": split} if split else {})
+
+
+def saved_files(path: Path) -> dict[str, list[Path]]:
+    """Return the files of a folder of `save_to_disk` by split, "" where it has none."""
     splits = [""]
     if (path / "dataset_dict.json").is_file():
         splits = json.loads((path / "dataset_dict.json").read_text(encoding="utf-8"))["splits"]
+    files = {}
     for split in splits:
         state = json.loads((path / split / "state.json").read_text(encoding="utf-8"))
-        for file in state["_data_files"]:
-            name = Path(split) / file["filename"]
-            for at, row in _read_arrow(path / name, form):
-                yield f"/{name}{at}", row | ({"split": split} if split else {})
+        files[split] = [path / split / file["filename"] for file in state["_data_files"]]
+    return files
+
+
+def choose_splits(files: Mapping[str, Sequence[Path]]) -> list[str]:
+    """Return the splits of a published data set that make a corpus: with labels and a known name.
+
+    A test split may be published without labels, which are -1 then; `unsupervised` is no split.
+    """
+    labelled = [split for split, paths in files.items() if any(map(_has_labels, paths))]
+    known = [split for split in labelled if split_of(split)]
+    return known or labelled or [*files]
+
+
+def _has_labels(path: Path) -> bool:
+    import pyarrow as pa
+    import pyarrow.compute
+    import pyarrow.parquet
+
+    if path.suffix == ".parquet":
+        table = pyarrow.parquet.read_table(path)
+    else:
+        with pa.memory_map(str(path)) as file:
+            table = pa.ipc.open_stream(file).read_all()
+    columns = [table[column] for column in _class_names(table.schema)]
+    numbers = [column for column in columns if pa.types.is_integer(column.type)]
+    highest = [pyarrow.compute.max(column).as_py() for column in numbers]
+    return not numbers or any(each is not None and each >= 0 for each in highest)
 
 
 def _read_text_folder(path: Path, form: Format) -> Rows:

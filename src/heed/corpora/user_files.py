@@ -5,7 +5,16 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heed.corpora.rows import format_of, is_table, open_text, read_table, reading, write_table
+from heed.corpora.hub import local_path
+from heed.corpora.rows import (
+    PATH,
+    format_of,
+    is_table,
+    open_text,
+    read_table,
+    reading,
+    write_table,
+)
 from heed.files import (
     HeedError,
     bounded_lines,
@@ -37,12 +46,15 @@ def make_tables(name: str, source: "Source", folder: Path) -> list[str]:
     """
     names = []
     for file in source.user_files():
-        path = Path(file.path)
+        path = local_path(file.path)
         copy = folder / f"{file.name or re.split('[.]', path.name)[0]}.parquet"
         _verify(name, file, folder)
         with writing(copy) as temporary:
-            write_table(read_table(path, format_of(source)), temporary)
-        print_line(f"{copy}: made from {path}, verified")
+            table = read_table(path, format_of(source))
+            if path != Path(file.path):  # the hub's cache is elsewhere on each machine
+                table = table.replace_schema_metadata({PATH: file.path.encode()})
+            write_table(table, temporary)
+        print_line(f"{copy}: made from {file.path}, verified")
         names.append(copy.name)
     return names
 
@@ -120,7 +132,7 @@ def _copy(name: str, file: "UserFile", copy: Path, encoding: str | None = None) 
 
 
 def _verify(name: str, file: "UserFile", folder: Path) -> None:
-    path = Path(file.path)
+    path = local_path(file.path)
     require_readable(path, f" (params.yaml: sources.{name}.{file.key})", or_folder=True)
     if path.resolve().is_relative_to(folder.resolve()):
         raise HeedError(

@@ -1,6 +1,7 @@
 """The stage `compare`: the scores of all models of a study, and their tests."""
 
 import dataclasses
+import itertools
 import statistics
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -30,8 +31,12 @@ from heed.files import HeedError, write_json, writing_folder
 from heed.hyperparameters import Training
 from heed.paths import PREDICTIONS
 from heed.recipe import Recipe
+from heed.tables import write_csv
 from heed.task import task_module
 from heed.task.interface import Metric, Metrics, lower_is_better
+
+RESULTS_TABLE = "results.csv"  # in results/compare, and in a published report
+RESULTS_COLUMNS = ("study", "experiment", "model", "seed", "split", "metric", "value")
 
 Differences = dict[tuple[str, str], Difference]  # by (first, second), models or reference models
 
@@ -40,11 +45,13 @@ Differences = dict[tuple[str, str], Difference]  # by (first, second), models or
 class Question:
     """A study's question: the variants that answer it, metrics by experiment, the margins.
 
-    `tuning`: how each model is tuned, equal texts for equal spaces and budgets; empty: not.
+    `study` is its name. `tuning`: how each model is tuned, equal texts for equal spaces and
+    budgets; empty: not.
     `pretrained` are the corpora with a pretrained reference model, `controls` the controls that
     experiments declare.
     """
 
+    study: str
     attention: list[str]
     metrics: dict[str, str | None]
     equivalence_margin: float
@@ -91,9 +98,37 @@ def compare(
     comparison = Comparison(seeds, method, judged)
     with writing_folder(folder, checksums=True) as out:
         results.write_comparison(out / "comparison.json", comparison)
+        write_csv(out / RESULTS_TABLE, _results_table(question.study, tested, comparison))
     rows = {name: metrics_row(experiment) for name, experiment in comparison.experiments.items()}
     write_json(metrics_file, rows)
     return comparison
+
+
+def _results_table(
+    study: str, tested: Mapping[str, _Experiment], comparison: Comparison
+) -> pd.DataFrame:
+    """Return every score of a study as tidy data: a row for each metric of each split and run.
+
+    Validation scores are of the epoch that a run keeps. A reference model has no seed, and a row
+    for each fold.
+    """
+    rows: list[tuple[str, str, str, int | None, str, str, float]] = []
+    for name, result in comparison.experiments.items():
+        for variant, model in tested[name].models.items():
+            runs = zip(comparison.seeds, model.best_epochs, model.validation, strict=True)
+            rows += [
+                (study, name, variant, seed, "validation", metric, values[epoch - 1])
+                for seed, epoch, validation in runs
+                for metric, values in validation.items()
+            ]
+        for model_name, each in (result.models | result.reference_models).items():
+            seeds = comparison.seeds if model_name in result.models else []
+            rows += [
+                (study, name, model_name, seed, "test", metric, value)
+                for metric, score in each.summary.items()
+                for seed, value in itertools.zip_longest(seeds, score.values)
+            ]
+    return pd.DataFrame(rows, columns=[*RESULTS_COLUMNS]).astype({"seed": "Int64"})
 
 
 def _read_experiment(

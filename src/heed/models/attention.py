@@ -21,7 +21,7 @@ from heed.models.scores import MAX_ELEMENTS, SCORES, ScaledDot
 
 def masked_softmax(scores: Tensor, key_padding_mask: Tensor) -> Tensor:
     """Return the softmax over the keys that are not padding, of scores (batch, ..., keys)."""
-    mask = key_padding_mask.view(len(scores), *(1,) * (scores.dim() - 2), -1)
+    mask = key_padding_mask.view(scores.shape[0], *(1,) * (scores.dim() - 2), -1)
     weights = torch.softmax(scores.masked_fill(mask, -math.inf), -1, dtype=sum_type(scores))
     return weights.nan_to_num(0.0)  # the softmax of a row of -inf is NaN: defined as 0
 

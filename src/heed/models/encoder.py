@@ -84,7 +84,7 @@ class Last(Pooling):
     def weights(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
         """Return the weights."""
         ends = torch.stack([(lengths - 1).clamp(min=0), torch.zeros_like(lengths)], 1)
-        return F.one_hot(ends, states.shape[1]).to(states.dtype).mean(1).masked_fill(padding, 0.0)
+        return _one_hot(ends, states).mean(1).masked_fill(padding, 0.0)
 
 
 class Mean(Pooling):
@@ -110,7 +110,7 @@ class Max(Pooling):
     def weights(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
         """Return the weights."""
         winner = states.masked_fill(padding[..., None], -torch.inf).argmax(1)  # batch x features
-        weights = F.one_hot(winner, states.shape[1]).to(states.dtype).mean(1)
+        weights = _one_hot(winner, states).mean(1)
         return weights.masked_fill(padding, 0.0)
 
 
@@ -129,7 +129,7 @@ class LearnedQuery(Pooling):
 
     def weights(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
         """Return the weights."""
-        query = self.query.expand(len(states), 1, -1)
+        query = self.query.expand(states.shape[0], 1, -1)
         return self.attention.weights(query, states, padding).squeeze(1)
 
 
@@ -143,12 +143,23 @@ class MaxAttention(Pooling):
     def weights(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
         """Return the weights."""
         query = _maximum(states, lengths, padding)[..., None]  # batch x size x 1
-        return masked_softmax((F.normalize(states, dim=-1) @ query).squeeze(-1), padding)
+        # as F.normalize, whose `expand` fixes the time of an exported graph
+        norms = states.norm(dim=-1, keepdim=True).clamp_min(1e-12)
+        return masked_softmax((states / norms @ query).squeeze(-1), padding)
 
 
 def _maximum(states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
     pooled = states.masked_fill(padding[..., None], -torch.inf).amax(1)
     return pooled.masked_fill((lengths == 0)[:, None], 0.0)
+
+
+def _one_hot(positions: Tensor, states: Tensor) -> Tensor:
+    """Return 1 at each of `positions` and else 0, (*positions.shape, time).
+
+    `F.one_hot` fixes the time of an exported graph.
+    """
+    time = torch.arange(states.shape[1], device=states.device)
+    return (positions[..., None] == time).to(states.dtype)
 
 
 POOLINGS: dict[str, type[Pooling]] = {

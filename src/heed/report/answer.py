@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from heed.evaluation.results import (
     BASELINE,
     BETTER,
-    NOT_CONVERGED,
     SAME,
     UNDECIDED,
     WORSE,
@@ -378,19 +377,6 @@ def _best_network(result: ExperimentResult, known: set[str]) -> Iterator[str]:
     score = short(result.score_of(best))
     if score not in {short(result.score_of(name)) for name in known if name in result.models}:
         yield say("the best network, {name}, has {score}", name=best, score=score)
-
-
-def verdict_text(verdict: str) -> str:
-    """Return a verdict in the report's language."""
-    return say(
-        {
-            BETTER: "better",
-            WORSE: "worse",
-            SAME: "practically the same",
-            UNDECIDED: "undecided",
-            NOT_CONVERGED: "not converged",
-        }[verdict]
-    )
 
 
 def join(names: list[str]) -> str:

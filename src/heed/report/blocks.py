@@ -59,7 +59,7 @@ Value = str | Callable[[Any], Any]  # of a record: the path of an attribute, or 
 
 @dataclasses.dataclass(frozen=True)
 class Span:
-    """A part of a text with a style: strong, code, mark, verdict, german, wrong, cite (keys of
+    """A part of a text with a style: strong, code, mark, verdict, wrong, cite (keys of
     references), or none.
 
     `link` is an address within the report; only the page has links.
@@ -182,7 +182,6 @@ class Column:
     unit: str = ""  # of its values, printed after the heading
     meaning: str = ""  # an explanation, printed below the table
     short: str = ""  # a shorter heading for paper
-    group: str = ""  # a heading above several columns
     width: int = 0  # on paper in millimetres, for text that breaks; 0: as wide as its text
     paper: bool = True  # whether paper has the column
     below: bool = False  # whether paper has its text on a separate line below the row
@@ -357,16 +356,12 @@ class Legend(Block):
 
 
 @dataclasses.dataclass(frozen=True)
-class Reading:
-    """A document as a model read it: its words shaded by weight, and what it predicted.
-
-    `probability` is drawn as a bar, and `description` says of what it is; None: no bar.
-    """
+class ShadedDocument(Block):
+    """A document as a model read it: its words shaded by weight."""
 
     title: str
     description: str
     sentences: list[Sentence]
-    probability: float | None = None
 
     @property
     def full_colour(self) -> float:
@@ -380,15 +375,6 @@ class Reading:
         ]
         shade, weight = max(shaded, default=(1.0, 0.0))
         return weight / shade
-
-
-@dataclasses.dataclass(frozen=True)
-class ShadedDocument(Block):
-    """A document as one model, or several side by side, have read it."""
-
-    title: str
-    description: str
-    readings: tuple[Reading, ...]
 
 
 def make_rows(
@@ -409,10 +395,13 @@ def make_rows(
 
 
 def get_value(value: Value) -> Callable[[Any], Any]:
-    """Return the function of a value; by a path, it is None where an attribute on it is None."""
+    """Return the function of a value; by a path, it is None where an attribute on it is None.
+
+    The empty path leads to the record itself.
+    """
     if not isinstance(value, str):
         return value
-    names = value.split(".")
+    names = value.split(".") if value else []
 
     def get(record: Any) -> Any:
         for name in names:

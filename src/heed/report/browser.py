@@ -334,73 +334,6 @@ def make_legend(rationale: bool, sentences: bool) -> Legend:
 WORDS = 80  # of a longer document, in one piece
 
 
-@dataclasses.dataclass(frozen=True)
-class Answers:
-    """A model's predictions of a document: a value for each seed that was tested on it.
-
-    `probabilities` are of the true class; empty where a document has several labels.
-    """
-
-    right: tuple[bool, ...]
-    probabilities: tuple[float, ...]
-
-    @property
-    def seeds_right(self) -> int:
-        """In how many seeds the model was right."""
-        return sum(self.right)
-
-    @property
-    def probability(self) -> float | None:
-        """The probability of the true class, mean over seeds."""
-        return float(np.mean(self.probabilities)) if self.probabilities else None
-
-
-@dataclasses.dataclass(frozen=True)
-class ChangedDocument:
-    """A document that two models do not get right in as many seeds.
-
-    `tokens` are the shown ones, with the weights of attention.
-    """
-
-    document: Document
-    tokens: pd.DataFrame
-    baseline: Answers
-    attention: Answers
-
-    @property
-    def change(self) -> int:
-        """In how many more seeds attention was right than the baseline; negative: in fewer."""
-        return self.attention.seeds_right - self.baseline.seeds_right
-
-
-def read_changed_documents(
-    browser: Browser, baseline: Path, attention: Path
-) -> list[ChangedDocument]:
-    """Return the documents of attention's browser whose number of right seeds changed.
-
-    The largest change is first; ties are in the order of the browser. Raises HeedError: a file is
-    broken.
-    """
-    documents = {document.id: document for document in browser.documents}
-    without, with_attention = (
-        {name: _answers(rows) for name, rows in read_predictions(each, [*documents]).items()}
-        for each in (baseline, attention)
-    )
-    changed = [
-        ChangedDocument(document, excerpt(document.tokens), without[name], each)
-        for name, document in documents.items()
-        if name in without and (each := with_attention[name])
-        if each.seeds_right != without[name].seeds_right
-    ]
-    return sorted(changed, key=lambda each: -abs(each.change))
-
-
-def _answers(rows: pd.DataFrame) -> Answers:
-    right, true_class = rows["label"] == rows["predicted"], f"p:{rows['label'].iloc[0]}"
-    probabilities = map(float, rows[true_class]) if true_class in rows else ()
-    return Answers(tuple(map(bool, right)), tuple(probabilities))
-
-
 def excerpt(tokens: pd.DataFrame, words: int = WORDS) -> pd.DataFrame:
     """Return at most so many successive tokens: those with the most weight on the rationale.
 
@@ -419,18 +352,3 @@ def excerpt(tokens: pd.DataFrame, words: int = WORDS) -> pd.DataFrame:
     adjoining = starts[starts - starts[0] == np.arange(len(starts))]
     start = max(int(adjoining[-1]) - words // 4, int(adjoining[0]))
     return tokens.iloc[start : start + words]
-
-
-def fixed_weights(hyperparameters: Architecture, tokens: pd.DataFrame) -> pd.DataFrame | None:
-    """Return all tokens of a document with the weights of a pooling that does not choose them.
-
-    Of `last` half of the vector is from the last token and half from the first, with `mean` all
-    tokens count alike. None for another pooling, with self-attention, or of a hierarchical model.
-    """
-    h, count = hyperparameters, len(tokens)
-    if h.pooling not in ("last", "mean") or h.attention != "none" or h.hierarchical:
-        return None
-    weights = np.full(count, 1 / count)
-    if h.pooling == "last":
-        weights = 0.5 * np.eye(count)[0] + 0.5 * np.eye(count)[-1]
-    return tokens.assign(weight=weights, sentence_weight=np.nan)

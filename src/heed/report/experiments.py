@@ -330,10 +330,10 @@ class WeightsGain:
     `value` is the control's figure; `gain` is in percentage points, its interval of the test.
     """
 
-    value: float | None
-    control: str
-    gain: float | None
-    interval: tuple[float, float] | None
+    value: float | None = None
+    control: str = ""
+    gain: float | None = None
+    interval: tuple[float, float] | None = None
 
 
 def weights_gain(experiment: Experiment, variant: str) -> WeightsGain:
@@ -341,7 +341,7 @@ def weights_gain(experiment: Experiment, variant: str) -> WeightsGain:
     result = experiment.result
     control = equal_weights_control(result, variant)
     if not control:
-        return WeightsGain(None, "", None, None)
+        return WeightsGain()
     ends = {(each.first, each.second): each.ends for each in experiment.comparisons}
     value = result.score_of(control)
     gain = 100 * (result.score_of(variant) - value)

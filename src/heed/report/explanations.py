@@ -15,7 +15,7 @@ from heed.explanation.registry import CRITERIA
 from heed.explanation.test import Judged, Outcome, measured
 from heed.files import reading, verify_checksums
 from heed.hyperparameters.pretrained import PRETRAINED
-from heed.report.experiments import Experiment
+from heed.report.experiments import Experiment, WeightsGain, weights_gain
 from heed.report.measures import measure_of, report_of
 from heed.tables import read_csv
 
@@ -66,6 +66,12 @@ class Explanation:
         return bool(self.means("permutation", "permutation_change"))
 
     @functools.cached_property
+    def gain(self) -> WeightsGain:
+        """The gain over the same model with equal weights; none where no weights are learned."""
+        without = self.is_of_encoder or not self.has_weights
+        return WeightsGain() if without else weights_gain(self.experiment, self.variant)
+
+    @functools.cached_property
     def outcomes(self) -> dict[str, Outcome]:
         """The outcomes of the criteria for the model, by test."""
         summaries = [adversarial_model.summary for adversarial_model in self.adversarial_attention]
@@ -85,7 +91,7 @@ def read_explanations(
     explanations = []
     for experiment in experiments:
         result = comparison.experiments[experiment.key]
-        if report_of(result.task).untested_weights():
+        if report_of(result.task).UNTESTED_WEIGHTS:
             continue  # no test is defined, as summary.csv says
         for variant, each in result.models.items():
             model, path = each.model, folder / "explain" / each.model

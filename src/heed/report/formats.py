@@ -84,3 +84,7 @@ POINTS = Format(format_points, _plain(format_rounded, 2, "+"))
 PROBABILITY = Format(format_p, _plain(format_significant, 3), "right")
 INTERVAL = Format(format_interval, format_interval, "right")
 COUNT = Format(lambda value: format_number(value, 0), _plain(format, "d"))
+VERDICT = Format(lambda value: say(value) if value else DASH, lambda value: value or "", "left")
+PARAMETERS = Format(
+    lambda value: DASH if value is None else format_count(value), COUNT.plain, "right"
+)

@@ -15,12 +15,8 @@ from heed import __version__
 from heed.report.blocks import (
     PAPER,
     Block,
-    Cell,
-    Column,
     Figure,
-    Formula,
     Group,
-    Phrase,
     Row,
     Section,
     Table,
@@ -44,16 +40,6 @@ POINTS_OF_INCH = 72.27
 MILLIMETRE = POINTS_OF_INCH / 25.4  # points
 # The width of a character of typewriter type, and of a digit, over that of others.
 TYPEWRITER, DIGIT = 1.06, 1.12
-
-
-@dataclasses.dataclass(frozen=True)
-class Line:
-    """A row of a table as LaTeX: its cells, its small second line, and the lines below it."""
-
-    kind: str
-    cells: list[Latex]
-    notes: list[Latex]
-    below: list[Latex]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,17 +75,12 @@ NOTE_CHARACTER = 4  # points, of the small second line of a cell
 
 @dataclasses.dataclass(frozen=True)
 class Tabular:
-    """A table as LaTeX, or a part of its columns.
-
-    `groups` are headings with the number of columns below each, and the first of these.
-    """
+    """A table as LaTeX, or a part of its columns."""
 
     specification: Latex
-    groups: list[tuple[str, int, int]]
-    heads: list[Latex]
-    lines: list[Line]
     size: Latex
-    spaced: bool
+    indices: list[int]  # of its columns
+    below: list[int]  # of the columns whose text stands on a line below each row
 
 
 @once_a_language
@@ -111,15 +92,17 @@ def environment(language: str) -> jinja2.Environment:
         variable_start_string="<<", variable_end_string=">>",
         comment_start_string="<#", comment_end_string="#>",
         autoescape=False, finalize=escape, trim_blocks=True, lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
+        undefined=jinja2.StrictUndefined, extensions=["jinja2.ext.do"],
     )  # fmt: skip
     functions = (
         kind, spans, tabulars, compact, heading, bookmark, on_paper, fonts, direction, legend,
+        merged, head_lines, breaking, unbroken,
     )  # fmt: skip
-    jinja.filters |= {"tex": Latex, "ord": ord, **{each.__name__: each for each in functions}}
+    jinja.filters |= {"tex": Latex, "ord": ord, "number": cell}
+    jinja.filters |= {each.__name__: each for each in functions}
     jinja.globals |= {
         "say": say, "language": language, "PAPER": PAPER, "version": __version__,
-        "FIGURE_HEIGHT": FIGURE_HEIGHT,
+        "FIGURE_HEIGHT": FIGURE_HEIGHT, "BELOW_WIDTH": BELOW_WIDTH, "DASH": DASH,
     }  # fmt: skip
     return jinja
 
@@ -209,18 +192,9 @@ def tabulars(block: Table) -> list[Tabular]:
 def _tabular(block: Table, indices: list[int], fit: Fit, is_last: bool) -> Tabular:
     """Return these columns of a table; the last part has the lines below rows."""
     below = [index for index in block.column_indices(PAPER) if block.columns[index].below]
-    groups, start = [], 1
-    for name, part in itertools.groupby(block.columns[index].group for index in indices):
-        groups.append((name, count := len(list(part)), start))
-        start += count
-    return Tabular(
-        Latex("".join(_specification(block, index, fit.broken) for index in indices)),
-        groups if any(name for name, *_ in groups) else [],
-        [_head(block, index) for index in indices],
-        _lines(block, indices, below if is_last else []),
-        Latex(fit.chosen.command),
-        bool(below) and is_last,
-    )
+    specification = "".join(_specification(block, index, fit.broken) for index in indices)
+    size = Latex(fit.chosen.command)
+    return Tabular(Latex(specification), size, indices, below if is_last else [])
 
 
 def _fit(block: Table, indices: list[int]) -> Fit:
@@ -259,7 +233,7 @@ def _width(block: Table, index: int, chosen: Print, broken: int) -> float:
     if width := _broken_width(block, index, broken):
         return width * MILLIMETRE + 2 * chosen.space
     head = column.short or column.title
-    heads = [head] if column.format.align == "left" else _head_lines(head)
+    heads = [head] if column.format.align == "left" else head_lines(head)
     notes = [len(cell.note) + (len(cell.change) + 2 if cell.change else 0) for cell in cells]
     digits = 1 if column.format.align == "left" else DIGIT
     character = chosen.character * (TYPEWRITER if column.code else digits)
@@ -282,7 +256,7 @@ def _specification(block: Table, index: int, broken: int) -> str:
     """Return the LaTeX type of a column: for numbers their digits, for long text a width."""
     column, texts = block.columns[index], [block.printed(row, index) for row in block.rows]
     if width := _broken_width(block, index, broken):
-        return _breaking(width)
+        return breaking(width)
     numbers = list(filter(None, map(NUMBER.fullmatch, texts)))
     if column.format.align != "number" or not numbers:
         return "l" if column.format.align == "left" else "r"
@@ -292,72 +266,28 @@ def _specification(block: Table, index: int, broken: int) -> str:
     return f"S[table-format={'+' if signed else ''}{whole}.{fraction}{signs},group-digits=none]"
 
 
-def _breaking(width: int) -> str:
-    return rf">{{\raggedright\arraybackslash}}p{{{width}mm}}"
+def breaking(width: int) -> Latex:
+    """Return the type of a column that breaks its text into lines."""
+    return Latex(rf">{{\raggedright\arraybackslash}}p{{{width}mm}}")
 
 
-def _head(block: Table, index: int) -> Latex:
-    """Return the heading of a column; over numbers each word has its own line."""
-    column = block.columns[index]
-    text = column.short or column.title
-    if column.format.align == "left":
-        return Latex(escape(text))
-    words = r"\\".join(map(escape, _head_lines(text)))
-    return Latex(rf"{{\shortstack[r]{{{words}}}}}")
-
-
-def _head_lines(text: str) -> list[str]:
+def head_lines(text: str) -> list[str]:
     """Return the lines of a heading over numbers: its words, and the parts of long compounds."""
     return re.split(r" |(?<=\w{4}-)(?=\w{4})", text)
 
 
-def _lines(block: Table, indices: list[int], below: list[int]) -> list[Line]:
-    """Return the rows; a merged column leaves out a value as above, like all merged before it."""
-    lines: list[Line] = []
+def unbroken(text: str) -> Latex:
+    """Return a text that no line may break within a word."""
+    return Latex(escape(text).replace(r"\allowbreak{}", ""))
+
+
+def merged(block: Table, indices: list[int]) -> list[set[int]]:
+    """Return the columns of each row that leave out a value as above, like all merged before it."""
     merging = [index for index in indices if block.columns[index].merge]
-    for above, row in zip((None, *block.rows), block.rows, strict=False):
-        merged: set[int] = set()
-        for index in merging if above else ():
-            if above is None or row.cells[index].value != above.cells[index].value:
-                break
-            merged.add(index)
-        notes = [_note(row.cells[index], block.columns[index]) for index in indices]
-        known = [index for index in below if block.printed(row, index) != DASH]
-        cells = [Latex("") if index in merged else _cell(block, row, index) for index in indices]
-        texts = [_below(block, row, index, len(indices)) for index in known]
-        lines.append(Line(row.kind, cells, notes if any(notes) else [], texts))
-    return lines
 
+    def equal(row: Row, above: Row) -> set[int]:
+        same = (index for index in merging if row.cells[index].value == above.cells[index].value)
+        pairs = zip(same, merging, strict=False)
+        return {index for index, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)}
 
-def _cell(block: Table, row: Row, index: int) -> Latex:
-    column, value = block.columns[index], row.cells[index]
-    if isinstance(value.value, Formula):
-        return Latex(value.value.tex)
-    if isinstance(value.value, Phrase):
-        texts = ((span.style, escape(span.text)) for span in spans(value.value.texts))
-        wrong = r"\underline{{\textbf{{{}}}}}"
-        parts = (wrong.format(t) if style == "wrong" else t for style, t in texts)
-        return Latex(direction(str(value.value)) + "".join(parts))
-    text = block.printed(row, index)
-    if column.format.align == "number":
-        return Latex(cell(text)) if text else Latex("")
-    printed = escape(text)
-    if column.code:
-        unbroken = printed if column.width else printed.replace(r"\allowbreak{}", "")
-        printed = rf"\texttt{{{unbroken}}}"
-    return Latex(rf"{printed} \textbf{{({escape(value.mark)})}}" if value.mark else printed)
-
-
-def _note(value: Cell, column: Column) -> Latex:
-    if not value.note:
-        return Latex("")
-    change = rf"\,({escape(value.change)})" if value.change else ""
-    side = "l" if column.format.align == "left" else "r"
-    side = _breaking(column.width) if column.width else side
-    return Latex(rf"\multicolumn{{1}}{{{side}}}{{\scriptsize {escape(value.note)}{change}}}")
-
-
-def _below(block: Table, row: Row, index: int, count: int) -> Latex:
-    text = f"{block.columns[index].heading}: {block.printed(row, index)}"
-    column = rf"@{{\quad}}{_breaking(BELOW_WIDTH)}"
-    return Latex(rf"\multicolumn{{{count}}}{{{column}}}{{{escape(text)}}}")
+    return [set(), *(equal(row, above) for above, row in itertools.pairwise(block.rows))]

@@ -173,8 +173,8 @@ def describe_reference_models(tasks: Iterable[str]) -> dict[str, ReferenceModel]
     """Return the words on the reference models of these tasks, by name."""
     models: dict[str, ReferenceModel] = {}
     for task in dict.fromkeys(tasks):
-        models = report_of(task).describe_reference_models() | models
-    return models
+        models = report_of(task).REFERENCE_MODELS | models
+    return {name: ReferenceModel(*map(say, dataclasses.astuple(m))) for name, m in models.items()}
 
 
 WEIGHTS = ("attention", "heads", "pooling", "score")  # hyperparameters that make weights
@@ -222,6 +222,10 @@ def layer_note() -> str:
 
 
 MAJORITY = "majority"
+DEGENERATE = (  # without a majority class; a task says it with one
+    "A run is degenerate if its {metric} is more than {far} below the median of the model's other "
+    "runs."
+)
 FAR_PP = 10.0  # below the median of the model's other runs
 
 
@@ -257,18 +261,18 @@ def degenerate_sentence(result: ExperimentResult, seeds: list[int]) -> str:
         if len(degenerate) == len(seeds):
             parts.append(say("every run of {name} is degenerate", name=name))
         elif degenerate:
-            scores = [f"{seed} ({measure.format(each)})" for seed, each in degenerate.items()]
+            runs = [f"{seed} ({measure.format(each)})" for seed, each in degenerate.items()]
             text = say_count(
                 "{name} is degenerate with seed {seeds}",
                 "{name} is degenerate with seeds {seeds}",
                 len(degenerate),
                 name=name,
-                seeds=", ".join(scores),
+                seeds=", ".join(runs),
             )
             parts.append(text)
         if mean < constant:
-            words = report_of(result.task)
-            parts.append(words.below_majority(name, measure.format(mean), measure.format(constant)))
+            scores = {"metric": measure.format(mean), "majority": measure.format(constant)}
+            parts.append(say(report_of(result.task).BELOW_MAJORITY, name=name, **scores))
     return "; ".join(parts)
 
 
@@ -277,12 +281,8 @@ def explain_degenerate(result: ExperimentResult) -> str:
     measure = measure_of(result)
     values = {"metric": measure.name, "far": measure.limit(FAR_PP)}
     if MAJORITY in result.reference_models:
-        return str(report_of(result.task).explain_degenerate(values))
-    return say(
-        "A run is degenerate if its {metric} is more than {far} below the median of the "
-        "model's other runs.",
-        **values,
-    )
+        return say(report_of(result.task).DEGENERATE, **values)
+    return say(DEGENERATE, **values)
 
 
 def _majority(result: ExperimentResult, seeds: list[int]) -> list[float]:

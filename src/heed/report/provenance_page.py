@@ -13,13 +13,17 @@ import sys
 from collections.abc import Collection, Iterator
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from heed import __version__
 from heed.files import HeedError, read_json, reading, sha256, write_text
 from heed.paths import LONGER, RUN
-from heed.pipeline import md5
+from heed.pipeline import Entry, md5, study_stages
 from heed.report.html import environment
 from heed.report.results import read_training_time, training_folder
+
+if TYPE_CHECKING:
+    from heed.study import Params
 
 PACKAGES = (
     "torch", "numpy", "pandas", "scipy", "scikit-learn", "spacy", "ray", "dvc", "snakemake",
@@ -54,28 +58,42 @@ class Trainings:
     in_study: bool
 
 
-def write_provenance(
-    root: Path, path: Path, models: Collection[str], with_hosts: bool = True
-) -> None:
-    """Write provenance.html of the clone `root`, for reports/ or for a published report.
+@dataclasses.dataclass(frozen=True)
+class Facts:
+    """When, where and by which code results were made, for the page and for an archive."""
 
-    `models` are those of the study; `with_hosts`: whether to name the machines that trained, beside
-    their kinds: a published report does not.
+    git: GitState
+    machine: dict[str, str]  # that reads the facts
+    versions: dict[str, str]
+    stages: dict[str, Entry]  # of dvc.lock: command, inputs and outputs with their hashes
+    files: list[tuple[str, str, str]]  # name, SHA-256, MD5
+    trainings: list[Trainings]
+    searches: dict[str, dict[str, object]]
+
+
+def read_facts(root: Path, params: "Params", with_hosts: bool = True) -> Facts:
+    """Return the facts of a study in the clone `root`. Raises HeedError.
+
+    `with_hosts`: whether to name the machines that trained, beside their kinds: what is published
+    does not.
     """
-    trainings = list(_read_trainings(root / "results", models, with_hosts))
     timings = sorted((root / "results" / "timing" / "search").glob("*.json"))
     files = {name: root / name for name in HASHED_FILES if (root / name).exists()}
-    template = environment().get_template("provenance.html.jinja")
-    text = template.render(
+    return Facts(
         git=git_state(root),
         machine=machine(),
         versions=versions(),
+        stages=study_stages(root, params),
         files=[(name, sha256(file), md5(file)) for name, file in files.items()],
-        trainings=trainings,
+        trainings=list(_read_trainings(root / "results", params.models, with_hosts)),
         searches={each.stem: _read_search(each, with_hosts) for each in timings},
-        core_hours=sum(each.core_hours for each in trainings),
     )
-    write_text(path, text)
+
+
+def write_provenance(root: Path, path: Path, params: "Params", with_hosts: bool = True) -> None:
+    """Write provenance.html, for reports/ or for a published report, from these facts."""
+    template = environment().get_template("provenance.html.jinja")
+    write_text(path, template.render(vars(read_facts(root, params, with_hosts))))
 
 
 def git_state(root: Path) -> GitState:

@@ -15,6 +15,7 @@ import pandas as pd
 import yaml
 
 from heed import __version__
+from heed.evaluation.comparison import RESULTS_TABLE
 from heed.evaluation.results import Comparison, ExperimentResult
 from heed.evaluation.tested import Tested, read_model, read_reference_models
 from heed.files import (
@@ -26,8 +27,10 @@ from heed.files import (
     write_texts,
     writing_folder,
 )
+from heed.paths import PARAMS
+from heed.pipeline import LOCK
 from heed.records import as_json, read_record
-from heed.report.chapters.headline import headline
+from heed.report.chapters.summary import headline
 from heed.report.experiments import Experiment, may_publish_text, read_experiments
 from heed.report.figures.vega import as_svg
 from heed.report.front_page import check_names, forest_plot, with_results
@@ -187,8 +190,7 @@ def publish(
     Raises HeedError: a file is missing; report.pdf is of another report; index.md has no place.
     """
     _check_files(root)
-    name = params.study.name
-    remove_paths = path_remover(root, [root / "params.yaml", root / "dvc.lock"])
+    name, remove_paths = params.study.name, path_remover(root, [root / PARAMS, root / LOCK])
     params = without_paths(params, remove_paths)
     experiments = read_experiments(params, comparison, published)
     _check_pages(root, name, experiments)
@@ -205,11 +207,12 @@ def publish(
     )
     with writing_folder(folder) as out:
         render(params, comparison, published, results, out, with_texts, addresses)
-        write_provenance(root, out / PROVENANCE, params.models, with_hosts=False)
+        write_provenance(root, out / PROVENANCE, params, with_hosts=False)
         if not with_texts:
             (out / "documents").rmdir()
-        for file in (*COPIED, *([f"reports/{PDF}"] if pdf.exists() else [])):
-            shutil.copyfile(root / file, out / Path(file).name)
+        copied = *(root / file for file in COPIED), results / "compare" / RESULTS_TABLE, pdf
+        for file in copied if pdf.exists() else copied[:-1]:
+            shutil.copyfile(file, out / file.name)
         for path in (path for path in out.rglob("*") if path.suffix in TEXTS):
             write_text(path, remove_paths(path.read_text(encoding="utf-8")))
         write_json(out / PUBLISHED_REPORT, as_json(published_report))

@@ -20,9 +20,8 @@ from heed.report import chapters, html, latex
 from heed.report.blocks import PAGE, Block, Figure, Table, walk_blocks
 from heed.report.browser import describe_rationale, describe_weights
 from heed.report.chapters import expected_results
-from heed.report.chapters.headline import headline
 from heed.report.chapters.paper import citation, paper
-from heed.report.chapters.summary import generated_warning
+from heed.report.chapters.summary import generated_warning, headline
 from heed.report.figures.vega import draw_figures
 from heed.report.language import say, use_language
 from heed.report.measures import Measure
@@ -61,12 +60,9 @@ class Addresses:
 ANSWER = "answer.txt"  # in tables/: the first sentences, which a run prints at its end
 
 
+# The columns of the files for `dvc plots` where no model has such values.
 CURVES = ["seed", "epoch", "model", "metric", "validation"]
-
-
 CONFUSION = ["actual", "predicted", "documents", "model", "share"]
-
-
 COMPARISONS = ["experiment", "compared", "difference_pp", "low_pp", "high_pp", "p_corrected"]
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from heed.corpora.declared import Corpus, Source
+from heed.corpora.hub import local_path
 from heed.corpora.kinds import KINDS, corpus_languages
 from heed.corpora.publication import Kind, split_of, split_of_key
 from heed.corpora.rows import format_of, is_table, no_column, read_table
@@ -116,7 +117,7 @@ def _read_files(source: Source, corpus: Corpus) -> _Rows:
     splits: Counter[str] = Counter()
     values: dict[str, set[str]] = {name: set() for name in corpus.label_names}
     for file in files:
-        path = Path(file.path)
+        path = local_path(file.path)
         table = read_table(path, format_of(source))
         if not table.num_rows:
             raise HeedError(f"{path}: no row below the names of the columns")

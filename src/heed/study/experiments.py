@@ -46,6 +46,15 @@ class Study:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainingSection:
+    """How trainings are watched; no result depends on it, and no stage runs again for it."""
+
+    logger: Literal["none", "tensorboard", "mlflow", "dvclive"] = key("none", "the tool for which "
+        "each training writes its curves into `.heed/curves` while it runs; an extra of heed with "
+        "this name installs it (docs/commands.md)")  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Published:
     """The row of data/published/ that this experiment is compared with."""
 

@@ -73,6 +73,9 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
     statistics, notes = _check_documents(tables, files, corpus, typed)
     entries = own_entries.make_entries(name, options, files, form, section, statistics)
     notes += formats.describe_format(typed.form, form)
+    if files.left_out:
+        left_out = join_names(sorted(files.left_out))
+        notes.append(f"left out, without labels or of an unknown name: the split {left_out}")
     if options.label_separator != typed.label_separator:
         notes.append("a text may have several labels")
     used = {*corpus.text_names, *corpus.label_names, corpus.group_column}

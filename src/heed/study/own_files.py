@@ -5,13 +5,14 @@ import re
 import shlex
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from heed.corpora.formats import folder_files
+from heed.corpora import hub
+from heed.corpora.formats import folder_files, is_saved
 from heed.corpora.publication import SPLITS, split_of, split_of_key
-from heed.corpora.rows import Format, join_names
+from heed.corpora.rows import Format, choose_splits, join_names, saved_files
 from heed.corpora.user_files import content_hash
 from heed.files import HeedError, require_readable
 from heed.paths import RAW, REPORTS, RESULTS, TOKENS
@@ -84,6 +85,9 @@ class UserFiles:
     """The files of a corpus, by their keys in `sources.NAME.paths`; a single file has none: ""."""
 
     paths: dict[str, Path]
+    addresses: dict[str, str] = dataclasses.field(default_factory=dict)  # of files of the hub
+    name: str = ""  # that the hub gives
+    left_out: list[str] = dataclasses.field(default_factory=list)  # splits
 
     @property
     def have_splits(self) -> bool:
@@ -92,14 +96,17 @@ class UserFiles:
 
     def source(self) -> dict[str, object]:
         """Return the keys of the section of `sources`, with the hash of each file."""
+        named = {key: str(path) for key, path in self.paths.items()} | self.addresses
         if [*self.paths] == [""]:
-            return {"path": str(self.paths[""]), "sha256": content_hash(self.paths[""])}
+            return {"path": named[""], "sha256": content_hash(self.paths[""])}
         return {
-            "paths": {key: str(path) for key, path in self.paths.items()},
+            "paths": named,
             "hashes": {key: content_hash(path) for key, path in self.paths.items()},
         }
 
     def __str__(self) -> str:
+        for address in self.addresses.values():
+            return hub.describe(address)
         names = [
             f"{path} ({re.sub('_[0-9]+$', '', key)})" if self.have_splits else str(path)
             for key, path in self.paths.items()
@@ -111,7 +118,10 @@ def name_files(arguments: list[str]) -> UserFiles:
     """Return the files that were given, each as FILE or PART=FILE.
 
     Files that are all named by a split, such as train.tsv and reviews_test.tsv, have these splits.
+    A data set on the hub, hf://OWNER/NAME, is one argument.
     """
+    if any(argument.startswith(hub.PREFIX) for argument in arguments):
+        return _files_of_hub(arguments)
     files = [file for argument in arguments for file in _split_argument(argument)]
     paths = [path for _, path in files]
     for path in paths:
@@ -120,7 +130,8 @@ def name_files(arguments: list[str]) -> UserFiles:
     if twice := [path for path in paths if resolved[path.resolve()] > 1]:
         raise HeedError(f"{twice[0]}: is named twice")
     if len(files) == 1 and not files[0][0]:
-        return UserFiles({"": paths[0]})
+        saved = saved_files(paths[0]) if is_saved(paths[0]) else {}
+        return UserFiles({"": paths[0]}, left_out=[*{*saved}.difference(choose_splits(saved))])
     splits = [split or _split_of_file(path) for split, path in files]
     if not any(splits):
         return UserFiles({f"file_{i}": path for i, path in enumerate(paths, 1)})
@@ -136,12 +147,38 @@ def name_files(arguments: list[str]) -> UserFiles:
             f"no file is for {' or '.join(missing)}: {join_names(map(str, paths))}. Add it: "
             f"{missing[0]}=FILE. Or give one file alone, which heed splits at random"
         )
-    keys = {}
+    return UserFiles(_key_by_split(zip(splits, paths, strict=True)))
+
+
+Named = TypeVar("Named")
+
+
+def _key_by_split(files: Iterable[tuple[str, Named]]) -> dict[str, Named]:
+    """Return files by their keys in `paths`: a number where several are of one split."""
+    pairs = [*files]
+    keys: dict[str, Named] = {}
     for split in SPLITS:
-        same = [path for each, path in zip(splits, paths, strict=True) if each == split]
-        for number, path in enumerate(same, 1):  # a number where several files are of one split
-            keys[f"{split}_{number}" if len(same) > 1 else split] = path
-    return UserFiles(keys)
+        same = [file for each, file in pairs if each == split]
+        for number, file in enumerate(same, 1):
+            keys[f"{split}_{number}" if len(same) > 1 else split] = file
+    return keys
+
+
+def _files_of_hub(arguments: list[str]) -> UserFiles:
+    """Return the files of a data set on the hub; those of no test split are one corpus."""
+    if len(arguments) > 1:
+        raise HeedError(f"{join_names(arguments)}: a data set on the hub is a corpus by itself")
+    found = hub.find_files(arguments[0])
+    local = {split: [*map(hub.local_path, found.splits[split])] for split in found.splits}
+    kept = choose_splits(local)
+    pairs = [(split_of(split) or "", file) for split in kept for file in found.splits[split]]
+    addresses = _key_by_split(pairs)
+    if not {"train", "test"} <= {split for split, _ in pairs}:
+        addresses = {f"file_{i}": file for i, (_, file) in enumerate(pairs, 1)}
+        addresses = {"": pairs[0][1]} if len(pairs) == 1 else addresses
+    paths = {key: hub.local_path(address) for key, address in addresses.items()}
+    left_out = [split for split in found.splits if split not in kept]
+    return UserFiles(paths, addresses, found.name, left_out)
 
 
 def require_user_file(path: Path, or_folder: bool = False) -> None:
@@ -192,6 +229,8 @@ def _split_of_file(path: Path) -> str:
 def default_name(files: UserFiles) -> str:
     """Return the name of a corpus's file, of what its files share, of their folder, or ""."""
     paths = [*files.paths.values()]
+    if files.name:
+        return as_name(files.name)
     if len(paths) == 1:
         return "-".join(_words(paths[0].resolve()))
     names = {

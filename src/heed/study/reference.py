@@ -15,7 +15,15 @@ from heed.hyperparameters import Preset
 from heed.hyperparameters.pretrained import Encoder, Pretrained
 from heed.records import FOLLOWS, UNIONS, OneOf, keys_of, limits_of, marks_of, plain_type
 from heed.study.corpora import AnyCorpus, AnySource
-from heed.study.experiments import EXPERIMENTS, Dimension, ExpectedResult, Published, Search, Study
+from heed.study.experiments import (
+    EXPERIMENTS,
+    Dimension,
+    ExpectedResult,
+    Published,
+    Search,
+    Study,
+    TrainingSection,
+)
 from heed.study.schema import AnyParams, Model
 from heed.study.section import PRESETS, RECIPES, SECTIONS
 
@@ -178,6 +186,7 @@ def _titles() -> Mapping[str, Any]:
         "searches.NAME.space.HYPERPARAMETER": Dimension,
         **{f"defaults.{task}": section for task, section in SECTIONS.items()},
         "models.NAME": Model,
+        "training": TrainingSection,
         "explain": Explain,
         "explain.models.NAME": ExplainedModel,
         "adversarial_attention.NAME": AdversarialAttention,

@@ -18,7 +18,7 @@ from heed.hyperparameters.pretrained import Encoder, Pretrained
 from heed.recipe import Name
 from heed.records import FLATTENED, FOLLOWS, Key, Mistake, Types, read_record, unknown_name
 from heed.study.corpora import AnyCorpus, AnySource
-from heed.study.experiments import AnyExperiment, Search, Study
+from heed.study.experiments import AnyExperiment, Search, Study, TrainingSection
 from heed.study.section import PRESETS, RECIPES, SECTIONS, rules_of
 
 MAX_GPUS = 1024
@@ -87,6 +87,7 @@ class Params:
     )
     defaults: Any = required()
     models: dict[Name, Model]
+    training: TrainingSection = key(TrainingSection(), "")
     explain: Explain = UNEXPLAINED
     adversarial_attention: dict[Name, AdversarialAttention] = key({}, "")
     encoders: dict[Name, Encoder] = key({}, "pretrained encoders, by a name of your own")

@@ -152,7 +152,8 @@ def train(
         metrics = training.validate(epoch)
         training.add_epoch(loss, metrics)
         training.save(path)
-        report_progress(Progress(epoch, h.epochs, learner.items, learner.items, loss, 0.0, metrics))
+        items, history = learner.items, training.history
+        report_progress(Progress(epoch, h.epochs, items, items, loss, 0, metrics, history=history))
     learner.model.load_state_dict(training.best)
     return training.history, training.best_epoch, training.machine_kind
 

@@ -10,26 +10,11 @@ from heed.report.figures.variants import drawn_variants
 from heed.report.measures import ReferenceModel
 
 HAS_SCORES = HAS_BROWSER = False
-
-
-def title() -> str:
-    """Return the name of the task."""
-    return "Regression"
-
-
-def describe_reference_models() -> dict[str, ReferenceModel]:
-    """Return the words on the reference model."""
-    return {"ridge": ReferenceModel("Ridge", "ridge regression on TF-IDF", "Ridge on TF-IDF.")}
-
-
-def values_text() -> str:
-    """Return how metrics are computed."""
-    return "Figures of a regression are means over seeds."
-
-
-def untested_weights() -> str:
-    """Return why no test of what weights explain is defined."""
-    return "The tests of what they explain are of predictions of a class."
+REFERENCE_MODELS = {
+    "ridge": ReferenceModel("Ridge", "ridge regression on TF-IDF", "Ridge on TF-IDF.")
+}
+VALUES = "Figures of a regression are means over seeds."
+UNTESTED_WEIGHTS = "The tests of what they explain are of predictions of a class."
 
 
 def chapter(results: Any, experiment: Any) -> list[Block]:

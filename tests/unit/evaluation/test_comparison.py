@@ -57,7 +57,7 @@ def study(evaluated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 FILE = Path("results/compare/comparison.json")
 MODELS = {"tiny": {"baseline": "tiny-baseline", "attention": "tiny-attention"}}
-QUESTION = Question(["attention"], {"tiny": None}, equivalence_margin=1.0, convergence_pp=0.2)
+QUESTION = Question("study", ["attention"], {"tiny": None}, 1.0, convergence_pp=0.2)
 METRICS = Path("metrics.json")
 
 
@@ -115,6 +115,31 @@ def test_a_comparison_is_read_back_as_it_was_written(study):
     assert written["corpus"]["documents"] == tiny.corpus.statistics.documents
     write_comparison(Path("again.json"), comparison)
     assert Path("again.json").read_bytes() == FILE.read_bytes()
+
+
+def test_the_tidy_table_has_every_score_of_every_run_as_pandas_reads_it(study):
+    comparison = compared()
+    table = pd.read_csv(FILE.with_name("results.csv"), float_precision="round_trip")
+    assert [*table] == ["study", "experiment", "model", "seed", "split", "metric", "value"]
+    assert {*table["study"]} == {"study"} and {*table["experiment"]} == {"tiny"}
+    result = comparison.experiments["tiny"]
+    values = table.groupby(["model", "split", "metric"], sort=False)["value"].agg(list).to_dict()
+    for name, each in (result.models | result.reference_models).items():
+        for metric, score in each.summary.items():
+            assert values.pop((name, "test", metric)) == score.values
+    for variant, model in MODELS["tiny"].items():
+        runs = json.loads(Path(f"results/predict/{model}/runs.json").read_text())
+        for metric in runs[0]["validation"]:
+            kept = [run["validation"][metric][run["best_epoch"] - 1] for run in runs]
+            assert values.pop((variant, "validation", metric)) == kept
+    assert not values
+    seeds = table.groupby("model")["seed"].unique().map(list).to_dict()
+    assert seeds.pop("baseline") == seeds.pop("attention") == [1, 2]
+    assert table["seed"].isna().sum() == table["model"].isin(seeds).sum() > 0
+    metrics = json.loads(METRICS.read_text())["tiny"]
+    means = table[table["split"] == "test"].groupby(["metric", "model"])["value"].mean()
+    for name in ("baseline", "attention", "linear"):
+        assert metrics[name] == pytest.approx(means[result.metric, name], abs=5.1e-5)
 
 
 # keys of the experiment → the value that is put there (None: removed), and the message

@@ -1,14 +1,10 @@
 """`make` finds a Python that fits, or says what it looked for: stand-ins for Python are asked."""
 
-import http.server
 import os
 import re
 import shutil
 import subprocess
-import sys
-import threading
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -81,10 +77,10 @@ def test_without_a_python_that_fits_the_message_says_what_was_looked_for(path):
 def test_make_sets_up_with_that_python_and_keeps_an_environment_that_is_there(path, tmp_path):
     clone = tmp_path / "clone"
     (clone / "envs").mkdir(parents=True)
-    for name in ("Makefile", "pyproject.toml", "envs/requirements.lock"):
+    for name in ("Makefile", "pyproject.toml"):
         shutil.copy(ROOT / name, clone / name)
-    for script in (ROOT / "envs").glob("*.sh"):
-        shutil.copy(script, clone / "envs")
+    for file in [*ROOT.glob("envs/*.sh"), *ROOT.glob("envs/*.lock")]:
+        shutil.copy(file, clone / "envs")
     # `python -m venv .venv` makes an environment whose pip installs nothing
     for name in ("python3.12", "python3.13"):
         programs = "for name in python pip dvc; do ln -sf /bin/true $3/bin/$name; done"
@@ -112,40 +108,6 @@ def test_make_sets_up_with_that_python_and_keeps_an_environment_that_is_there(pa
     (clone / ".venv/bin/pip").unlink()  # `python -m venv` was stopped
     assert "is not used" not in make("PYTHON=python3.12")
     assert made() == ["python3.13 -m venv .venv", "python3.12 -m venv .venv"]
-
-
-@pytest.fixture
-def torch_index() -> Iterator[str]:
-    """Return the address of a server that answers as an index of packages does."""
-
-    class Index(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.end_headers()
-
-    with http.server.HTTPServer(("127.0.0.1", 0), Index) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-def test_torch_comes_from_an_index_that_is_named_if_it_answers(torch_index):
-    def option(index: str) -> str:
-        environment = os.environ | {"TORCH_INDEX": index}
-        command = ["sh", ROOT / "envs/torch-index.sh", sys.executable]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        assert index in done.stderr
-        return done.stdout
-
-    assert option(torch_index) == f"--extra-index-url={torch_index}\n"
-    assert not option("http://127.0.0.1:1")
-
-
-def test_an_index_of_the_site_decides_on_torch():
-    environment = os.environ | {"PIP_INDEX_URL": "http://127.0.0.1:1", "TORCH_INDEX": ""}
-    command = ["sh", ROOT / "envs/torch-index.sh", sys.executable]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert not done.stdout and not done.stderr
 
 
 def test_the_versions_in_the_metadata_are_those_that_were_tested():

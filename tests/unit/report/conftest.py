@@ -58,8 +58,9 @@ def read_made_up(params: Params, data: Comparison, folder: Path, documents: bool
 def clone_to(folder: Path, name: str) -> Path:
     """A folder with the files that `heed publish` reads at the top of a clone."""
     place = BEGIN.format(name=name) + END.format(name=name) + "\nafter\n"
-    for file in ("params.yaml", "dvc.lock", "metrics.json"):
+    for file in ("params.yaml", "metrics.json"):
         (folder / file).write_text("{}\n")
+    (folder / "dvc.lock").write_text("stages: {}\n")
     (folder / "README.md").write_text("# heed\n" + place)
     (folder / INDEX).parent.mkdir(parents=True)
     (folder / INDEX).write_text("# Studies\n" + place)

@@ -17,8 +17,8 @@ from heed.report.blocks import Figure, Heading, Items, Paragraph, Span, walk_blo
 from heed.report.browser import excerpt
 from heed.report.chapters import summary as answer_chapter
 from heed.report.chapters.documents import first_text
-from heed.report.chapters.headline import SIGNS, headline, verdict_matrix
 from heed.report.chapters.shared import link_terms
+from heed.report.chapters.summary import SIGNS, headline, verdict_matrix
 from heed.report.experiments import (
     NOT_COMPARABLE,
     NOT_REPRODUCED,
@@ -253,7 +253,7 @@ def test_the_text_is_that_of_the_median_of_its_class_with_the_shares_of_all(tmp_
         results, browsers={model: dataclasses.replace(browser, documents=documents)}
     )
     text, _ = first_text(changed, experiment)
-    description = text.readings[0].description
+    description = text.description
     assert description == (
         "b, predicted b; 4 of 4 words, with 70% of the weight. Weight on the underlined: 70% here, "
         "median of 8 documents by class: a 20.0%, b 70.0%"

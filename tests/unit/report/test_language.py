@@ -71,7 +71,7 @@ def test_a_german_report_is_german_with_the_same_numbers(tmp_path, rendered):
     folders = [rendered("talk"), render_to(german, made_up.comparison("talk"), tmp_path / "de")]
     english, page = (Page(folder / "index.html") for folder in folders)
     assert '<html lang="de">' in page.source and "Hilft Attention?" in page.text
-    assert "Steigerung durch Attention" in page.text and "nicht reproduziert: " in page.text
+    assert "Steigerung gegenüber der Baseline" in page.text and "nicht reproduziert: " in page.text
     for name, rows in english.tables.items():
         for row, german_row in zip(rows[1:], page.tables[name][1:], strict=True):
             numbers = [re.findall(r"\d+\.\d+", cell) for cell in row]

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -115,20 +116,14 @@ def test_the_first_table_has_every_accuracy_and_the_gain_with_its_interval_and_c
         assert difference.mean_pp == pytest.approx(gain.mean_pp, abs=0.001)
 
 
-def test_the_value_of_every_seed_is_in_the_page_and_in_the_csv(rendered):
+def test_the_value_of_every_seed_is_in_the_csv(rendered):
     result = made_up.comparison("sample").experiments["sample-author"]
     values = [f"{each:.4f}" for each in result.models["attention"].summary["accuracy"].values]
-    folder = rendered("sample")
-    page = Page(folder / "index.html")
-    table = page.tables["sample-author--attention_seeds"]
-    assert table[0][4:] == ["seed 1", "seed 2", "seed 3"]
-    assert next(row[4:] for row in table if row[0] == "accuracy") == values
     assert values == [
         row["value"]
-        for row in rows(folder / "tables/sample-author_seeds.csv")
+        for row in rows(rendered("sample") / "tables/sample-author_seeds.csv")
         if (row["row"], row["metric"], row["variant"]) == ("accuracy", "f1", "attention")
     ]
-    assert "sample-author--linear_seeds" not in page.tables
 
 
 def test_accuracy_by_length_is_in_a_file_with_the_worst_and_the_best_seed(rendered):
@@ -146,9 +141,8 @@ def test_accuracy_by_length_is_in_a_file_with_the_worst_and_the_best_seed(render
     assert 'href="tables/sample-author_lengths.csv"' in (folder / "index.html").read_text()
 
 
-TALKS_WORDS = ("Steigerung durch Attention", "Standardabweichung", "the talk")
 # groups of hyperparameters, a column of score functions
-TALKS_HEADINGS = ("Group 1", "Group 2", "Lecture")
+TALKS_WORDS = ("the talk", "Group 1", "Group 2", "Lecture")
 
 
 def test_the_talks_words_are_only_where_its_figures_are_reproduced(rendered):
@@ -159,11 +153,6 @@ def test_the_talks_words_are_only_where_its_figures_are_reproduced(rendered):
         assert ("talk’s gain" in paper) == is_talk
         for word in TALKS_WORDS:
             assert (word in page) == is_talk, word
-        for word in TALKS_HEADINGS:
-            assert (word in page) == is_talk, word
-    count = len(made_up.study("talk").experiments)
-    assert page.count("Steigerung durch Attention") == count  # other variants have a gain too
-    assert page.count("Gain over the baseline") >= count
 
 
 def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_bytes_twice(
@@ -360,7 +349,7 @@ def test_the_talks_figures_are_printed_with_ours(rendered):
     assert news["WEIRD NEWS"][1] == change
     assert "the talk, which does not define its own: 2.172%" in page.text
     assert "the talk: +0.31 p.p." in page.text and "the talk: 7.6 million" in page.text
-    assert r"\scriptsize 0.4660" in (folder / "tables/news_pair.tex").read_text()
+    assert r"\scriptsize 0.4660" in (folder / "tables/news--attention.tex").read_text()
 
 
 def test_the_change_by_degraded_hyperparameters_is_printed_with_the_talks(rendered):
@@ -591,7 +580,7 @@ def test_provenance_names_commit_versions_and_core_hours(tmp_path):
         write_json(tmp_path / f"results/timing/train/{model}/1.json", each)
 
     def written(name: str = "reports/provenance.html", models: tuple[str, ...] = ("it",)) -> str:
-        write_provenance(tmp_path, tmp_path / name, models)
+        write_provenance(tmp_path, tmp_path / name, SimpleNamespace(models=models))
         return (tmp_path / name).read_text()
 
     text = written()

@@ -25,7 +25,7 @@ from heed.report.blocks import (
 )
 from heed.report.escape import bookmark, escape
 from heed.report.formats import RIGHT, TEXT
-from heed.report.latex import on_paper, tabulars
+from heed.report.latex import merged, on_paper, tabulars
 from heed.report.signs import direction, letters
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
@@ -120,15 +120,15 @@ def test_an_explanation_is_printed_once_and_others_refer_to_its_number():
 
 def test_a_table_too_wide_for_a_line_is_printed_in_parts_each_with_the_first_column():
     (narrow,) = tabulars(table(5))
-    assert narrow.size == "" and len(narrow.heads) == 6
+    assert narrow.size == "" and len(narrow.indices) == 6
     (many,) = tabulars(table(9))
-    assert "footnotesize" in many.size and len(many.heads) == 10
+    assert "footnotesize" in many.size and len(many.indices) == 10
     parts = tabulars(table(40))
     assert len(parts) > 1 and all("scriptsize" in part.size for part in parts)
-    assert [part.heads[0] for part in parts] == ["Model"] * len(parts)
-    assert sum(len(part.heads) - 1 for part in parts) == 40
-    assert {part.lines[1].cells[0] for part in parts} == {"model 1"}
+    assert [part.indices[0] for part in parts] == [0] * len(parts)
+    assert sum(len(part.indices) - 1 for part in parts) == 40
     text = printed(table(40))
+    assert text.count("\nmodel 1 & ") == len(parts)
     assert r"\tiny" not in text and "resizebox" not in text
     assert text.count(r"\caption[]{\label{table:made}\textbf{A table.}}") == 1
     assert text.count("(further columns)") == len(parts) - 1
@@ -138,14 +138,17 @@ def test_parts_of_a_table_repeat_the_columns_that_name_its_rows():
     """Where the first column leaves out equal values it does not tell rows apart."""
     experiment = Column("experiment", "Experiment", TEXT, lambda _: "movies", merge=True)
     columns = (experiment, *table(40).columns)
-    parts = tabulars(made_table(columns, 2))
+    made = made_table(columns, 2)
+    parts = tabulars(made)
     assert len(parts) > 1
     for part in parts:
-        assert part.heads[:2] == ["Experiment", "Model"]
-        assert [line.cells[:2] for line in part.lines] == [["movies", "model 0"], ["", "model 1"]]
-    assert sum(len(part.heads) - 2 for part in parts) == 40
+        assert part.indices[:2] == [0, 1]
+        assert merged(made, part.indices) == [set(), {0}]
+    assert sum(len(part.indices) - 2 for part in parts) == 40
+    text = printed(made)
+    assert text.count("\nmovies & model 0 & ") == text.count("\n & model 1 & ") == len(parts)
     (alone,) = tabulars(made_table(columns[:1], 2))
-    assert alone.heads == ["Experiment"]
+    assert alone.indices == [0]
 
 
 def test_a_second_line_breaks_in_the_width_of_its_column():
@@ -159,10 +162,10 @@ def test_a_second_line_breaks_in_the_width_of_its_column():
         ),
         Column("gain", "Gain", RIGHT, lambda _: Cell("0.1", "of the mean")),
     )
-    (tabular,) = tabulars(made_table(columns, 1))
-    breaking, right = tabular.lines[0].notes
-    assert "p{18mm}" in breaking and "no adversarial model" in breaking
-    assert right.startswith(r"\multicolumn{1}{r}")
+    _, _, body = printed(made_table(columns, 1)).partition(r"\endhead")
+    breaking = r"\multicolumn{1}{>{\raggedright\arraybackslash}p{18mm}}"
+    right = r"\multicolumn{1}{r}{\scriptsize of the mean}"
+    assert rf"{breaking}{{\scriptsize no adversarial model}} & {right} \\" in body
 
 
 def test_a_table_repeats_its_head_on_every_page_and_says_that_it_is_continued():

@@ -98,7 +98,7 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
     names = {path.relative_to(into).as_posix() for path in into.rglob("*") if path.is_file()}
     assert {
         "index.html", "report.tex", "README.md", "params.yaml", "dvc.lock", "metrics.json",
-        "edition.json", "tables/summary.csv", "figures/models.svg",
+        "edition.json", "results.csv", "tables/summary.csv", "figures/models.svg",
         "statistics/sample-author.parquet", "statistics/SHA256SUMS",
     } <= names  # fmt: skip
     assert any(name.startswith("documents/") for name in names) == generated
@@ -182,6 +182,7 @@ def test_an_edition_has_no_path_of_this_machine(tmp_path, monkeypatch):
         f"# from {data}/reviews.csv\n"
         f"more: {{paths: {{train: {data}/train.tsv}}, vectors: {data}/words.vec}}\n"
     )
+    (root / "dvc.yaml").write_text("stages: {a: {cmd: heed download}}\n")
     (root / "dvc.lock").write_text(
         f"stages:\n  a:\n    cmd: heed download {root}\n    deps:\n    - path: {data}/more.csv\n"
         f"    - path: {root}/src/heed/files.py\n"

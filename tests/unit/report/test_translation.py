@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from heed.evaluation.comparison import RESULTS_COLUMNS
 from heed.evaluation.results import Comparison, mean_and_std
 from heed.files import HeedError
 from heed.paths import MODEL_PREDICTION
@@ -288,6 +289,7 @@ def test_the_plots_of_a_translation_alone_have_the_columns_that_dvc_draws(report
         path.stem: path.read_text().splitlines()[0].split(",")
         for path in (report / "plots").iterdir()
     }
+    heads["results"] = [*RESULTS_COLUMNS]  # of `heed compare`
     for plot in yaml.safe_load((ROOT / "dvc.yaml").read_text())["plots"]:
         ((path, drawn),) = plot.items()
         template = (ROOT / f".dvc/plots/{drawn['template']}.json").read_text()

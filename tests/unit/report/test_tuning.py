@@ -3,14 +3,12 @@
 import dataclasses
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from heed.report.blocks import Cell
-from heed.report.chapters.hyperparameters import TUNING, Tuning, _tuning_rows, _tuning_values
+from heed.report.chapters.hyperparameters import TUNING, tuning_values
 from heed.report.chapters.shared import verdict_cell
-from heed.report.measures import Measure
 from heed.report.results import read_source
 from heed.search.results import ASHA, FINISHED, Best, ExpectedBest, Search, Trial
 
@@ -21,10 +19,7 @@ SEARCH = Search(
     Best(1, 0.9, 2), {}, 6.0, [OWN, DRAWN], {}, ExpectedBest(), training=4,
 )  # fmt: skip
 KEPT = dataclasses.replace(SEARCH, best=Best(0, 0.8, 2))
-TUNED = [
-    Tuning("attention", SEARCH, "by Ray Tune: hunt"), Tuning("baseline", KEPT, "by Ray Tune: hunt"),
-    Tuning("mean", None, "as declared"),
-]  # fmt: skip
+TUNED = {"attention": SEARCH, "baseline": KEPT, "mean": None}
 
 
 def test_a_search_counts_full_trainings_and_names_what_it_changed():
@@ -34,22 +29,9 @@ def test_a_search_counts_full_trainings_and_names_what_it_changed():
     assert (of_one.trainings, of_one.changed) == (0.0, {})
 
 
-def test_the_table_has_what_each_variant_got_and_chose_beside_what_was_declared():
-    experiment: Any = SimpleNamespace(measure=Measure("classification", "accuracy"))
-    rows = dict(_tuning_rows(experiment, TUNED))
-    assert rows["Tuned"]["mean"] == Cell("as declared")
-    assert rows["Trials"] == {"attention": Cell("2"), "baseline": Cell("2")}
-    assert rows["Full trainings"]["attention"] == Cell("1.5")
-    assert rows["Winner"] == {
-        "attention": Cell("trial 1"), "baseline": Cell("its own configuration")
-    }  # fmt: skip
-    assert rows["Validation accuracy"]["attention"] == Cell("0.9000", "0.8000")
-    assert rows["dropout"] == {"attention": Cell("0.31", "0.2"), "baseline": Cell("0.2")}
-    assert rows["heads"]["attention"] == Cell("4"), "the same is said once"
-
-
 def test_the_file_has_a_row_for_each_hyperparameter_and_one_for_a_variant_without_search():
-    rows = [dict(zip(TUNING, values, strict=True)) for values in _tuning_values(TUNED)]
+    found = (row for each in TUNED.items() for row in tuning_values(*each))
+    rows = [dict(zip(TUNING, values, strict=True)) for values in found]
     assert [(row["variant"], row["hyperparameter"]) for row in rows] == [
         ("attention", "dropout"), ("attention", "heads"), ("baseline", "dropout"),
         ("baseline", "heads"), ("mean", ""),

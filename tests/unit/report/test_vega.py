@@ -123,7 +123,7 @@ def test_no_figure_of_a_report_is_printed_smaller_than_it_asks_for(tmp_path, nam
             assert min(each.size[0] / width, each.size[1] / height) > SMALLEST, each.key
 
 
-@pytest.mark.parametrize("name", ["curves", "confusion", "comparisons"])
+@pytest.mark.parametrize("name", ["curves", "confusion", "comparisons", "results"])
 def test_the_plots_of_dvc_have_the_theme_of_the_figures(name):
     template = json.loads((ROOT / f".dvc/plots/{name}.json").read_text(encoding="utf-8"))
     assert template["config"] == vega.grammar()["theme"]["config"]

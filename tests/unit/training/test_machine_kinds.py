@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -217,7 +218,7 @@ def test_provenance_names_the_kind_of_each_run_and_of_a_searchs_trials(tmp_path)
     write_json(
         results / "timing/search/hunt.json", {"seconds": 1.0, "on": "2 hosts", "trials": trials}
     )
-    write_provenance(tmp_path, tmp_path / "provenance.html", ["it"])
+    write_provenance(tmp_path, tmp_path / "provenance.html", SimpleNamespace(models=["it"]))
     text = (tmp_path / "provenance.html").read_text()
     assert f"<td>here: machine kind not noted; here: {OLD}</td>" in text
     assert f"<td>2 hosts; {NEW}</td>" in text

@@ -1,35 +1,26 @@
 """Comparisons: each difference of accuracy with its interval and its tests."""
 
 from heed.evaluation.results import BETTER, WORSE
-from heed.report.answer import TestedDifference, verdict_text
-from heed.report.blocks import PAGE, Block, Cell, Column, Disclosure, Phrase, Table, make_rows
+from heed.report.answer import TestedDifference
+from heed.report.blocks import PAGE, Block, Cell, Column, Disclosure, Phrase
 from heed.report.chapters.shared import (
     corrected_p_column,
+    experiment_table,
     glossary_link,
     interval_column,
     interval_columns,
-    join_columns,
     verdict_cell,
 )
 from heed.report.experiments import Experiment
-from heed.report.formats import (
-    COUNT,
-    POINTS,
-    PROBABILITY,
-    TEXT,
-    Format,
-    decimals,
-)
+from heed.report.formats import COUNT, POINTS, PROBABILITY, TEXT, VERDICT, decimals
 from heed.report.language import say
+from heed.report.measures import Measure
 from heed.report.results import Results
-
-VERDICT = Format(verdict_text, str, "left")
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the table of comparisons, which the page opens on demand."""
     comparisons, measure = experiment.comparisons, experiment.measure
-    columns = _columns(results, experiment)
     primary = [
         say(
             "Primary: the study's question, {attention} over {control}, tested by itself.",
@@ -45,17 +36,17 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
         "each by itself. Bold: better or worse."
     )
     note = " ".join([*primary, others])
-    table = Table(
-        f"{experiment.key}_comparisons",
+    table = experiment_table(
+        results,
+        experiment,
+        "_comparisons",
         say("Differences of accuracy in percentage points")
         if measure.is_accuracy
         else say("Differences of {metric} in {unit}", metric=measure.name, unit=measure.long_unit),
-        columns,
-        make_rows(columns, comparisons),
+        _columns(results, measure),
+        comparisons,
         notes=((note,),) if comparisons else (),
-        sources=results.comparison_sources,
         location=f"experiments.{experiment.key}.comparisons",
-        mark=experiment.mark,
         style="worth",
     )
     if not comparisons:
@@ -65,8 +56,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     return [Disclosure(summary, (table,), "worth", media=(PAGE,))]
 
 
-def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
-    measure = experiment.measure
+def _columns(results: Results, measure: Measure) -> tuple[Column, ...]:
     within = say(
         "the least margin within which the difference is shown to lie; below {margin} the two are "
         "practically the same",
@@ -77,7 +67,6 @@ def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
     )
     detectable = say("the smallest that these seeds detect with 80% power")
     return (
-        *join_columns(lambda _: experiment),
         Column("", say("Compared"), TEXT, _compared),
         Column("first", "", value="first"),
         Column("second", "", value="second"),
@@ -85,15 +74,15 @@ def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
         Column("family", "", value="result.family"),
         Column("tests", "", value="result.tests"),
         Column("difference_pp", say("Difference"), POINTS, _difference, short=say("Differ.")),
-        interval_column(results, _itself),
-        *interval_columns(_itself, "low_pp", "high_pp"),
+        interval_column(results, ""),
+        *interval_columns("", "low_pp", "high_pp"),
         Column("p", "p", PROBABILITY, "result.p"),
-        corrected_p_column(_itself),
+        corrected_p_column(""),
         Column(
             "equal_within_pp", say("Equal within"), decimals(2), "result.equal_within_pp",
             meaning=within,
         ),
-        Column("verdict", say("Verdict"), VERDICT, verdict_cell(_itself)),
+        Column("verdict", say("Verdict"), VERDICT, verdict_cell("")),
         Column("tuned_alike", "", value=lambda each: str(each.result.tuned_alike).lower()),
         Column("seeds_needed", say("Seeds needed"), COUNT, "result.seeds_needed", meaning=needed),
         Column(
@@ -101,10 +90,6 @@ def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
             "result.detectable_pp", meaning=detectable, short=say("min. detect."),
         ),
     )  # fmt: skip
-
-
-def _itself(each: TestedDifference) -> TestedDifference:
-    return each
 
 
 def _question(each: TestedDifference) -> str:

@@ -5,10 +5,10 @@ import itertools
 from collections.abc import Callable, Collection, Iterator
 
 from heed.evaluation.results import BETTER, NOT_CONVERGED, WORSE, LongerTraining, ModelResult
-from heed.report.blocks import Block, Cell, Column, Disclosure, Paragraph, Span, Table, make_rows
-from heed.report.chapters.shared import difference_value, glossary_address, join_columns
+from heed.report.blocks import Block, Cell, Column, Disclosure, Paragraph, Span, Table
+from heed.report.chapters.shared import experiment_table, glossary_address
 from heed.report.experiments import Experiment
-from heed.report.formats import DASH, POINTS, RIGHT, TEXT, decimals, format_count
+from heed.report.formats import DASH, POINTS, RIGHT, TEXT, VERDICT, decimals, format_count
 from heed.report.language import say
 from heed.report.measures import Measure
 from heed.report.results import Results
@@ -115,21 +115,20 @@ def _settings(results: Results, line: Line) -> Iterator[str]:
 def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table:
     """Return the table: a row for each model, its run with the first seed and its longer one."""
     measure = next(line.measure for line in lines if line.longer)
-    columns = _columns(experiment, measure, results.comparison.seeds[0])
-    return Table(
-        f"{experiment.key}_convergence",
+    return experiment_table(
+        results,
+        experiment,
+        "_convergence",
         say("Twice the epochs, with one seed"),
-        columns,
-        make_rows(columns, lines),
+        _columns(measure, results.comparison.seeds[0]),
+        lines,
         notes=tuple((text,) for text in _notes(results, lines, measure)),
-        sources=results.comparison_sources,
         location=f"experiments.{experiment.key}.models",
-        mark=experiment.mark,
         style="scores",
     )
 
 
-def _columns(experiment: Experiment, measure: Measure, seed: int) -> tuple[Column, ...]:
+def _columns(measure: Measure, seed: int) -> tuple[Column, ...]:
     heading, unit = say("{metric}, seed {seed}", metric=measure.name, seed=seed), measure.unit
     longer = say("{metric}, longer", metric=measure.name)
 
@@ -139,45 +138,30 @@ def _columns(experiment: Experiment, measure: Measure, seed: int) -> tuple[Colum
     def name(line: Line) -> Cell:
         return Cell(line.variant, link=glossary_address(line.variant))
 
-    def plain(name: str) -> Callable[[Line], object]:
-        return difference_value("longer", name)
-
     return (
-        *join_columns(lambda _: experiment),
         Column("variant", say("Model"), value=name),
         Column("epochs", say("Epochs"), RIGHT, lambda line: _join(line.model.trained_epochs)),
         Column(
             "best_epochs", say("Epochs kept"), RIGHT, lambda line: _join(line.model.best_epochs)
         ),
-        Column("metric", "", value=plain("metric")),
-        Column("score", "", decimals(4), plain("score")),
+        Column("metric", "", value="longer.metric"),
+        Column("score", "", decimals(4), "longer.score"),
         Column("", heading, RIGHT, printed("score")),
-        Column("longer_epochs", say("Twice the epochs"), RIGHT, plain("epochs")),
-        Column("longer_best_epoch", say("Epoch kept"), RIGHT, plain("best_epoch")),
-        Column("longer_score", "", decimals(4), plain("longer_score")),
+        Column("longer_epochs", say("Twice the epochs"), RIGHT, "longer.epochs"),
+        Column("longer_best_epoch", say("Epoch kept"), RIGHT, "longer.best_epoch"),
+        Column("longer_score", "", decimals(4), "longer.longer_score"),
         Column("", longer, RIGHT, printed("longer_score")),
-        Column("difference_pp", say("Difference"), POINTS, plain("difference_pp"), unit=unit),
-        Column("margin_pp", say("Margin"), decimals(2), plain("margin_pp"), unit=unit),
-        Column("standard_error_pp", "", decimals(2), plain("standard_error_pp")),
-        Column("validation_items", "", TEXT, plain("validation_items")),
-        Column("", say("Verdict"), TEXT, _say_outcome),
+        Column("difference_pp", say("Difference"), POINTS, "longer.difference_pp", unit=unit),
+        Column("margin_pp", say("Margin"), decimals(2), "longer.margin_pp", unit=unit),
+        Column("standard_error_pp", "", decimals(2), "longer.standard_error_pp"),
+        Column("validation_items", "", TEXT, "longer.validation_items"),
+        Column("", say("Verdict"), VERDICT, "outcome"),
         Column("convergence", "", value="outcome"),
     )
 
 
 def _join(values: list[int]) -> str:
     return " ".join(map(str, values))
-
-
-def _say_outcome(line: Line) -> str:
-    return say(
-        {
-            CONVERGED: "converged",
-            NOT_CONVERGED: "not converged",
-            DIVERGED: "diverged",
-            NOT_TRIED: "not tried",
-        }[line.outcome]
-    )
 
 
 def _notes(results: Results, lines: list[Line], measure: Measure) -> Iterator[str]:

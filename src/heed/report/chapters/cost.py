@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from heed.evaluation.results import BASELINE
-from heed.report.answer import verdict_text
 from heed.report.blocks import (
     PAGE,
     Axis,
@@ -25,14 +24,20 @@ from heed.report.blocks import (
     Texts,
     make_rows,
 )
-from heed.report.chapters.experiment import PARAMETERS
-from heed.report.chapters.shared import difference_value, experiment_title, join_columns
+from heed.report.chapters.shared import experiment_title, join_columns, title_cell
 from heed.report.escape import visible
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
 from heed.report.figures.captions import described
 from heed.report.figures.variants import looks
-from heed.report.formats import DASH, RIGHT, TEXT, Format, decimals, format_number
+from heed.report.formats import (
+    DASH,
+    PARAMETERS,
+    RIGHT,
+    Format,
+    decimals,
+    format_number,
+)
 from heed.report.language import say, say_count
 from heed.report.results import Results
 from heed.training.machine import TrainingTime
@@ -146,7 +151,7 @@ def _sentence(experiment: Experiment, costs: list[Cost]) -> Texts:
         variant=gain.first,
         ratio=format_number(ratio, 1),
         size=experiment.measure.difference(gain.mean),
-        verdict=verdict_text(gain.verdict),
+        verdict=say(gain.verdict),
     )
     return (*experiment_title(experiment), sentence)
 
@@ -160,10 +165,9 @@ def _table(results: Results, costs: list[Cost]) -> Table:
         "of its hyperparameters, whose time is not in this table; heed provenance writes it"
     )
     minutes = describe_core_minutes(time for cost in costs for time in cost.times)
-    longer = difference_value("longer", "core_minutes")
     columns = (
         *join_columns("experiment"),
-        Column("", say("Experiment"), TEXT, _title, merge=True, width=38),
+        Column("", say("Experiment"), value=_title, merge=True, width=38),
         Column("variant", say("Model"), value="variant"),
         Column("metric", "", value="experiment.measure.metric"),
         Column("value", "", decimals(4), "score"),
@@ -171,7 +175,7 @@ def _table(results: Results, costs: list[Cost]) -> Table:
         Column("parameters", say("Parameters"), PARAMETERS, "parameters"),
         Column("core_minutes", "", decimals(4), "mean"),
         Column("core_minutes_of_all_seeds", "", decimals(4), "total"),
-        Column("core_minutes_of_longer_training", "", decimals(4), longer),
+        Column("core_minutes_of_longer_training", "", decimals(4), "longer.core_minutes"),
         Column(
             "", say("A training"), decimals(1), lambda e: unit.of(e.mean), unit=unit.name,
             meaning=minutes,
@@ -213,10 +217,7 @@ def describe_core_minutes(times: Iterable[TrainingTime]) -> str:
 
 
 def _title(cost: Cost) -> Cell:
-    experiment = cost.experiment
-    return Cell(
-        experiment.title, mark=experiment.printed_mark, link=f"#experiment-{experiment.key}"
-    )
+    return title_cell(cost.experiment)
 
 
 PANELS = 3  # side by side

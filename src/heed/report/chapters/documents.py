@@ -1,16 +1,13 @@
-"""Attention in texts: documents side by side, head by head, and its weight.
+"""Attention in texts: one text, head by head, and the weight of words.
 
 Texts that may not be published are on the local page alone.
 """
 
 import dataclasses
-import math
 from collections.abc import Callable
 
 import numpy as np
-import pandas as pd
 
-from heed.evaluation.results import BASELINE
 from heed.recipe import CorpusStatistics
 from heed.report.blocks import (
     EVERYWHERE,
@@ -20,39 +17,31 @@ from heed.report.blocks import (
     Disclosure,
     Group,
     Paragraph,
-    Reading,
     ShadedDocument,
     Span,
-    Table,
     get_value,
-    make_rows,
 )
 from heed.report.browser import (
     HEAVIEST,
-    Answers,
     Browser,
-    ChangedDocument,
     Document,
     describe_rationale,
     describe_shares,
     excerpt,
-    fixed_weights,
     list_documents,
     make_legend,
-    read_changed_documents,
     shade_sentences,
     typical_documents,
 )
-from heed.report.chapters.shared import caution, interval_column, join_columns
+from heed.report.chapters.shared import caution, experiment_table, interval_column
 from heed.report.experiments import Experiment, WeightsGain, weights_gain
 from heed.report.figures.heatmaps import head_weights
 from heed.report.formats import COUNT, POINTS, TEXT, decimals
-from heed.report.language import say, say_count
+from heed.report.language import say
 from heed.report.measures import lacks_layer, layer_note
 from heed.report.results import Results
 
 SHOWN_WORDS = 40  # of the text on the first screen
-EACH = 3  # documents that attention fixed, and as many that it broke
 MODELS_WITH_HEADS = 2
 
 
@@ -60,20 +49,11 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return what the attention of an experiment does in its texts."""
     models = results.models(experiment)
     models = {variant: model for variant, model in models.items() if model in results.browsers}
-    blocks, summary = _links(results, experiment, models), say("Attention in texts")
+    blocks = _links(results, experiment, models)
     if results.prints_texts(experiment):
-        if changed := _read_changed(results, experiment):
-            summary = say(
-                "Attention in texts: right in more seeds in {fixed} of {count} chosen documents, "
-                "in fewer in {broken}",
-                fixed=len(changed.fixed),
-                broken=len(changed.broken),
-                count=len(changed.browser.documents),
-            )
-            blocks += _changed(experiment, changed)
         blocks += _heads(results, experiment)
     blocks += weight_shares(results, experiment)
-    return [Disclosure(summary, tuple(blocks), "texts")] if blocks else []
+    return [Disclosure(say("Attention in texts"), tuple(blocks), "texts")] if blocks else []
 
 
 def first_text(results: Results, experiment: Experiment) -> list[Block]:
@@ -103,14 +83,12 @@ def first_text(results: Results, experiment: Experiment) -> list[Block]:
         count=known,
         shares=describe_shares(browser.by_class),
     )
-    reading = Reading(
-        "", description, shade_sentences(document.text, document.tokens, tokens.index)
-    )
+    sentences = shade_sentences(document.text, document.tokens, tokens.index)
     media = _media(experiment)
     legend = make_legend(browser.rationale is not None, browser.sentences)
     title = say("What attention weighs in one text: {experiment}", experiment=experiment.title)
     return [
-        ShadedDocument(title, "", (reading,), media=media),
+        ShadedDocument(title, description, sentences, media=media),
         dataclasses.replace(legend, media=media),
     ]
 
@@ -142,124 +120,6 @@ def _links(results: Results, experiment: Experiment, models: dict[str, str]) -> 
 def _media(experiment: Experiment) -> tuple[str, ...]:
     """Return the media that have texts of an experiment: paper only those for everybody."""
     return EVERYWHERE if experiment.publishable else (PAGE,)
-
-
-@dataclasses.dataclass(frozen=True)
-class Changed:
-    """The documents in which attention is right in more seeds than the baseline, or in fewer."""
-
-    variant: str
-    browser: Browser
-    fixed: list[ChangedDocument]
-    broken: list[ChangedDocument]
-
-
-def _read_changed(results: Results, experiment: Experiment) -> Changed | None:
-    """Return the documents that attention fixed and broke; None where nothing can be compared."""
-    variant = next(iter(experiment.result.attention), "")
-    models = results.models(experiment)
-    browser = results.browsers.get(models.get(variant, ""))
-    if browser is None or BASELINE not in models:
-        return None
-    folders = (results.prediction_folder(models[name]) for name in (BASELINE, variant))
-    changed = read_changed_documents(browser, *folders)
-    fixed, broken = ([each for each in changed if sign * each.change > 0] for sign in (1, -1))
-    return Changed(variant, browser, fixed, broken)
-
-
-def _changed(experiment: Experiment, changed: Changed) -> list[Block]:
-    """Return documents that attention fixed and broke, each beside the baseline."""
-    media, browser = _media(experiment), changed.browser
-    rule = say(
-        "Counted over the {count} documents of the browser of {variant}, which are chosen by its "
-        "own predictions: the counts say nothing about the test split. Shown first, of each class: "
-        "the document that attention fixed whose share of weight on the rationale is nearest to "
-        "the class’s median (in a class without a rationale, whose largest weight is); then those "
-        "with the largest difference in the number of seeds in which the two models are right. "
-        "Bars and numbers: the probability of the true class, mean over seeds; weights are "
-        "of the first seed.",
-        count=len(browser.documents),
-        variant=changed.variant,
-    )
-    counts = (Span(_count(len(changed.fixed), len(changed.broken)), "strong"), " ", rule)
-    blocks: list[Block] = [Paragraph(counts, "small", media=media)]
-    typical = _typical(changed)
-    fixed = [*typical, *(each for each in changed.fixed if each not in typical)][:EACH]
-    first = [*fixed[: len(typical)], *changed.broken[:1]]
-    more = [*fixed[len(typical) :], *changed.broken[1:EACH]]
-    if first:
-        legend = make_legend(browser.rationale is not None, browser.sentences)
-        shown = [_side_by_side(experiment, changed.variant, each) for each in first]
-        blocks += [dataclasses.replace(legend, media=media), shown[0]]
-        blocks += [dataclasses.replace(each, media=(PAGE,)) for each in shown[1:]]
-    if more:
-        summary = say("More documents in which attention is right more, or less, often")
-        others = tuple(_side_by_side(experiment, changed.variant, each) for each in more)
-        blocks.append(Disclosure(summary, others, media=(PAGE,)))
-    return blocks
-
-
-def _typical(changed: Changed) -> list[ChangedDocument]:
-    """Return the typical document of each class, at most EACH, that attention fixed."""
-    fixed = {each.document.id: each for each in changed.fixed}
-    documents = changed.browser.documents
-    table = list_documents(documents, fixed)
-    return [fixed[documents[row].id] for row in typical_documents(table, EACH).values()]
-
-
-def _count(fixed: int, broken: int) -> str:
-    """Return how many documents attention fixed and broke."""
-    helped = say_count(
-        "In {count} document attention is right in more seeds than the baseline.",
-        "In {count} documents attention is right in more seeds than the baseline.",
-        fixed,
-    )
-    hurt = say_count(
-        "In {count} document it is right in fewer seeds.",
-        "In {count} documents it is right in fewer seeds.",
-        broken,
-    )
-    return f"{helped} {hurt}"
-
-
-def _side_by_side(experiment: Experiment, variant: str, changed: ChangedDocument) -> ShadedDocument:
-    """Return a document as baseline and attention have read it."""
-    document, tokens = changed.document, changed.tokens
-    models = experiment.result.models
-    weights = fixed_weights(models[BASELINE].hyperparameters, document.tokens)
-    plain = document.tokens.assign(weight=0.0) if weights is None else weights
-    readings = (
-        _reading(BASELINE, changed.baseline, document, plain, tokens.index),
-        _reading(variant, changed.attention, document, document.tokens, tokens.index),
-    )
-    kind = say("fixed by attention") if changed.change > 0 else say("broken by attention")
-    description = say("{kind}; the true class is {label}", kind=kind, label=document.label)
-    if not math.isnan(share := document.rationale_share):
-        description += "; " + say("{share} of the weight on the rationale", share=f"{share:.1%}")
-    if len(tokens) < len(document.tokens):
-        description += "; " + say(
-            "{shown} of {count} words, with {part} of the weight of {variant}",
-            shown=len(tokens),
-            count=len(document.tokens),
-            part=f"{tokens['weight'].sum():.0%}",
-            variant=variant,
-        )
-    return ShadedDocument(document.id, description, readings, media=_media(experiment))
-
-
-def _reading(
-    name: str, answers: Answers, document: Document, tokens: pd.DataFrame, shown: pd.Index
-) -> Reading:
-    """Return a model's predictions of a document, and its shown words shaded by these weights."""
-    probability = answers.probability
-    description = say(
-        "right in {right} of {seeds} seeds", right=answers.seeds_right, seeds=len(answers.right)
-    )
-    if probability is not None:
-        likely = f"{probability:.2f}"
-        likely = say("{probability} for {label}", probability=likely, label=document.label)
-        description = f"{likely}, {description}"
-    return Reading(name, description, shade_sentences(document.text, tokens, shown), probability)
 
 
 def _heads(results: Results, experiment: Experiment) -> list[Block]:
@@ -321,7 +181,6 @@ def weight_shares(results: Results, experiment: Experiment) -> list[Block]:
     ]
     if not records:
         return []
-    columns = _columns(results, experiment, statistics.rationale is not None)
     models = (result.models[each.variant].model for each in records)
     paths = [results.prediction_folder(model) / "weights.parquet" for model in models]
     caption = say(
@@ -334,14 +193,15 @@ def weight_shares(results: Results, experiment: Experiment) -> list[Block]:
         caption += f" {layer_note()}"
     caption += _on_the_rationale(statistics, records)
     return [
-        Table(
-            f"{experiment.key}_weights",
+        experiment_table(
+            results,
+            experiment,
+            "_weights",
             say("Learned against equal weights"),
-            columns,
-            make_rows(columns, records),
+            _columns(results, experiment, statistics.rationale is not None),
+            records,
             caption=caption,
             sources=(*results.comparison_sources, *results.sources.add(*paths)),
-            mark=experiment.mark,
             style="worth",
         )
     ]
@@ -365,7 +225,6 @@ def _columns(results: Results, experiment: Experiment, has_rationale: bool) -> t
         ),
     }  # fmt: skip
     return (
-        *join_columns(lambda _: experiment),
         Column("variant", say("Model"), value="variant"),
         Column(measure.metric, measure.name, decimals(4), "value"),
         Column("control", say("Equal weights"), TEXT, lambda each: each.gain.control or "–"),

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from heed.evaluation.results import Difference, ExperimentResult
 from heed.explanation.registry import CRITERIA
 from heed.explanation.test import measured
-from heed.report.answer import verdict_text
 from heed.report.blocks import (
     Block,
     Column,
@@ -48,27 +47,24 @@ class Finding:
 
 def judge_expected_results(results: Results) -> list[Finding]:
     """Return what the study found about each expected result, in the order of params.yaml."""
+    explained: dict[str, list[Explanation]] = {}
+    for each in results.explanations:
+        explained.setdefault(each.experiment.key, []).append(each)
     return [
-        judge(
-            experiment,
-            expected_result,
-            [each for each in results.explanations if each.experiment.key == experiment.key],
-        )
-        for experiment in results.experiments
-        for expected_result in results.params.experiments[experiment.key].expected_results
+        judge(each, expected, explained.get(each.key, []))
+        for each in results.experiments
+        for expected in results.params.experiments[each.key].expected_results
     ]
 
 
 def judge(
-    experiment: Experiment, expected_result: "ExpectedResult", explanations: list[Explanation]
+    experiment: Experiment, expected: "ExpectedResult", explanations: list[Explanation]
 ) -> Finding:
     """Judge one expected result of an experiment; `explanations` are of its models.
 
     What is missing, such as a test that was not run, does not agree with any expected result.
     """
-    expected, result = expected_result, experiment.result
-    found: str = ""
-    value: float | None = None
+    result, found, value = experiment.result, "", None
     difference: Difference | None = None
     explanation = next((each for each in explanations if each.variant == expected.variant), None)
     if expected.verdict is not None:
@@ -140,12 +136,12 @@ def failure_lines(results: Results) -> list[str]:
     lines = [
         say(
             "{experiment}: {claim} Expected: {expected}; found: {found}",
-            experiment=finding.experiment.title,
-            claim=finding.expected.claim,
-            expected=expected_text(finding),
-            found=found_text(finding),
+            experiment=each.experiment.title,
+            claim=each.expected.claim,
+            expected=expected_text(each),
+            found=found_text(each),
         )
-        for finding in failed
+        for each in failed
     ]
     return [head, *lines]
 
@@ -203,19 +199,13 @@ def expected_text(finding: Finding) -> str:
     expected = finding.expected
     model = expected.variant or expected.adversarial_model or ""
     if expected.verdict:
-        return say(
-            "{variant} against {against}: {verdict}",
-            variant=model,
-            against=expected.against,
-            verdict=verdict_text(expected.verdict),
-        )
+        verdict = say(expected.verdict)
+        values = {"variant": model, "against": expected.against, "verdict": verdict}
+        return say("{variant} against {against}: {verdict}", **values)
     if expected.criterion:
-        return say(
-            "criterion “{criterion}” of {variant}: {outcome}",
-            criterion=say(CRITERIA[expected.criterion].criterion),
-            variant=model,
-            outcome=say(str(expected.outcome)),
-        )
+        criterion, outcome = CRITERIA[expected.criterion].criterion, say(str(expected.outcome))
+        values = {"criterion": say(criterion), "variant": model, "outcome": outcome}
+        return say("criterion “{criterion}” of {variant}: {outcome}", **values)
     least, most = expected.at_least, expected.at_most
     limits = [] if least is None else [say("at least {limit}", limit=_format(finding, least))]
     limits += [] if most is None else [say("at most {limit}", limit=_format(finding, most))]
@@ -236,7 +226,7 @@ def found_text(finding: Finding) -> str:
     """Return what the study found about an expected result."""
     if finding.difference is not None:
         difference = finding.experiment.measure.difference(finding.difference.mean_pp)
-        return f"{verdict_text(finding.found)}, {difference}"
+        return f"{say(finding.found)}, {difference}"
     if finding.found:
         value = "" if finding.value is None else f", {format_number(finding.value, 2)}"
         return f"{say(finding.found)}{value}"

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 
 from heed.evaluation.results import BASELINE, BETTER, WORSE, ModelResult, ReferenceResult
-from heed.report.answer import TestedDifference, verdict_text
+from heed.report.answer import TestedDifference
 from heed.report.blocks import (
     PAGE,
     PAPER,
@@ -26,6 +26,7 @@ from heed.report.blocks import (
 )
 from heed.report.chapters.shared import (
     DEGENERATE,
+    experiment_table,
     glossary_address,
     interval_column,
     join_columns,
@@ -35,13 +36,12 @@ from heed.report.chapters.shared import (
 from heed.report.experiments import Degradation, Experiment
 from heed.report.formats import (
     COUNT,
-    DASH,
+    PARAMETERS,
     POINTS,
     PROBABILITY,
     TEXT,
-    Format,
+    VERDICT,
     decimals,
-    format_count,
     format_number,
     format_points,
 )
@@ -50,15 +50,6 @@ from heed.report.measures import Measure, degenerate_sentence
 from heed.report.published import RESULTS, SHOWN_BELOW
 from heed.report.results import Results
 from heed.task import task_module
-
-PARAMETERS = Format(
-    lambda value: DASH if value is None else format_count(value),
-    lambda value: "" if value is None else str(value),
-    "right",
-)
-VERDICT = Format(
-    lambda value: DASH if value is None else verdict_text(value), lambda value: value or "", "left"
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,7 +143,7 @@ def _talk_columns(results: Results) -> tuple[Column, ...]:
 
     gain, unit = say("The talk’s gain"), say("p.p.")
     return (
-        *join_columns(lambda each: each),
+        *join_columns(""),
         Column("", say("Experiment"), value=lambda each: Cell(each.title, mark=each.mark)),
         Column("talk_baseline", "", value=score(0)),
         Column("talk_attention", "", value=score(1)),
@@ -189,10 +180,7 @@ def scores(results: Results, experiment: Experiment) -> list[Block]:
     ]
     std = say("± p.p.") if measure.in_percentage_points else f"± {measure.unit}"
     columns = (
-        *join_columns(lambda _: experiment),
-        Column(
-            "variant", say("Model"), value=lambda e: Cell(e.name, link=glossary_address(e.name))
-        ),
+        Column("variant", say("Model"), value=_model),
         Column(metric, measure.name, decimals(4), _mean(metric)),
         Column(f"{metric}_std_pp", std, decimals(2, 3), lambda e: e.result.summary[metric].std_pp),
         *_difference_columns(results, experiment, attention),
@@ -208,15 +196,15 @@ def scores(results: Results, experiment: Experiment) -> list[Block]:
         ),
     )
     return [
-        Table(
-            f"{experiment.key}_scores",
+        experiment_table(
+            results,
+            experiment,
+            "_scores",
             say("Scores on test"),
             columns,
-            make_rows(columns, _lines(experiment, attention)),
+            _lines(experiment, attention),
             notes=tuple(_notes(experiment)),
-            sources=results.comparison_sources,
             location=f"experiments.{experiment.key}",
-            mark=experiment.mark,
             style="scores",
         )
     ]
@@ -234,23 +222,15 @@ def _notes(experiment: Experiment) -> Iterator[Texts]:
             "count": each.encoder.max_tokens,
             "licence": each.encoder.licence or say("not known"),
         }
-        if each.encoder.tuned:
-            yield (
-                say(
-                    "{name}: the encoder {encoder} ({kind}), trained on other text and then on the "
-                    "training split, reads the first {count} pieces of a document; its licence: "
-                    "{licence}.",
-                    **values,
-                ),
-            )
-        else:
-            yield (
-                say(
-                    "{name}: the encoder {encoder} ({kind}), trained on other text and used as it "
-                    "is, reads the first {count} pieces of a document; its licence: {licence}.",
-                    **values,
-                ),
-            )
+        text = say(
+            "{name}: the encoder {encoder} ({kind}), trained on other text and then on the "
+            "training split, reads the first {count} pieces of a document; its licence: {licence}."
+            if each.encoder.tuned
+            else "{name}: the encoder {encoder} ({kind}), trained on other text and used as it is, "
+            "reads the first {count} pieces of a document; its licence: {licence}.",
+            **values,
+        )
+        yield (text,)
 
 
 def _model(line: Line) -> Cell:

@@ -17,15 +17,13 @@ from heed.report.blocks import (
     Disclosure,
     Group,
     Items,
-    Paragraph,
     Section,
     Span,
     Table,
     Texts,
     make_rows,
 )
-from heed.report.chapters.shared import EXPLANATION, join_columns, on_page
-from heed.report.experiments import WeightsGain, weights_gain
+from heed.report.chapters.shared import EXPLANATION, csv_file, join_columns, on_page, title_cell
 from heed.report.explanations import Explanation, range_of
 from heed.report.figures.heatmaps import document_rankings
 from heed.report.figures.lecture_002 import (
@@ -50,54 +48,47 @@ from heed.report.results import Results
 OUTCOME = Format(lambda value: say(value), str, "left")
 FIGURE = decimals(3)
 OUTCOME_WIDTH = 18  # millimetres on paper, in which a reason breaks into lines
-NO_WEIGHTS = WeightsGain(None, "", None, None)
-Line = tuple[Explanation, WeightsGain]  # a row of the tables: a model, its gain over equal weights
 
 
 def chapter(results: Results) -> list[Block]:
     """Return the section; nothing in a study that explains no model."""
     if not results.explanations:
         return []
-    lines = [
-        (each, NO_WEIGHTS if without else weights_gain(each.experiment, each.variant))
-        for each in results.explanations
-        for without in [each.is_of_encoder or not each.has_weights]
-    ]
     figures = on_page((*document_rankings(results), *recency(results), scaling()))
     title, means = say("What the weights explain"), say("The means of the tests")
     parts: dict[str, tuple[Block, ...]] = {
         say("When a model’s weights pass each criterion"): (Items(tuple(_rules())),),
         means: (
-            _means(results, lines),
+            _means(results),
             Items(tuple(_claims(results))),
             *_of_trained(results),
-            *_all_means(results),
+            _all_means(results),
         ),
     }
     disclosures = (Disclosure(summary, blocks, "others") for summary, blocks in parts.items())
-    shown = _take_home(results, lines), Group(figures, "plots")
+    shown = _take_home(results), Group(figures, "plots")
     return [Section(EXPLANATION, title, (*shown, *disclosures))]
 
 
-def _take_home(results: Results, lines: list[Line]) -> Table:
+def _take_home(results: Results) -> Table:
     columns = (
-        *join_columns(lambda line: line[0].experiment),
+        *join_columns("experiment"),
         *_experiment_columns(results),
-        Column("variant", say("Model"), value=lambda line: line[0].variant),
+        Column("variant", say("Model"), value="variant"),
         *(
             column
             for name, test in CRITERIA.items()
             for column in _outcome_columns(name, say(test.criterion))
         ),
-        Column("control", "", value=lambda line: line[1].control),
+        Column("control", "", value="gain.control"),
         Column("", say("Gain over equal weights"), POINTS, _gain, short=say("Gain")),
-        Column("gain_pp", "", POINTS, lambda line: line[1].gain),
+        Column("gain_pp", "", POINTS, "gain.gain"),
     )
     return Table(
         "explanation_criteria",
         say("Do the weights explain the predictions?"),
         columns,
-        make_rows(columns, lines),
+        make_rows(columns, results.explanations),
         caption=say(
             "Four criteria, fixed in heed’s code before the study. Below each outcome: the score "
             "that decided, or why it is undefined."
@@ -114,16 +105,20 @@ def _experiment_columns(results: Results) -> tuple[Column, ...]:
     if len({each.experiment.key for each in results.explanations}) == 1:
         return ()
 
-    def value(line: Line) -> Cell:
-        experiment = line[0].experiment
-        return Cell(experiment.title, mark=experiment.printed_mark)
+    return (
+        Column(
+            "",
+            say("Experiment"),
+            value=lambda each: title_cell(each.experiment),
+            merge=True,
+            width=26,
+        ),
+    )
 
-    return (Column("", say("Experiment"), value=value, merge=True, width=26),)
 
-
-def _gain(line: Line) -> Cell:
+def _gain(explanation: Explanation) -> Cell:
     """Return the gain with the control's name and, where it was tested, the interval."""
-    gain = line[1]
+    gain = explanation.gain
     if gain.gain is None:
         return Cell(None)
     interval = f": {format_interval(gain.interval)}" if gain.interval else ""
@@ -133,8 +128,8 @@ def _gain(line: Line) -> Cell:
 def _outcome_columns(test: str, name: str) -> tuple[Column, Column]:
     """Return the column of a criterion, and of its score in the CSV file."""
 
-    def value(line: Line) -> Cell:
-        judged = line[0].outcomes[test]
+    def value(explanation: Explanation) -> Cell:
+        judged = explanation.outcomes[test]
         note = say(judged.reason) if judged.reason else ""
         if judged.value is not None:
             note = format_number(judged.value, 2)
@@ -142,7 +137,7 @@ def _outcome_columns(test: str, name: str) -> tuple[Column, Column]:
 
     return (
         Column(test, name, OUTCOME, value, width=OUTCOME_WIDTH),
-        Column(f"{test}_value", "", decimals(4), lambda line: line[0].outcomes[test].value),
+        Column(f"{test}_value", "", decimals(4), lambda each: each.outcomes[test].value),
     )
 
 
@@ -188,14 +183,14 @@ def _claims(results: Results) -> list[Texts]:
     return claims
 
 
-def _means(results: Results, lines: list[Line]) -> Table:
+def _means(results: Results) -> Table:
     """Return the mean of each test, over documents and seeds, with its standard deviation over
     seeds.
     """
     means = [(test, column) for test in TESTS for column in test.columns]
     columns = (
         *_experiment_columns(results),
-        Column("variant", say("Model"), value=lambda line: line[0].variant),
+        Column("variant", say("Model"), value="variant"),
         *(Column("", say(each.title), FIGURE, _mean_value(test, each)) for test, each in means),
     )
     caption = say(
@@ -218,7 +213,7 @@ def _means(results: Results, lines: list[Line]) -> Table:
         "explanation_means",
         say("The means of the tests"),
         columns,
-        make_rows(columns, lines),
+        make_rows(columns, results.explanations),
         caption=f"{caption} {sizes}",
         sources=(results.explanation_source,),
         mark=common_mark(results),
@@ -228,11 +223,8 @@ def _means(results: Results, lines: list[Line]) -> Table:
     )
 
 
-def _mean_value(test: WeightsTest, column: MeanColumn) -> Callable[[Line], Cell]:
-    def value(line: Line) -> Cell:
-        return _mean_of_seeds(test.means(line[0].summary, column))
-
-    return value
+def _mean_value(test: WeightsTest, column: MeanColumn) -> Callable[[Explanation], Cell]:
+    return lambda each: _mean_of_seeds(test.means(each.summary, column))
 
 
 def _mean_of_seeds(values: list[float]) -> Cell:
@@ -274,7 +266,7 @@ def _of_trained(results: Results) -> list[Block]:
     return [table]
 
 
-def _all_means(results: Results) -> tuple[Table, Paragraph]:
+def _all_means(results: Results) -> Group:
     """Return the file of every mean by seed, ranking and class, and a link to it."""
     keys = ("test", "measure", "ranking", "class", "seed", "documents")
     rows = [
@@ -291,11 +283,8 @@ def _all_means(results: Results) -> tuple[Table, Paragraph]:
         *(Column(key, "", value=_text_of(key)) for key in keys),
         Column("mean", "", decimals(6), lambda row: row[1]["mean"]),
     )
-    key = "explanation_all-means"
     title = say("every mean, by seed, ranking and class (CSV)")
-    table = Table(key, title, columns, make_rows(columns, rows), files=("csv",), media=())
-    link = Span(title, link=f"tables/{key}.csv")
-    return table, Paragraph((say("All tests:"), " ", link), "small", media=(PAGE,))
+    return csv_file("explanation_all-means", title, say("All tests:"), columns, rows)
 
 
 def _text_of(key: str) -> Callable[[tuple[Explanation, dict[str, object]]], str]:

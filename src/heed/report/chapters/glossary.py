@@ -4,8 +4,12 @@ A variant's name is the user's own, and says nothing certain; its hyperparameter
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from heed.evaluation.results import BASELINE, ExperimentResult
 from heed.hyperparameters import (
@@ -174,81 +178,31 @@ def _terms(entries: list[Variant]) -> Iterator[Term]:
         yield Term(key, entry.name, texts, drawing)
 
 
+@functools.cache
+def glossary() -> Mapping[str, tuple[str, str]]:
+    """Return the name and the meaning of each word of glossary.yaml, in English."""
+    text = Path(__file__).parents[1].joinpath("glossary.yaml").read_text(encoding="utf-8")
+    return {key: (each["name"], each["meaning"]) for key, each in yaml.safe_load(text).items()}
+
+
 def _words(results: Results) -> dict[str, tuple[str, str]]:
-    gain = say("Attention minus baseline, paired by test document.")
-    control = say(
-        "A model of the study without learned attention, or the one that its experiment declares; "
-        "its entry above says how else it differs. Where it gains as much, attention need not be "
-        "the cause."
-    )
-    reference_model = say("A model from outside, of another kind than the networks of the study.")
-    seed = say(
-        "A number that fixes the initial weights and the order of the batches. A training "
-        "is repeated with several, since its result varies with them."
-    )
-    degenerate = dict.fromkeys(explain_degenerate(each.result) for each in results.experiments)
-    return {
-        "gain": (say("gain"), gain),
-        "control": (say("control"), control),
-        "reference_model": (say("reference model"), reference_model),
-        "seed": (say("seed"), seed),
-        **_words_of_verdicts(results),
-        DEGENERATE: (say("degenerate run"), " ".join(degenerate)),
-    }
-
-
-def _words_of_verdicts(results: Results) -> dict[str, tuple[str, str]]:
+    """Return the words with what they mean in this study."""
     method = results.comparison.significance
     measures = [each.measure for each in results.experiments]
-    level = f"{method.alpha:g}"
-    margin = _alternatives(each.margin(method.equivalence_margin) for each in measures)
-    limit = _alternatives(
-        each.of_validation.convergence_margin(method.convergence_pp) for each in measures
-    )
-    better = say(
-        "The difference is significant: its corrected p is below {level}. It is not "
-        "practically none, and it was not found that the losing model has not converged: a longer "
-        "training of the winner could only widen the difference.",
-        level=level,
-    )
-    same = say(
-        "Practically the same: the difference is shown to lie within {margin}.", margin=margin
-    )
-    undecided = say(
-        "Neither a difference nor equivalence is shown. It does not mean that there is no "
-        "difference: the interval says how large it may be."
-    )
-    not_converged = say(
-        "One of the two models, trained with twice the epochs, had a higher validation score by "
-        "more than {limit}: a longer training may reverse the difference.",
-        limit=limit,
-    )
-    corrected_p = say(
-        "How probable a difference at least this large would be if the models were equally "
-        "good, multiplied by the number of comparisons of its kind in this experiment. "
-        "Below {level} it is significant.",
-        level=level,
-    )
-    verdict = say("What the tests support on a difference, in a word.")
-    return {
-        "verdict": (say("verdict"), verdict),
-        "better": (say("better, worse"), better),
-        "same": (say("the same"), same),
-        "undecided": (say("undecided"), undecided),
-        "not-converged": (say("not converged"), not_converged),
-        "corrected-p": (say("corrected p"), corrected_p),
-        **_word_of_tuning(results),
+    values = {
+        "level": f"{method.alpha:g}",
+        "margin": _alternatives(each.margin(method.equivalence_margin) for each in measures),
+        "limit": _alternatives(
+            each.of_validation.convergence_margin(method.convergence_pp) for each in measures
+        ),
     }
-
-
-def _word_of_tuning(results: Results) -> dict[str, tuple[str, str]]:
-    remarks = (each.remark for one in results.experiments for each in one.comparisons)
-    meaning = say(
-        "The two models were not each searched in the same space with the same budget, or, "
-        "without a search, their trainings differ in more than the architecture. Part of the "
-        "difference may be one of tuning."
-    )
-    return {TUNED_ALIKE: (say("not tuned alike"), meaning)} if any(remarks) else {}
+    words = {
+        key: (say(name), say(meaning, **values)) for key, (name, meaning) in glossary().items()
+    }
+    if not any(each.remark for one in results.experiments for each in one.comparisons):
+        del words[TUNED_ALIKE]
+    degenerate = dict.fromkeys(explain_degenerate(each.result) for each in results.experiments)
+    return words | {DEGENERATE: (say("degenerate run"), " ".join(degenerate))}
 
 
 def _alternatives(texts: Iterable[str]) -> str:

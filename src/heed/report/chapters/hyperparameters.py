@@ -20,9 +20,9 @@ from heed.report.blocks import (
     Texts,
     make_rows,
 )
-from heed.report.chapters.shared import glossary_address, join_columns
+from heed.report.chapters.shared import experiment_table, glossary_address, join_columns
 from heed.report.experiments import Experiment
-from heed.report.formats import RIGHT, format_count, format_number
+from heed.report.formats import RIGHT, format_count
 from heed.report.language import say, say_count
 from heed.report.measures import Measure
 from heed.report.published import NO_SCORES, Talk
@@ -201,7 +201,7 @@ def searches_chapter(results: Results, experiment: Experiment) -> list[Block]:
                     models=len(models),
                 )
             blocks.append(Disclosure(summary, (Paragraph((text,)),), "others"))
-    return [*blocks, *_tuning_tables(results, experiment)]
+    return [*blocks, *_tuning_table(results, experiment)]
 
 
 def _describe_each(search: Search, declared: DeclaredSearch) -> str:
@@ -217,139 +217,51 @@ def _describe_each(search: Search, declared: DeclaredSearch) -> str:
         "configuration and runs to its end. Chosen by the validation split; the test split was not "
         "used.",
         limit=trainings if declared.trainings else trials,
-        sampler=search.sampler,
-        scheduler=search.scheduler,
-        seed=search.seed,
+        **_settings(search),
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class Tuning:
-    """How a variant was tuned: its own search, or a sentence where it had none."""
-
-    variant: str
-    search: Search | None
-    how: str
-
-
-Row = tuple[str, dict[str, Cell]]  # of the table of tuning: its label, and a cell for each variant
+# CSV column of the table of tuning: its heading on the page
+TUNING = {
+    "variant": "Model", "search": "", "trials": "Trials", "trainings": "Full trainings",
+    "winner": "Winner", "hyperparameter": "Hyperparameter", "declared": "as declared",
+    "chosen": "Tuned",
+}  # fmt: skip
 
 
-def _read_tuning(results: Results, experiment: Experiment) -> list[Tuning]:
+def tuning_values(variant: str, search: Search | None) -> Iterator[tuple[str, ...]]:
+    """Yield the values of TUNING: a row for each hyperparameter that was searched, if any was."""
+    if search is None:
+        yield (variant, *[""] * (len(TUNING) - 1))
+        return
+    trials, trainings = str(len(search.trials)), f"{search.trainings:.2f}"
+    facts = (variant, search.search, trials, trainings, str(search.best.trial))
+    for key, values in search.changed.items():
+        yield (*facts, key, *map(format_plain, values))
+
+
+def _tuning_table(results: Results, experiment: Experiment) -> list[Block]:
     """Return how each variant was tuned; nothing where none was searched for itself."""
-    tuning = []
+    searches: dict[str, Search | None] = {}
     for variant, model in results.models(experiment).items():
         search = results.read_search(experiment, model)
-        if search is None:
-            tuning.append(Tuning(variant, None, say("as declared")))
-        elif search.training and search.model == model:
-            how = say("by Ray Tune: {search}", search=search.search)
-            tuning.append(Tuning(variant, search, how))
-        else:
-            how = say("the winner of {model}", model=search.model)
-            tuning.append(Tuning(variant, None, how))
-    return tuning if any(each.search for each in tuning) else []
-
-
-TUNING = [
-    "variant",
-    "search",
-    "trials",
-    "trainings",
-    "winner",
-    "hyperparameter",
-    "declared",
-    "chosen",
-]
-
-
-def _tuning_values(tuning: list[Tuning]) -> Iterator[tuple[str, ...]]:
-    """Yield the values of the columns TUNING: a row for each hyperparameter of each variant."""
-    for variant, search in ((each.variant, each.search) for each in tuning):
-        if search is None:
-            yield (variant, *[""] * (len(TUNING) - 1))
-            continue
-        trials, trainings = str(len(search.trials)), f"{search.trainings:.2f}"
-        facts = (variant, search.search, trials, trainings, str(search.best.trial))
-        for key, values in search.changed.items():
-            yield (*facts, key, *map(format_plain, values))
-
-
-def _tuning_tables(results: Results, experiment: Experiment) -> list[Block]:
-    tuning, key = _read_tuning(results, experiment), f"{experiment.key}_tuning"
-    if not tuning:
+        is_own = search and search.training and search.model == model
+        searches[variant] = search if is_own else None
+    if not any(searches.values()):
         return []
     columns = (
-        *join_columns(lambda _: experiment),
-        *(Column(name, "", value=operator.itemgetter(i)) for i, name in enumerate(TUNING)),
+        Column(name, heading and say(heading), value=operator.itemgetter(i), merge=i == 0)
+        for i, (name, heading) in enumerate(TUNING.items())
     )
-    rows = make_rows(columns, _tuning_values(tuning))
-    csv_table = Table(key, "", columns, rows, files=("csv",), media=())
-    printed = (
-        Column("", say("Tuning"), value=operator.itemgetter(0)),
-        *(
-            Column("", each.variant, RIGHT, _cell_in_row(each.variant),
-                short=each.variant.replace("-", "- "), link=glossary_address(each.variant))
-            for each in tuning
-        ),
-    )  # fmt: skip
     models, title = results.models(experiment), say("How each model was tuned")
-    folders = [results.search_folder(experiment, models[e.variant]) for e in tuning if e.search]
-    files = [folder / RESULT for folder in folders]
-    note = say("Small: the value of the model’s own configuration, where it is another.")
-    table = Table(
-        key,
-        title,
-        printed,
-        make_rows(printed, _tuning_rows(experiment, tuning)),
-        notes=((note,),),
-        sources=results.sources.add(*files),
-        location="searches",
-        mark=experiment.mark,
-        style="scores",
-    )
-    return [csv_table, Disclosure(title, (table,), "others")]
-
-
-def _cell_in_row(variant: str) -> Callable[[Row], Cell]:
-    return lambda row: row[1].get(variant, Cell(None))
-
-
-def _tuning_rows(experiment: Experiment, tuning: list[Tuning]) -> list[Row]:
-    searched = {each.variant: each.search for each in tuning if each.search}
-    measure = Measure(experiment.measure.task, next(iter(searched.values())).metric)
-    rows: list[Row] = [(say("Tuned"), {each.variant: Cell(each.how) for each in tuning})]
-    facts: dict[str, Callable[[Search], str]] = {
-        say("Trials"): lambda search: str(len(search.trials)),
-        say("Full trainings"): lambda search: format_number(search.trainings, 1),
-        say("Winner"): lambda search: (
-            say("trial {number}", number=search.best.trial)
-            if search.best.trial
-            else say("its own configuration")
-        ),
-    }
-    for label, fact in facts.items():
-        rows.append((label, {name: Cell(fact(each)) for name, each in searched.items()}))
-    scores = {
-        name: Cell(measure.format(each.best.score), _own_score(each, measure))
-        for name, each in searched.items()
-    }
-    rows.append((say("Validation {metric}", metric=measure.name), scores))
-    keys = dict.fromkeys(key for each in searched.values() for key in each.changed)
-    for key in keys:
-        cells = {}
-        for name, search in searched.items():
-            if key in search.changed:
-                own, chosen = search.changed[key]
-                note = format_setting(own) if own != chosen else ""
-                cells[name] = Cell(format_setting(chosen), note)
-        rows.append((key, cells))
-    return rows
-
-
-def _own_score(search: Search, measure: Measure) -> str:
-    score = search.trials[0].score
-    return measure.format(score) if search.best.trial and score is not None else ""
+    folders = [
+        results.search_folder(experiment, models[name]) for name in searches if searches[name]
+    ]
+    rows = [row for each in searches.items() for row in tuning_values(*each)]
+    what = results, experiment, "_tuning", title, columns, rows
+    sources = results.sources.add(*(folder / RESULT for folder in folders))
+    table = experiment_table(*what, sources=sources, location="searches", style="scores")
+    return [Disclosure(title, (table,), "others")]
 
 
 def describe_search(search: Search, task: str) -> str:
@@ -360,16 +272,17 @@ def describe_search(search: Search, task: str) -> str:
         "{epochs} epochs in all. Best: trial {best}, validation {metric} {score} after epoch "
         "{epoch}. Chosen by the validation split; the test split was not used.",
         trials=len(search.trials),
-        model=search.model,
-        sampler=search.sampler,
-        scheduler=search.scheduler,
-        seed=search.seed,
         epochs=search.epochs,
         best=search.best.trial,
         metric=measure.name,
         score=measure.format(search.best.score),
         epoch=search.best.epoch,
+        **_settings(search),
     )
+
+
+def _settings(search: Search) -> dict[str, object]:
+    return {key: getattr(search, key) for key in ("model", "sampler", "scheduler", "seed")}
 
 
 def read_settings(results: Results, experiment: Experiment) -> dict[str, list[Setting]]:

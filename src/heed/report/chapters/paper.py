@@ -151,13 +151,11 @@ def _tuning(results: Results) -> str:
         for each in results.experiments
         for name in results.searches(each)
     ]
-    return (
-        say(
-            "Hyperparameters were searched on the validation split: {models}.",
-            models="; ".join(tuned),
-        )
+    return say(
+        "Hyperparameters were searched on the validation split: {models}."
         if tuned
-        else say("No hyperparameters were searched: they are as params.yaml has them.")
+        else "No hyperparameters were searched: they are as params.yaml has them.",
+        models="; ".join(tuned),
     )
 
 
@@ -165,26 +163,11 @@ def _sources(found: list[Reference]) -> Paragraph:
     """Return what each reference is cited for."""
     topics: dict[str, list[str]] = {}
     for each in found:
-        topics.setdefault(_topic(each["topic"]), []).append(each["key"])
+        topics.setdefault(each["topic"], []).append(each["key"])
     texts: list[str | Span] = [say("Sources:")]
     for number, (topic, keys) in enumerate(topics.items()):
-        texts += [f"{';' if number else ''} {topic} ", _cite(",".join(keys))]
+        texts += [f"{';' if number else ''} {say(topic)} ", _cite(",".join(keys))]
     return Paragraph((*texts, "."))
-
-
-def _topic(name: str) -> str:
-    return say(
-        {
-            "intervals": "intervals over seeds and texts",
-            "equivalence": "equivalence",
-            "folds": "folds",
-            "BLEU": "BLEU",
-            "attention": "attention",
-            "reference models": "reference models",
-            "explanation": "tests of explanations",
-            "corpora": "corpora",
-        }[name]
-    )
 
 
 def _cite(keys: str) -> Span:
@@ -260,11 +243,12 @@ def references(results: Results) -> list[Reference]:
         *(name for each in experiments for name in each.result.reference_models),
         *(score for each in models for score in each.hyperparameters.score_functions),
     }
-    return [each for each in _all_references() if facts & {*each["of"]}]
+    return [each for each in all_references() if facts & {*each["of"]}]
 
 
 @functools.cache
-def _all_references() -> list[Reference]:
+def all_references() -> list[Reference]:
+    """Return the entries of references.yaml."""
     text = Path(__file__).parents[1].joinpath("references.yaml").read_text(encoding="utf-8")
     found: list[Reference] = yaml.safe_load(text)
     return found

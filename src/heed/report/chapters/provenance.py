@@ -106,7 +106,7 @@ def chapter(results: Results) -> list[Block]:
         "reports/provenance.html."
     )
     tasks = sorted({each.measure.task for each in results.experiments})
-    values = " ".join(report_of(task).values_text() for task in tasks)
+    values = " ".join(say(report_of(task).VALUES) for task in tasks)
     source, command = Span("report.tex", link="report.tex"), Span("make pdf", "code")
     all_of_it = (say("All of it on paper:"), " ", source, " (", command, ").")
     blocks = (

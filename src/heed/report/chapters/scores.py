@@ -16,12 +16,11 @@ from heed.report.blocks import (
     Group,
     Paragraph,
     Section,
-    Span,
     Table,
     make_rows,
 )
 from heed.report.chapters.shared import (
-    difference_value,
+    csv_file,
     join_columns,
     tested_columns,
 )
@@ -61,11 +60,11 @@ def lengths_file(results: Results, experiment: Experiment) -> Group:
         for variant, table in read_tables(results, experiment, "lengths", variants).items()
         for group in by_group(table).reset_index().to_dict("records")
     ]
-    key, title = f"{experiment.key}_lengths", say("every group of lengths (CSV)")
-    table = Table(key, title, columns, make_rows(columns, records), files=("csv",), media=())
-    link = Span(title, link=f"tables/{key}.csv")
-    texts = (say("All models, by the length of the text:"), " ", link)
-    return Group((table, Paragraph(texts, "small", media=(PAGE,))))
+    title, before = (
+        say("every group of lengths (CSV)"),
+        say("All models, by the length of the text:"),
+    )
+    return csv_file(f"{experiment.key}_lengths", title, before, columns, records)
 
 
 COMPARED = 3  # score functions of which a study says something
@@ -86,22 +85,19 @@ SCORES = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Use:
-    """A use of a score function in a model; `where` is its place in the network."""
-
-    experiment: Experiment
-    variant: str
-    where: str
-    score: MeanAndStd  # of that by which the experiment compares its models
-    gain: TestedDifference | None  # over the baseline
-
-
-@dataclasses.dataclass(frozen=True)
 class Line:
-    """A row of the table: a score function and a model that uses it, or None."""
+    """A row of the table: a score function, and a model that uses it, where there is one.
+
+    `where` is the place of the score function in the network; `metric` is that by which the
+    experiment compares its models, and `gain` the difference from the baseline.
+    """
 
     score: str
-    use: Use | None
+    experiment: Experiment | None = None
+    variant: str | None = None
+    where: str | None = None
+    metric: MeanAndStd | None = None
+    gain: TestedDifference | None = None
 
 
 def chapter(results: Results) -> list[Block]:
@@ -115,7 +111,7 @@ def chapter(results: Results) -> list[Block]:
         "scores",
         say("Test {metric} of the models with each score function", metric=metric),
         columns,
-        make_rows(columns, lines, in_csv=lambda line: line.use is not None),
+        make_rows(columns, lines, in_csv=lambda line: line.experiment is not None),
         sources=results.comparison_sources,
         location="experiments",
         style="scores",
@@ -125,7 +121,7 @@ def chapter(results: Results) -> list[Block]:
         "of this study that use them.",
         metric=metric,
     )
-    scores = dict.fromkeys(line.score for line in lines if line.use)
+    scores = dict.fromkeys(line.score for line in lines if line.experiment)
     summary = say("Score functions of this study: {names}", names=", ".join(scores) or DASH)
     blocks = (Paragraph((text,)), Disclosure(summary, (table,)))
     # Paper has what a study compares; the page has the equations of the lectures, too.
@@ -134,7 +130,6 @@ def chapter(results: Results) -> list[Block]:
 
 
 def _columns(results: Results, metric: str) -> tuple[Column, ...]:
-    gain, std = "use.gain", "use.score.std_pp"
     # The lectures' numbers say nothing to the reader of a study that is not of their talk.
     of_talk = any(each.talk for each in results.experiments)
 
@@ -143,7 +138,7 @@ def _columns(results: Results, metric: str) -> tuple[Column, ...]:
         return "; ".join(filter(None, [lecture, paper])) if of_talk else paper or DASH
 
     return (
-        *join_columns("use.experiment"),
+        *join_columns("experiment"),
         Column("score", say("Score"), value="score", merge=True),
         Column(
             "", say("Equation"), TEXT, lambda line: Formula(*SCORES[line.score][:2]), merge=True
@@ -153,28 +148,26 @@ def _columns(results: Results, metric: str) -> tuple[Column, ...]:
             merge=True,
         ),
         Column("", say("Model"), value=_model, width=43),
-        Column("variant", "", value="use.variant"),
-        Column("where", "", value="use.where"),
-        Column("metric", "", value="use.experiment.measure.metric"),
-        Column("value", metric, decimals(4), "use.score.mean"),
-        Column("", say("± p.p."), decimals(2), std, paper=False),
-        Column("value_std_pp", "", decimals(3), std),
-        Column("gain_pp", say("Gain"), POINTS, difference_value(gain, "mean"), unit=say("p.p.")),
-        *tested_columns(results, gain, paper=False),
+        Column("variant", "", value="variant"),
+        Column("where", "", value="where"),
+        Column("metric", "", value="experiment.measure.metric"),
+        Column("value", metric, decimals(4), "metric.mean"),
+        Column("", say("± p.p."), decimals(2), "metric.std_pp", paper=False),
+        Column("value_std_pp", "", decimals(3), "metric.std_pp"),
+        Column("gain_pp", say("Gain"), POINTS, "gain.mean", unit=say("p.p.")),
+        *tested_columns(results, "gain", paper=False),
     )  # fmt: skip
 
 
 def _model(line: Line) -> Cell:
-    use = line.use
-    if use is None:
+    if line.experiment is None:
         return Cell(say("no model of this study"))
-    return Cell(
-        f"{use.experiment.title}: {use.variant} ({use.where})", mark=use.experiment.printed_mark
-    )
+    text = f"{line.experiment.title}: {line.variant} ({line.where})"
+    return Cell(text, mark=line.experiment.printed_mark)
 
 
 def _lines(experiments: list[Experiment]) -> list[Line]:
-    uses: dict[str, list[Use]] = {name: [] for name in SCORES}
+    lines: dict[str, list[Line]] = {name: [] for name in SCORES}
     for experiment in experiments:
         result = experiment.result
         gains = {each.first: each for each in experiment.comparisons if each.second == BASELINE}
@@ -183,5 +176,6 @@ def _lines(experiments: list[Experiment]) -> list[Line]:
             model = result.models[variant]
             metric = result.compared_score(model)
             for name, where in model.hyperparameters.score_functions.items():
-                uses[name].append(Use(experiment, variant, where, metric, gains.get(variant)))
-    return [Line(name, use) for name, models in uses.items() for use in (models or (None,))]
+                line = Line(name, experiment, variant, where, metric, gains.get(variant))
+                lines[name].append(line)
+    return [line for name, models in lines.items() for line in models or [Line(name)]]

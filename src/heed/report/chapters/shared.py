@@ -69,6 +69,12 @@ def experiment_title(experiment: Experiment) -> Texts:
     return (link, *mark, f"{colon(experiment)} ")
 
 
+def title_cell(experiment: Experiment, note: str = "") -> Cell:
+    """Return the title with a link to the experiment's section, its mark, and a note below it."""
+    link = f"#experiment-{experiment.key}"
+    return Cell(experiment.title, note, mark=experiment.printed_mark, link=link)
+
+
 def colon(experiment: Experiment) -> str:
     """Return the colon after a title; nothing after one that is a sentence."""
     return "" if experiment.title.endswith(("?", "!", ".")) else ":"
@@ -77,59 +83,54 @@ def colon(experiment: Experiment) -> str:
 def join_columns(get_experiment: Value) -> tuple[Column, ...]:
     """Return the first columns of every CSV file, by which files can be joined."""
     return (
-        Column("experiment", "", value=difference_value(get_experiment, "key")),
-        Column("corpus", "", value=difference_value(get_experiment, "corpus_name")),
-        Column("mark", "", value=difference_value(get_experiment, "mark")),
+        Column("experiment", "", value=value_of(get_experiment, "key")),
+        Column("corpus", "", value=value_of(get_experiment, "corpus_name")),
+        Column("mark", "", value=value_of(get_experiment, "mark")),
     )
 
 
-def values_by_run(
+def experiment_table(
     results: Results,
     experiment: Experiment,
     name: str,
-    summary: str,
-    columns: tuple[Column, ...],
+    title: str,
+    columns: Iterable[Column],
     records: Iterable[Any],
-) -> Disclosure:
-    """Return a table, of this name and title, with each run's values, for the page alone."""
-    table = Table(
-        f"{experiment.key}{name}",
-        summary,
-        columns,
-        make_rows(columns, records),
-        sources=results.comparison_sources,
-        location="values",
-        mark=experiment.mark,
-        style="seeds",
-        files=(),
-    )
-    return Disclosure(summary, (table,), "runs", media=(PAGE,))
+    **options: Any,
+) -> Table:
+    """Return a table of an experiment, whose files are named after it, of its comparison."""
+    columns = (*join_columns(lambda _: experiment), *columns)
+    options = {"sources": results.comparison_sources, "mark": experiment.mark} | options
+    rows = make_rows(columns, records, options.pop("kind", lambda _: ""))
+    return Table(f"{experiment.key}{name}", title, columns, rows, **options)
+
+
+def csv_file(
+    key: str, title: str, before: str, columns: Iterable[Column], records: Iterable[Any]
+) -> Group:
+    """Return a CSV file that is no table elsewhere, and for the page a line that links it."""
+    columns = tuple(columns)
+    table = Table(key, title, columns, make_rows(columns, records), files=("csv",), media=())
+    texts = (before, " ", Span(title, link=f"tables/{key}.csv"))
+    return Group((table, Paragraph(texts, "small", media=(PAGE,))))
 
 
 def seeds_file(
-    experiment: Experiment, names: Sequence[str], values: Iterable[Sequence[str]], links: Texts = ()
+    experiment: Experiment, names: Sequence[str], values: Iterable[Sequence[str]]
 ) -> Group:
-    """Return the file of every run's values, by columns of these names, and links for the page."""
+    """Return the file of every run's values, by columns of these names."""
     columns = (
         *join_columns(lambda _: experiment),
         *(Column(name, "", value=operator.itemgetter(i)) for i, name in enumerate(names)),
     )
-    key, title = f"{experiment.key}_seeds", say("every value (CSV)")
-    table = Table(key, title, columns, make_rows(columns, values), files=("csv",), media=())
-    link = Span(title, link=f"tables/{key}.csv")
-    texts = (say("All models of this experiment:"), " ", link, *links)
-    return Group((table, Paragraph(texts, "small", media=(PAGE,))))
+    title, before = say("every value (CSV)"), say("All models of this experiment:")
+    return csv_file(f"{experiment.key}_seeds", title, before, columns, values)
 
 
-def difference_value(get_difference: Value, value: Value) -> Callable[[Any], Any]:
-    """Return a function from a record to a value of its difference; None if it has none."""
-    first, second = get_value(get_difference), get_value(value)
-
-    def get(record: Any) -> Any:
-        difference = first(record)
-        return None if difference is None else second(difference)
-
-    return get
+def value_of(value: Value, path: str) -> Callable[[Any], Any]:
+    """Return a function from a record to what a path leads to from one of its values, or None."""
+    first, second = get_value(value), get_value(path)
+    return lambda record: second(first(record))
 
 
 def verdict_cell(get_difference: Value) -> Callable[[Any], Cell]:
@@ -151,26 +152,21 @@ def interval_column(
     meaning = say(
         "that of a secondary comparison is simultaneous, for all of its kind in the experiment"
     )
-    value = difference_value(get_difference, ends)
+    value = value_of(get_difference, ends)
     return Column("", covers, INTERVAL, value, meaning=meaning, **options)
 
 
 def interval_columns(get_difference: Value, low: str, high: str) -> tuple[Column, Column]:
     """Return the CSV columns of the ends of a difference's interval."""
     return (
-        Column(low, "", POINTS, difference_value(get_difference, "low")),
-        Column(high, "", POINTS, difference_value(get_difference, "high")),
+        Column(low, "", POINTS, value_of(get_difference, "low")),
+        Column(high, "", POINTS, value_of(get_difference, "high")),
     )
-
-
-def p_column(get_difference: Value) -> Column:
-    """Return the CSV column of a difference's p, before correction."""
-    return Column("p", "", PROBABILITY, difference_value(get_difference, "result.p"))
 
 
 def corrected_p_column(get_difference: Value) -> Column:
     """Return the column of a difference's corrected p, in every form of a table."""
-    value = difference_value(get_difference, "result.p_corrected")
+    value = value_of(get_difference, "result.p_corrected")
     return Column("p_corrected", say("Corrected p"), PROBABILITY, value, short=say("corr. p"))
 
 
@@ -181,7 +177,7 @@ def tested_columns(
     return (
         interval_column(results, get_difference, paper=paper),
         *interval_columns(get_difference, f"{ends}low_pp", f"{ends}high_pp"),
-        p_column(get_difference),
+        Column("p", "", PROBABILITY, value_of(get_difference, "result.p")),
         corrected_p_column(get_difference),
     )
 
@@ -210,8 +206,8 @@ def on_page(figures: Iterable[Figure]) -> tuple[Figure, ...]:
 def caution(results: Results, experiment: Experiment) -> Texts:
     """Return the caution beside weights, with the chapter that tests them, or how to test them."""
     tested: str | Span = say("heed explain tests what they explain: docs/explanation.md.")
-    if reason := report_of(experiment.measure.task).untested_weights():
-        tested = reason
+    if reason := report_of(experiment.measure.task).UNTESTED_WEIGHTS:
+        tested = say(reason)
     if results.is_explained(experiment):
         tested = Span(say("This report tests what they explain."), link=f"#{EXPLANATION}")
     return (say("Weights are not explanations by themselves."), " ", tested)

@@ -1,10 +1,11 @@
 """The first screen: sentences, a chart of all models, one text, three lists; then tables."""
 
+import dataclasses
 from collections.abc import Callable, Iterator
 
-from heed.evaluation.results import BASELINE, BETTER, NOT_CONVERGED, UNDECIDED, Gain
+from heed.evaluation.results import BASELINE, BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE, Gain
 from heed.hyperparameters.pretrained import PRETRAINED
-from heed.report.answer import describe_network
+from heed.report.answer import TestedDifference, describe_model, describe_network
 from heed.report.blocks import (
     Block,
     Cell,
@@ -14,23 +15,27 @@ from heed.report.blocks import (
     Heading,
     Items,
     Paragraph,
+    Phrase,
     Section,
+    Source,
     Span,
     Table,
     Texts,
     make_rows,
 )
 from heed.report.chapters import convergence
-from heed.report.chapters.headline import headline, verdict_matrix
 from heed.report.chapters.shared import (
+    TUNED_ALIKE,
     colon,
-    difference_value,
     experiment_title,
+    glossary_link,
     join_columns,
     link_terms,
     tested_columns,
+    title_cell,
+    value_of,
 )
-from heed.report.experiments import Experiment
+from heed.report.experiments import NOT_COMPARABLE, NOT_REPRODUCED, REPRODUCED, Experiment
 from heed.report.figures.dots import dot_charts
 from heed.report.formats import DASH, POINTS, TEXT, decimals, format_points
 from heed.report.language import say, say_count
@@ -234,6 +239,7 @@ def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, .
     measure = experiments[0].measure
     metric = decimals(2 if measure.in_hundreds else 4)
     references = describe_reference_models([measure.task]).items()
+    baselines = _baselines(experiments)
 
     def score_of(name: str) -> Callable[[Experiment], float | None]:
         def value(each: Experiment) -> float | None:
@@ -245,20 +251,23 @@ def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, .
     def first(each: Experiment) -> str:
         return next(iter(each.result.attention), "")
 
+    def title(each: Experiment) -> Cell:
+        return title_cell(each, baselines.get(each.key, ""))
+
     def gain(each: Experiment) -> Gain | None:
         return each.result.models[first(each)].gain if first(each) else None
 
     return (
-        *join_columns(lambda each: each),
-        Column("title", say("Experiment"), value=_title(experiments), width=TITLE_WIDTH),
+        *join_columns(""),
+        Column("title", say("Experiment"), value=title, width=TITLE_WIDTH),
         Column("baseline", say("Baseline"), metric, score_of(BASELINE)),
         Column("attention", say("Attention"), metric, lambda each: score_of(first(each))(each)),
         Column(
             "", say("Gain"), POINTS, lambda e: Cell(e.gain and e.gain.mean, strong=True),
             unit=measure.unit,
         ),
-        Column("gain_pp", "", POINTS, difference_value(gain, "mean_pp")),
-        Column("gain_std_pp", "", decimals(2), difference_value(gain, "std_pp")),
+        Column("gain_pp", "", POINTS, value_of(gain, "mean_pp")),
+        Column("gain_std_pp", "", decimals(2), value_of(gain, "std_pp")),
         *tested_columns(results, "gain"),
         Column("", say("Controls; other variants"), TEXT, _format_variants, below=True),
         *(Column(name, "", metric, score_of(name)) for name in names),
@@ -293,20 +302,14 @@ def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
     )
 
 
-def _title(experiments: list[Experiment]) -> Callable[[Experiment], Cell]:
-    """Return a function to a title, with what the baseline is where these have several kinds."""
+def _baselines(experiments: list[Experiment]) -> dict[str, str]:
+    """Return what the baseline of each experiment is, by key; nothing where all are of a kind."""
     kinds = {
         each.key: say("baseline: {network}", network=describe_network(BASELINE, each.result))
         for each in experiments
         if BASELINE in each.result.models
     }
-    differ = len({*kinds.values()}) > 1
-
-    def title(each: Experiment) -> Cell:
-        note = kinds.get(each.key, "") if differ else ""
-        return Cell(each.title, note, mark=each.printed_mark, link=f"#experiment-{each.key}")
-
-    return title
+    return kinds if len({*kinds.values()}) > 1 else {}
 
 
 def _other_variants(each: Experiment) -> list[str]:
@@ -405,3 +408,177 @@ def _primary_questions(results: Results) -> Iterator[str]:
                 size = each.measure.difference(each.result.detectable_pp, 1)
                 pair = say("{pair} (finds {size} with 80% power)", pair=pair, size=size)
             yield pair
+
+
+COARSE_PP = 3.0  # a study that is likely to miss differences of this size says so
+
+
+def headline(experiments: list[Experiment]) -> list[str]:
+    """Return what a report says first: a sentence of each experiment, and what they may miss."""
+    several = len(experiments) > 1
+    lines = [
+        f"{each.title}{colon(each)} {each.answer.sentence}" if several else each.answer.sentence
+        for each in experiments
+    ]
+    return [*lines, *_power(experiments)]
+
+
+def _power(experiments: list[Experiment]) -> Iterator[str]:
+    """Yield the sentence on differences that the primary comparisons are likely to miss."""
+    coarse = {
+        each.title: each.measure.limit(found, 1)
+        for each in experiments
+        if each.attention_comparison
+        and (found := each.attention_comparison.primary.result.detectable_pp)
+        and found > COARSE_PP
+    }
+    if coarse:
+        sizes = ", ".join(
+            f"{size} ({title})" if len(experiments) > 1 else size for title, size in coarse.items()
+        )
+        yield say(
+            "Differences below these are likely to be missed: {sizes} (80% power).", sizes=sizes
+        )
+
+
+def judged_variants(experiments: list[Experiment]) -> list[str]:
+    """Return the variants that are judged, each once: one in each experiment."""
+    compared = [each.attention_comparison for each in experiments if each.attention_comparison]
+    return list(dict.fromkeys(each.variant for each in compared))
+
+
+MATRIX_TITLE_WIDTH, WIDTH, ALL_WIDTHS = 36, 42, 126  # millimetres on paper; all verdicts
+# A verdict is told by its word, its sign and its colour, which is that of its style.
+SIGNS = {
+    BETTER: "▲",
+    WORSE: "▼",
+    SAME: "=",
+    UNDECIDED: "?",
+    NOT_CONVERGED: "…",
+    REPRODUCED: "=",
+    NOT_REPRODUCED: "≠",
+    NOT_COMPARABLE: "–",
+}
+
+
+GetDifference = Callable[[Experiment], TestedDifference | None]
+
+
+def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = ()) -> Table:
+    """Return the matrix, the primary comparison first.
+
+    It has no column for what no experiment is compared with.
+    """
+    units = {each.measure.long_unit for each in experiments if each.attention_comparison}
+    unit = units.pop() if len(units) == 1 else ""
+    # where experiments differ in the unit, the cells have it
+    details = say(", with differences in {unit}", unit=unit) if unit else ""
+    verdicts = [
+        column
+        for compared_model in _compared_models(experiments)
+        for column in _verdict_columns(*compared_model, bool(unit))
+    ]
+    if any(each.line.reproduction for each in experiments):
+        verdicts += [
+            Column("", say("The talk’s gain"), TEXT, _talk_verdict),
+            Column("talk_verdict", "", value="line.reproduction.verdict"),
+            Column("talk_gain_pp", "", POINTS, "line.talk_gain"),
+        ]
+    names_variant = len(judged_variants(experiments)) > 1
+
+    def title(each: Experiment) -> Cell:
+        compared = each.attention_comparison
+        return title_cell(each, compared.variant if compared and names_variant else "")
+
+    printed = sum(bool(each.heading) for each in verdicts)  # none where nothing is compared
+    width = min(ALL_WIDTHS // max(printed, 1), WIDTH)
+    columns = (
+        *join_columns(""),
+        Column("variant", "", value="attention_comparison.variant"),
+        Column("", say("Experiment"), value=title, width=MATRIX_TITLE_WIDTH),
+        *(dataclasses.replace(each, width=width if each.heading else 0) for each in verdicts),
+    )
+    return Table(
+        "verdicts",
+        say("Verdicts on attention{details}", details=details),
+        columns,
+        make_rows(columns, experiments),
+        sources=sources,
+        location="experiments",
+        style="verdicts",
+    )
+
+
+def _compared_models(experiments: list[Experiment]) -> list[tuple[str, str, str, GetDifference]]:
+    """Return what attention is compared with in some experiment, as `_verdict_columns` takes it."""
+
+    def found(kind: str) -> GetDifference:
+        return lambda each: getattr(each.attention_comparison, kind, None)
+
+    reference_model = found("strongest_reference_model")
+    names = {each.second for one in experiments if (each := reference_model(one))}
+    references = describe_reference_models(each.measure.task for each in experiments)
+    only = references.get(names.pop()) if len(names) == 1 else None
+    headings = say("Against the best reference model"), say("Best reference model")
+    if only and only.against:
+        headings = only.against, only.short
+    primary = say("The question: against its control"), say("Against its control")
+    compared = [each.attention_comparison for each in experiments if each.attention_comparison]
+    once = all(each.baseline in (None, each.primary) for each in compared)
+    compared_models: list[tuple[str, str, str, GetDifference]] = [
+        ("control", *primary, found("primary")),
+        (
+            "baseline",
+            "" if once else say("Against the baseline"),
+            say("Baseline"),
+            found("baseline"),
+        ),
+        ("reference_model", *headings, reference_model),
+    ]
+    return [each for each in compared_models if any(map(each[3], experiments))]
+
+
+def _verdict_columns(
+    key: str, heading: str, short: str, get: GetDifference, has_unit: bool
+) -> tuple[Column, ...]:
+    """Return the column for people, and those of the CSV file: model, verdict and difference.
+
+    `key` begins the names of these columns; `has_unit`: whether the table's title has the unit.
+    """
+
+    def cell(experiment: Experiment) -> Phrase | str:
+        difference = get(experiment)
+        if difference is None:
+            return DASH
+        value = difference.mean
+        number = format_points(value) if has_unit else difference.measure.difference(value)
+        verdict = verdict_span(difference.verdict, short_verdict(difference.verdict))
+        words = describe_model(difference.second, experiment.result)
+        name = (", ", glossary_link(difference.second, words))
+        remark = (", ", glossary_link(TUNED_ALIKE, difference.remark)) if difference.remark else ()
+        return Phrase((verdict, f" {number}", *name, *remark))
+
+    return (
+        Column("", heading, TEXT, cell, short=short),
+        Column(key, "", value=value_of(get, "second")),
+        Column(f"{key}_verdict", "", value=value_of(get, "verdict")),
+        Column(f"{key}_pp", "", POINTS, value_of(get, "mean")),
+    )
+
+
+def _talk_verdict(each: Experiment) -> Phrase | str:
+    verdict = each.line.reproduction.verdict if each.line.reproduction else ""
+    if not verdict:
+        return DASH
+    return Phrase((verdict_span(verdict, say(verdict)), f" {format_points(each.line.talk_gain)}"))
+
+
+def verdict_span(verdict: str, word: str) -> Span:
+    """Return a verdict with its sign, in its style."""
+    style = {BETTER: "better", WORSE: "worse", NOT_CONVERGED: "void", UNDECIDED: "open"}
+    return Span(f"{SIGNS[verdict]}\u00a0{word}", f"outcome {style.get(verdict, 'level')}")
+
+
+def short_verdict(verdict: str) -> str:
+    """Return a verdict in the report's language, as short as a cell of the matrix."""
+    return say("the same") if verdict == SAME else say(verdict)

@@ -22,11 +22,9 @@ from heed.tasks.classification import figures
 from heed.tasks.classification.tables import (
     ClassTable,
     Layout,
-    by_run,
     changes_file,
     class_table,
     every_value,
-    pair_table,
     tables_of,
     untested_classes,
 )
@@ -34,77 +32,45 @@ from heed.tasks.classification.tables import (
 HAS_SCORES = True  # its models use the score functions of the lectures
 HAS_BROWSER = True  # heed score writes documents with the weights of their words
 LAYOUT = Layout(("accuracy",), ("macro", "weighted"), "Reference model: majority class")
-
-
-def title() -> str:
-    """Return the name of the task, as a heading has it."""
-    return say("Classification")
-
-
-def describe_reference_models() -> dict[str, ReferenceModel]:
-    """Return the words on the reference models."""
-    linear = ReferenceModel(
-        say("Linear"),
-        say("a reference model from outside: TF-IDF with a linear support vector machine"),
-        say(
-            "A reference model: TF-IDF with a linear support vector machine, tuned on the "
-            "validation split."
-        ),
-        say("a linear model"),
-        say("Against the linear model"),
-        say("Linear model"),
-    )
-    majority = ReferenceModel(
-        say("Majority"),
-        say("the reference model that always predicts the most frequent class"),
-        say("A reference model: it always predicts the most frequent classes or labels."),
-    )
-    pretrained = ReferenceModel(
-        say("Pretrained"),
-        say("a reference model that was trained on other text: a linear model on its vectors"),
-        say(
-            "A reference model: a linear support vector machine, tuned on the validation split, "
-            "on the vectors of an encoder that was trained on other text, which may be like these "
-            "documents, or have them in it. The encoder itself learns nothing here."
-        ),
-        say("a pretrained model"),
-        say("Against the pretrained model"),
-        say("Pretrained model"),
-    )
-    return {"linear": linear, "majority": majority, PRETRAINED: pretrained}
-
-
-def values_text() -> str:
-    """Return the sentences on how metrics are computed."""
-    return say(
-        "Values are means over seeds. Standard deviation: sample standard deviation of the "
-        "accuracy over seeds, in percentage points. With folds each seed is tested on another "
-        "fold, so the deviation includes the differences between folds. The linear reference "
-        "model is TF-IDF with a linear support vector machine, tuned on the validation split; "
-        "without folds it is fitted once and has no standard deviation."
-    )
-
-
-def untested_weights() -> str:
-    """Return why no test of what weights explain is defined; empty where tests are."""
-    return ""
-
-
-def below_majority(name: str, metric: str, majority: str) -> str:
-    """Return the sentence on a model with lower scores than the constant model."""
-    return say(
-        "{name} ({metric}) is below the majority class ({majority})",
-        name=name, metric=metric, majority=majority,
-    )  # fmt: skip
-
-
-def explain_degenerate(values: dict[str, str]) -> str:
-    """Return when a run is degenerate, in one sentence."""
-    return say(
-        "A run is degenerate if its {metric} is no higher than that of the majority class on the "
-        "same documents, or more than {far} below the median of the model's other runs.",
-        **values,
-    )
+REFERENCE_MODELS = {
+    "linear": ReferenceModel(
+        "Linear",
+        "a reference model from outside: TF-IDF with a linear support vector machine",
+        "A reference model: TF-IDF with a linear support vector machine, tuned on the validation "
+        "split.",
+        "a linear model",
+        "Against the linear model",
+        "Linear model",
+    ),
+    "majority": ReferenceModel(
+        "Majority",
+        "the reference model that always predicts the most frequent class",
+        "A reference model: it always predicts the most frequent classes or labels.",
+    ),
+    PRETRAINED: ReferenceModel(
+        "Pretrained",
+        "a reference model that was trained on other text: a linear model on its vectors",
+        "A reference model: a linear support vector machine, tuned on the validation split, on the "
+        "vectors of an encoder that was trained on other text, which may be like these documents, "
+        "or have them in it. The encoder itself learns nothing here.",
+        "a pretrained model",
+        "Against the pretrained model",
+        "Pretrained model",
+    ),
+}
+VALUES = (  # how metrics are computed
+    "Values are means over seeds. Standard deviation: sample standard deviation of the accuracy "
+    "over seeds, in percentage points. With folds each seed is tested on another fold, so the "
+    "deviation includes the differences between folds. The linear reference model is TF-IDF with a "
+    "linear support vector machine, tuned on the validation split; without folds it is fitted once "
+    "and has no standard deviation."
+)
+UNTESTED_WEIGHTS = ""  # why no test of what weights explain is defined
+BELOW_MAJORITY = "{name} ({metric}) is below the majority class ({majority})"
+DEGENERATE = (
+    "A run is degenerate if its {metric} is no higher than that of the majority class on the same "
+    "documents, or more than {far} below the median of the model's other runs."
+)
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
@@ -121,7 +87,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
 
 
 def appendix(results: Results, experiment: Experiment) -> list[Block]:
-    """Return the confusion matrices of many classes, the values of each run and of each length."""
+    """Return the confusion matrices of many classes, and the files of each run and each length."""
     matrices: list[Block] = []
     if figures.has_many_classes(results, experiment):
         drawn = Group(tuple(figures.matrices(results, experiment)), "plots")
@@ -132,12 +98,10 @@ def appendix(results: Results, experiment: Experiment) -> list[Block]:
 
 
 def values_appendix(results: Results, experiment: Experiment) -> list[Block]:
-    """Return the values of each run."""
+    """Return the files of the values of each run."""
     pair, others = tables_of(results, experiment)
-    tables = [*pair, *others]
     return [
-        *(by_run(results, experiment, table) for table in tables if table.runs),
-        every_value(experiment, tables, len(pair) == 2),
+        every_value(experiment, [*pair, *others]),
         *changes_file(results, experiment, pair),
     ]
 
@@ -158,13 +122,10 @@ def figures_and_tables(
         return Group(tuple(made), "pair")
 
     names, rest_names = (", ".join(table.key for table in tables) for tables in (pair, rest))
-    side_by_side = [pair_table(results, experiment, pair)] if has_pair else []
     blocks: list[Block] = [
         *untested_classes(experiment.result),
         Group(shown, "plots"),
-        Disclosure(
-            say("Scores by class: {names}", names=names), (by_class(pair), *side_by_side), "others"
-        ),
+        Disclosure(say("Scores by class: {names}", names=names), (by_class(pair),), "others"),
     ]
     if others:
         titles = ", ".join(dict.fromkeys(figure.title for figure in others))

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from operator import itemgetter
 from typing import NamedTuple
 
 from heed.evaluation.results import (
@@ -22,19 +21,16 @@ from heed.report.blocks import (
     Block,
     Cell,
     Column,
-    Disclosure,
     Group,
     Paragraph,
     Span,
     Table,
     Texts,
-    Value,
-    make_rows,
 )
-from heed.report.chapters.shared import join_columns, seeds_file, values_by_run
+from heed.report.chapters.shared import experiment_table, seeds_file
 from heed.report.experiments import Experiment
 from heed.report.formats import POINTS, PRINTED, decimals, format_number, format_points
-from heed.report.language import current_language, say
+from heed.report.language import say
 from heed.report.measures import measure_of, report_of
 from heed.report.published import NO_SCORES, Talk, talk_gain
 from heed.report.results import Results
@@ -156,7 +152,7 @@ def _table(
     notes: list[Texts] = []
     if others:
         notes.append((say("The talk has these classes too: {classes}.", classes=others),))
-    notes.append(_std_note(result, data, talk, bool(talks), has_seeds=bool(runs) and of_model))
+    notes.append(_std_note(result, data, talk, has_seeds=bool(runs) and of_model))
     if isinstance(result, ModelResult) and result.gain:
         notes.append(_gain_note(key, result.gain, data, talks))
     title = say(titles[key]) if key in titles else say("Variant {name}", name=key)
@@ -197,16 +193,8 @@ def _of_metric(data: ExperimentResult) -> str:
     return "" if name == "accuracy" else f" ({name})"
 
 
-def _gloss(german: str, of_talk: bool) -> Texts:
-    return (" ", Span(german, "german")) if of_talk and current_language() == "en" else ()
-
-
 def _std_note(
-    result: ModelResult | ReferenceResult,
-    data: ExperimentResult,
-    talk: Talk,
-    of_talk: bool,
-    has_seeds: bool,
+    result: ModelResult | ReferenceResult, data: ExperimentResult, talk: Talk, has_seeds: bool
 ) -> Texts:
     std, of_talks = data.compared_score(result).std_pp, talk.summary.get("std_percent", "")
     reason = say(
@@ -217,21 +205,17 @@ def _std_note(
         value += "; " + say(
             "the talk, which does not define its own: {value}", value=f"{of_talks}%"
         )
-    german = _gloss("Standardabweichung", of_talk)
-    return (say("Standard deviation"), *german, f"{_of_metric(data)}: {value}")
+    return (f"{say('Standard deviation')}{_of_metric(data)}: {value}",)
 
 
 def _gain_note(key: str, gain: Gain, data: ExperimentResult, talks: dict[str, Talk]) -> Texts:
     of_talks = talk_gain(talks) if key == "attention" and data.metric == "accuracy" else None
-    of_attention, unit = bool(talks) and key == "attention", say("p.p.")
-    german = _gloss("Steigerung durch Attention", of_attention)
-    translated = of_attention and not german
-    title = say("Gain by attention") if translated else say("Gain over the baseline")
+    unit = say("p.p.")
     after = "" if gain.std_pp is None else f" ± {format_number(gain.std_pp, 2)}"
     if of_talks is not None:
         after += "; " + say("the talk: {value}", value=f"{format_points(of_talks)} {unit}")
     value = Span(f"{format_points(gain.mean_pp)} {unit}", "strong")
-    return (title, *german, f"{_of_metric(data)}: ", value, after)
+    return (f"{say('Gain over the baseline')}{_of_metric(data)}: ", value, after)
 
 
 def untested_classes(data: ExperimentResult) -> list[Block]:
@@ -256,7 +240,6 @@ def class_table(
 ) -> Table:
     """Return a model's or a reference model's table; paper has pairs side by side, and no other."""
     columns = (
-        *join_columns(lambda _: experiment),
         Column("variant", "", value=lambda _: table.key),
         Column("row", say("Class"), value="name"),
         Column("kind", "", value="kind"),
@@ -269,15 +252,16 @@ def class_table(
         ),
     )
     kind = "models" if table.of_model else "reference_models"
-    return Table(
-        f"{experiment.key}--{table.key}",
+    return experiment_table(
+        results,
+        experiment,
+        f"--{table.key}",
         table.title,
         columns,
-        make_rows(columns, table.rows, lambda row: row.kind),
+        table.rows,
+        kind=lambda row: row.kind,
         notes=(*_second_line([table]), *table.notes),
-        sources=results.comparison_sources,
         location=f"experiments.{experiment.key}.{kind}.{table.key}",
-        mark=experiment.mark,
         style="figures",
         media=(PAGE,) if has_pair else EVERYWHERE,
     )
@@ -291,63 +275,8 @@ def _second_line(tables: list[ClassTable]) -> list[Texts]:
     return [(text,)] if any(table.has_published for table in tables) else []
 
 
-def pair_table(results: Results, experiment: Experiment, pair: list[ClassTable]) -> Table:
-    """Return baseline and attention side by side, for paper where the talk's scores stand there."""
-
-    def column(metric: str, side: int, group: str = "") -> Column:
-        def value(rows: tuple[ClassRow, ClassRow]) -> Cell:
-            cell: ClassCell = getattr(rows[side], metric)
-            return cell.printed
-
-        return Column("", HEADINGS[metric], PRINTED, value, group=group)
-
-    columns = (
-        Column("", " ", value=lambda rows: rows[0].name),
-        *(column(name, side, pair[side].title) for side in (0, 1) for name in MEASURES),
-        column("support", 0),
-    )
-    notes = _second_line(pair)
-    for table in pair:
-        first, *others = table.notes
-        notes += [(Span(f"{table.title}.", "strong"), " ", *first), *others]
-    rows = zip(*(table.rows for table in pair), strict=True)
-    return Table(
-        f"{experiment.key}_pair",
-        say("Without and with attention"),
-        columns,
-        make_rows(columns, rows, lambda both: both[0].kind),
-        notes=tuple(notes),
-        sources=results.comparison_sources,
-        mark=experiment.mark,
-        files=("tex",),
-        media=(),
-    )
-
-
-def by_run(results: Results, experiment: Experiment, table: ClassTable) -> Disclosure:
-    """Return the values of each run, for the page; `every_value` writes all of them."""
-
-    def run_value(run: int) -> Value:
-        return lambda each: each[2].by_run[run]
-
-    columns = (
-        Column("row", say("Row"), value=itemgetter(0)),
-        Column("metric", say("Metric"), value=itemgetter(1)),
-        Column("mean", say("Mean"), PRINTED, lambda each: each[2].printed.value),
-        Column("std_pp", say("± p.p."), decimals(2), lambda each: each[2].score.std_pp),
-        *(Column(run, run, PRINTED, run_value(index)) for index, run in enumerate(table.runs)),
-    )
-    records = [
-        (row.name, metric if len(row.cells(*MEASURES)) > 1 else "", cell)
-        for row in table.rows
-        for metric, cell in row.cells(*MEASURES).items()
-    ]
-    summary = say("{name}: values by {run}", name=table.key, run=table.runs[0].split()[0])
-    return values_by_run(results, experiment, f"--{table.key}_seeds", summary, columns, records)
-
-
-def every_value(experiment: Experiment, tables: list[ClassTable], has_pair: bool) -> Group:
-    """Return the file of every run's values, and links to the files that are on no page."""
+def every_value(experiment: Experiment, tables: list[ClassTable]) -> Group:
+    """Return the file of every run's values."""
     values = [
         (table.key, run, row.name, row.kind, metric, value)
         for table in tables
@@ -355,10 +284,8 @@ def every_value(experiment: Experiment, tables: list[ClassTable], has_pair: bool
         for metric, cell in row.cells(*HEADINGS).items()
         for run, value in zip(table.runs or ["the only one"], cell.by_run, strict=True)
     ]
-    side = say("both tables side by side (LaTeX)")
-    links = ", ", Span(side, link=f"tables/{experiment.key}_pair.tex")
     names = ("variant", "run", "row", "kind", "metric", "value")
-    return seeds_file(experiment, names, values, links if has_pair else ())
+    return seeds_file(experiment, names, values)
 
 
 class ClassChange(NamedTuple):
@@ -388,7 +315,6 @@ def changes_file(results: Results, experiment: Experiment, pair: list[ClassTable
     if len(pair) < 2:
         return []
     columns = (
-        *join_columns(lambda _: experiment),
         Column("class", "", value="name"),
         Column("support", "", decimals(1), "support"),
         Column("recall_change_pp", "", POINTS, "gain.mean_pp"),
@@ -398,6 +324,6 @@ def changes_file(results: Results, experiment: Experiment, pair: list[ClassTable
         ),
         Column("published_change_pp", "", POINTS, "talk"),
     )
-    rows, title = make_rows(columns, class_changes(*pair)), say("Change in recall by class")
-    key, sources = f"{experiment.key}_class-gain", results.comparison_sources
-    return [Table(key, title, columns, rows, sources=sources, files=("csv",), media=())]
+    title, changes = say("Change in recall by class"), class_changes(*pair)
+    what = results, experiment, "_class-gain", title, columns, changes
+    return [experiment_table(*what, files=("csv",), media=())]

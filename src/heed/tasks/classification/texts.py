@@ -65,6 +65,10 @@ class TextClassifier:
         probabilities = _probabilities([self.predictor], _require_texts(texts))
         return ClassifiedTexts(self.classes, probabilities, _decide(self.predictor, probabilities))
 
+    def score_probabilities(self, texts: list[str]) -> np.ndarray:
+        """Return the probabilities of texts, also of those of which the model knows no word."""
+        return _probabilities([self.predictor], _require_texts(texts), unknown=True)
+
     def weights(self, texts: list[str]) -> list[WeightedWords]:
         """Return the words of each text that the model reads, with their weights."""
         weighted = []
@@ -111,12 +115,16 @@ def _tokenize(
         yield tokenize_in_memory([*texts[start : start + AT_ONCE]], predictor.recipe.tokenizer)
 
 
-def _probabilities(runs: list[ClassificationPredictor], texts: Sequence[str]) -> np.ndarray:
+def _probabilities(
+    runs: list[ClassificationPredictor], texts: Sequence[str], unknown: bool = False
+) -> np.ndarray:
+    """Return the mean probabilities of runs; NaN where none knows a word, but with `unknown`."""
     parts = [np.zeros((0, len(runs[0].recipe.data.classes)), np.float32)]
     for cleaned, tokens in _tokenize(runs[0], texts):
         rows = np.arange(len(cleaned))
         parts.append(np.mean([run.probabilities(tokens, rows, cleaned) for run in runs], 0))
-        parts[-1][~np.any([run.knows(tokens) for run in runs], 0)] = np.nan
+        if not unknown:
+            parts[-1][~np.any([run.knows(tokens) for run in runs], 0)] = np.nan
     return np.concatenate(parts)
 
 

@@ -7,8 +7,6 @@ from heed.report.chapters.shared import all_models
 from heed.report.experiments import Experiment
 from heed.report.figures.curves import curves
 from heed.report.figures.variants import drawn_variants
-from heed.report.language import say
-from heed.report.measures import ReferenceModel
 from heed.report.results import Results
 from heed.tasks.classification import report as classification
 from heed.tasks.classification.tables import Layout
@@ -18,54 +16,28 @@ MAJORITY = "Reference model: labels of more than half of the training documents"
 LAYOUT = Layout(("subset_accuracy", "label_accuracy"), ("micro", "macro"), MAJORITY)
 
 
-def title() -> str:
-    """Return the name of the task, as a heading has it."""
-    return say("Multi-label classification")
-
-
-def describe_reference_models() -> dict[str, ReferenceModel]:
-    """Return the words on the reference models."""
-    models = classification.describe_reference_models()
-    meaning = say(
-        "the reference model that always predicts the labels of more than half of the training "
-        "documents"
+REFERENCE_MODELS = classification.REFERENCE_MODELS | {
+    "majority": dataclasses.replace(
+        classification.REFERENCE_MODELS["majority"],
+        meaning="the reference model that always predicts the labels of more than half of the "
+        "training documents",
     )
-    return models | {"majority": dataclasses.replace(models["majority"], meaning=meaning)}
-
-
-def values_text() -> str:
-    """Return the sentences on how metrics are computed."""
-    return say(
-        "Metrics of a multi-label classification are means over seeds; a document has the labels "
-        "whose probability is above one half. Micro F1 counts all decisions on a document and a "
-        "label together, macro F1 is the mean over labels. Subset accuracy: the share of documents "
-        "with exactly the right labels; label accuracy: the share of right decisions. Standard "
-        "deviation: that of the deciding metric over seeds, in percentage points. The linear "
-        "reference model is a linear support vector machine on TF-IDF for each label, tuned on the "
-        "validation split; without folds it is fitted once and has no standard deviation."
-    )
-
-
-def untested_weights() -> str:
-    """Return why no test of what weights explain is defined."""
-    return say("The tests of what they explain are of predictions of one class.")
-
-
-def below_majority(name: str, metric: str, majority: str) -> str:
-    """Return the sentence on a model with lower scores than the constant model."""
-    return say(
-        "{name} ({metric}) is below the most frequent labels ({majority})",
-        name=name, metric=metric, majority=majority,
-    )  # fmt: skip
-
-
-def explain_degenerate(values: dict[str, str]) -> str:
-    """Return when a run is degenerate, in one sentence."""
-    return say(
-        "A run is degenerate if its {metric} is no higher than that of the most frequent labels "
-        "on the same documents, or more than {far} below the median of the model's other runs.",
-        **values,
-    )
+}
+VALUES = (
+    "Metrics of a multi-label classification are means over seeds; a document has the labels whose "
+    "probability is above one half. Micro F1 counts all decisions on a document and a label "
+    "together, macro F1 is the mean over labels. Subset accuracy: the share of documents with "
+    "exactly the right labels; label accuracy: the share of right decisions. Standard deviation: "
+    "that of the deciding metric over seeds, in percentage points. The linear reference model is a "
+    "linear support vector machine on TF-IDF for each label, tuned on the validation split; "
+    "without folds it is fitted once and has no standard deviation."
+)
+UNTESTED_WEIGHTS = "The tests of what they explain are of predictions of one class."
+BELOW_MAJORITY = "{name} ({metric}) is below the most frequent labels ({majority})"
+DEGENERATE = (
+    "A run is degenerate if its {metric} is no higher than that of the most frequent labels on the "
+    "same documents, or more than {far} below the median of the model's other runs."
+)
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import operator
-from collections.abc import Callable
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from heed.evaluation.results import BASELINE, MeanAndStd, mean_and_std
 from heed.paths import MODEL_PREDICTION
 from heed.recipe import read_prediction
 from heed.report import blocks
-from heed.report.answer import TestedDifference, verdict_text
+from heed.report.answer import TestedDifference
 from heed.report.chapters import comparisons, convergence, hyperparameters, provenance, shared
 from heed.report.chapters import experiment as beginning
 from heed.report.chapters.cost import describe_core_minutes
@@ -18,7 +17,7 @@ from heed.report.chapters.scores import lengths_file
 from heed.report.experiments import Experiment
 from heed.report.figures.curves import by_length, curves
 from heed.report.figures.variants import drawn_variants
-from heed.report.formats import COUNT, POINTS, Format, decimals, format_count, format_number
+from heed.report.formats import PARAMETERS, POINTS, VERDICT, decimals, format_number
 from heed.report.language import say
 from heed.report.measures import ReferenceModel
 from heed.report.results import Results, read_table
@@ -30,16 +29,31 @@ from heed.training.machine import TrainingTime
 
 SHOWN = 3  # figures: the page opens the others on demand
 PERCENT = decimals(2)
-PARAMETERS = Format(
-    lambda value: "–" if value is None else format_count(value), COUNT.plain, "right"
-)
-VERDICT = Format(
-    lambda value: "–" if value is None else verdict_text(value), lambda value: value or "", "left"
-)
 SHOWN_METRICS = ("bleu", "chrf", "rouge_l_recall", "rouge_l_precision")
 SHIFTED, IBM1 = "aer_shifted", "ibm1_agreement"  # in summary.csv only: no sums of statistics
 HAS_SCORES = False  # its score functions stand with its own figures
 HAS_BROWSER = False
+REFERENCE_MODELS = {
+    "statistical": ReferenceModel(
+        "Statistical",
+        "a reference model from outside: IBM model 1 and a trigram language model",
+        "A reference model: IBM model 1 and a trigram language model.",
+        "statistical translation",
+        "Against statistical translation",
+        "Statistical translation",
+    ),
+    "copy": ReferenceModel(
+        "Copy",
+        "the reference model that gives the source for its translation",
+        "A reference model: it gives the source for its translation.",
+    ),
+}
+VALUES = (
+    "Metrics of translations are means over seeds of metrics of the whole test split: BLEU is not "
+    "averaged over sentences. The statistical reference model is tuned on the validation split; "
+    "without folds the reference models are fitted once and have no standard deviation."
+)
+UNTESTED_WEIGHTS = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,45 +75,6 @@ class Line:
         return self.scores[metric].std_pp if metric in self.scores else None
 
 
-def title() -> str:
-    """Return the name of the task, as a heading has it."""
-    return say("Translation")
-
-
-def describe_reference_models() -> dict[str, ReferenceModel]:
-    """Return the words on the reference models."""
-    return {
-        "statistical": ReferenceModel(
-            say("Statistical"),
-            say("a reference model from outside: IBM model 1 and a trigram language model"),
-            say("A reference model: IBM model 1 and a trigram language model."),
-            say("statistical translation"),
-            say("Against statistical translation"),
-            say("Statistical translation"),
-        ),
-        "copy": ReferenceModel(
-            say("Copy"),
-            say("the reference model that gives the source for its translation"),
-            say("A reference model: it gives the source for its translation."),
-        ),
-    }
-
-
-def values_text() -> str:
-    """Return the sentences on how metrics are computed."""
-    return say(
-        "Metrics of translations are means over seeds of metrics of the whole test split: BLEU is "
-        "not averaged over sentences. The statistical reference model is tuned on the validation "
-        "split; "
-        "without folds the reference models are fitted once and have no standard deviation."
-    )
-
-
-def untested_weights() -> str:
-    """Return why no test of what weights explain is defined; empty where tests are."""
-    return ""
-
-
 def chapter(results: Results, experiment: Experiment) -> list[blocks.Block]:
     """Return the table of all models, figures, and the sentences that are shown."""
     lines, variants = _lines(results, experiment), drawn_variants(results, experiment)
@@ -117,7 +92,7 @@ def chapter(results: Results, experiment: Experiment) -> list[blocks.Block]:
     )
     return [
         _table(results, experiment, lines),
-        *_by_run(results, experiment, lines),
+        _every_value(experiment, lines, results.comparison.seeds),
         lengths_file(results, experiment),
         blocks.Heading(say("Figures"), media=(blocks.PAGE,)),
         blocks.Group(drawn[:SHOWN], "plots"),
@@ -158,16 +133,17 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> block
         )
     if not has_unknown_words:
         sentences.append(say("No source has a word that a model does not know."))
-    return blocks.Table(
-        f"{experiment.key}_translation",
+    return shared.experiment_table(
+        results,
+        experiment,
+        "_translation",
         say("Translations of the test split"),
         columns,
-        blocks.make_rows(columns, lines),
+        lines,
         caption=" ".join(sentences),
         notes=tuple(_scoring_notes(results, experiment)),
         sources=(*results.comparison_sources, *results.sources.add(*files), results.times_source),
         location=f"experiments.{experiment.key}",
-        mark=experiment.mark,
         style="scores",
     )
 
@@ -177,7 +153,6 @@ def _columns(
 ) -> tuple[blocks.Column, ...]:
     times = [time for line in lines for time in line.times]
     return (
-        *shared.join_columns(lambda _: experiment),
         blocks.Column("variant", say("Model"), value="name"),
         blocks.Column("parameters", say("Parameters"), PARAMETERS, "parameters", paper=False),
         *(column for each in SHOWN_METRICS for column in _metric_columns(experiment, each)),
@@ -270,34 +245,6 @@ def _scoring_note(results: Results, model: str) -> blocks.Texts:
     scores = signatures(settings, int(counts[0]) if is_one else None)
     bleu, chrf = (blocks.Span(text, "code") for text in scores.values())
     return " ".join(texts), " ", bleu, ", ", chrf
-
-
-def _by_run(results: Results, experiment: Experiment, lines: list[Line]) -> list[blocks.Block]:
-    seeds = results.comparison.seeds
-    names = {**SCALE.names, "aer": say("Alignment error")}
-    values = [
-        (line.name, names[metric], score)
-        for line in lines
-        if line.parameters is not None
-        for metric, score in line.scores.items()
-        if metric in (*SHOWN_METRICS, "aer")
-    ]
-
-    def run_value(run: int) -> Callable[[tuple[str, str, MeanAndStd]], float]:
-        return lambda each: 100 * each[2].values[run]
-
-    columns = (
-        blocks.Column("", say("Model"), value=operator.itemgetter(0)),
-        blocks.Column("", say("Metric"), value=operator.itemgetter(1)),
-        blocks.Column("", say("Mean"), PERCENT, lambda each: 100 * each[2].mean),
-        *(
-            blocks.Column("", say("seed {seed}", seed=seed), PERCENT, run_value(run))
-            for run, seed in enumerate(seeds)
-        ),
-    )
-    summary = say("Values by seed")
-    by_seed = shared.values_by_run(results, experiment, "_by-seed", summary, columns, values)
-    return [*[by_seed] * (len(seeds) > 1), _every_value(experiment, lines, seeds)]
 
 
 def _every_value(experiment: Experiment, lines: list[Line], seeds: list[int]) -> blocks.Group:

@@ -35,12 +35,7 @@ def translate(
     """
     if given and n_best > 1:
         raise HeedError("--n-best is for a search, and --translation gives the translations")
-    seeds = trained_seeds(model)
-    if seed is not None and seed not in seeds:
-        raise HeedError(
-            f"{model} has no run with seed {seed}. Trained: {', '.join(map(str, seeds))}"
-        )
-    translator = open_run(read_run(model, seeds[0] if seed is None else seed))
+    translator = _open(model, seed)
     texts, unknown = _lines(text) if text else [""], list[int]()
     translations = _lines(given) if given else []
     if given and len(translations) != len(texts):
@@ -71,6 +66,16 @@ def translate(
             f"first is line {unknown[0]:,}): their translations are empty",
             error=True,
         )
+
+
+def _open(model: str, seed: int | None) -> TranslationPredictor:
+    """Return the run of a model and a seed, by default its first. Raises HeedError."""
+    seeds = trained_seeds(model)
+    if seed is not None and seed not in seeds:
+        raise HeedError(
+            f"{model} has no run with seed {seed}. Trained: {', '.join(map(str, seeds))}"
+        )
+    return open_run(read_run(model, seeds[0] if seed is None else seed))
 
 
 def _picture(model: str, translations: list[Translation]) -> str:

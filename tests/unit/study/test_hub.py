@@ -1,0 +1,181 @@
+"""Data sets by name: hf://OWNER/NAME of a hub on loopback, and the folder that datasets saved."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from urllib.parse import unquote
+
+import pyarrow.parquet
+import pytest
+
+from heed.cli import stages
+from heed.corpora import hub
+from heed.corpora.rows import PATH
+from heed.files import HeedError, sha256
+from heed.study import load
+from tests.conftest import ROOT
+from tests.unit.study.test_own_formats import added, refused
+
+pytestmark = pytest.mark.usefixtures("own_clone")
+DATASETS = ROOT / "tests/fixtures/datasets"  # make.py wrote it by the real library
+COMMIT = f"c0ffee{34 * '0'}"
+SPLITS = {"train": range(40), "validation": range(40, 48), "test": range(48, 64)}
+ROWS = {
+    (f"call {i} now, it is free", "spam", split)
+    if i % 4 == 0
+    else (f"see you at {i}, ok?", "ham", split)
+    for split, rows in SPLITS.items()
+    for i in rows
+}
+LEFT_OUT = "left out, without labels or of an unknown name: the split unsupervised"
+
+
+def rows(documents: list) -> set[tuple[str, str, str]]:
+    return {(each.text, each.labels["label"], each.split) for each in documents}
+
+
+def test_a_folder_that_datasets_saved_has_its_splits_and_names_of_classes(monkeypatch, capsys):
+    shutil.copytree(DATASETS / "saved", "mails")
+    printed, documents = added(monkeypatch, capsys, "mails")
+    assert rows(documents) == ROWS
+    assert "40 for train, 8 for validation, 16 for test: as given" in printed
+    assert "2 classes: ham (75%), spam (25%)" in printed and LEFT_OUT in printed
+
+
+def test_a_test_split_without_labels_is_left_out_and_another_is_drawn(monkeypatch, capsys):
+    """As GLUE and other benchmarks are published."""
+    shutil.copytree(DATASETS / "saved", "mails")
+    shutil.rmtree("mails/test")
+    shutil.copytree("mails/unsupervised", "mails/test")
+    printed, documents = added(monkeypatch, capsys, "mails")
+    assert len(documents) == 48 and {each.split for each in documents} == {""}
+    assert "the split test, unsupervised" in printed and "drawn at random" in printed
+
+
+# --- the hub --------------------------------------------------------------------------------------
+
+
+class Hub(BaseHTTPRequestHandler):
+    """The two addresses of the hub that name the files of a data set, and give one of them."""
+
+    files: dict[str, Path]  # of the data set heed/mails, by their paths in it
+    revisions: tuple[str, ...]
+    asked: list[str]
+
+    def do_GET(self) -> None:
+        path = unquote(self.path)
+        self.asked.append(path)
+        about, _, revision = path.removeprefix("/api/datasets/heed/mails").partition("/revision/")
+        file = self.files.get(path.removeprefix(f"/datasets/heed/mails/resolve/{COMMIT}/"))
+        if file:
+            self.reply(200, file.read_bytes(), ETag=f'"{sha256(file)}"')
+        elif about or not path.startswith("/api"):
+            self.reply(404, b"{}", **{"X-Error-Code": "RepoNotFound"})
+        elif revision and revision not in self.revisions:
+            self.reply(404, b"{}", **{"X-Error-Code": "RevisionNotFound"})
+        else:
+            siblings = [{"rfilename": name} for name in [*self.files, "README.md"]]
+            info = {"id": "heed/mails", "sha": COMMIT, "siblings": siblings}
+            self.reply(200, json.dumps(info).encode())
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def reply(self, status: int, body: bytes, **headers: str) -> None:
+        self.send_response(status)
+        for name, value in {**headers, "X-Repo-Commit": COMMIT}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Hub]]:
+    constants = pytest.importorskip("huggingface_hub.constants", reason="an extra of heed")
+    Hub.files = {
+        f"default/{path.parent.name}/0000.parquet": path for path in DATASETS.glob("parquet/*/*")
+    }
+    Hub.revisions, Hub.asked = (hub.CONVERTED,), []
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        monkeypatch.setattr(constants, "ENDPOINT", address)  # HF_ENDPOINT, read at its import
+        template = f"{address}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+        yield Hub
+        server.shutdown()
+
+
+def test_a_data_set_of_the_hub_is_a_corpus_with_its_commit_and_hashes(monkeypatch, capsys, served):
+    printed, documents = added(monkeypatch, capsys, "hf://heed/mails")
+    assert rows(documents) == ROWS
+    assert printed.startswith("hf://heed/mails (commit c0ffee0): 64 texts") and LEFT_OUT in printed
+    assert "40 for train, 8 for validation, 16 for test: as given" in printed
+    source = load("params.yaml").sources["mails"]
+    start = f"hf://datasets/heed/mails@{COMMIT}/default"
+    assert source.paths == {split: f"{start}/{split}/0000.parquet" for split in SPLITS}
+    files = {split: DATASETS / "parquet" / split / "0000.parquet" for split in SPLITS}
+    assert source.hashes == {split: sha256(file) for split, file in files.items()}
+    schema = pyarrow.parquet.read_schema("data/raw/mails/test.parquet")
+    assert schema.metadata[PATH].decode() == f"{start}/test/0000.parquet"  # no path of a machine
+
+
+def test_a_file_is_asked_for_once_and_a_changed_one_is_refused(monkeypatch, capsys, served):
+    added(monkeypatch, capsys, "hf://heed/mails")
+    served.asked.clear()
+    stages.download("mails")
+    assert served.asked == []  # the commit is known, and its files are in the cache
+    for path in Path("cache").rglob("blobs/*"):
+        path.write_bytes(path.read_bytes() + b"\0")
+    with pytest.raises(HeedError, match=r"train/0000\.parquet: changed since .* found sha256"):
+        stages.download("mails")
+
+
+def test_published_parquet_is_read_where_the_hub_has_converted_none(monkeypatch, capsys, served):
+    served.revisions = ()
+    served.files = {
+        f"data/{path.parts[-2]}-00000-of-00001.parquet": path
+        for path in served.files.values()
+        if path.parts[-2] != "validation"
+    }
+    _, documents = added(monkeypatch, capsys, "hf://heed/mails", "--name", "post")
+    assert rows(documents) == {row for row in ROWS if row[2] != "validation"}
+    files = load("params.yaml").sources["post"].paths
+    assert files["test"].endswith(f"@{COMMIT}/data/test-00000-of-00001.parquet")
+
+
+def test_one_of_several_configurations_is_named(monkeypatch, capsys, served):
+    files = {name.removeprefix("default/"): path for name, path in served.files.items()}
+    served.files = {f"{c}/{name}": path for c in ("a", "b") for name, path in files.items()}
+    message = refused(monkeypatch, "hf://heed/mails")
+    assert message.endswith("are a, b. Name one: heed corpus add hf://heed/mails/a")
+    _, documents = added(monkeypatch, capsys, "hf://heed/mails/b")
+    assert rows(documents) == ROWS and [*load("params.yaml").corpora] == ["mails-b"]
+
+
+def test_what_the_hub_does_not_have_is_one_message(monkeypatch, served):
+    assert "the hub has no such data set" in refused(monkeypatch, "hf://heed/letters")
+    served.files = {"mails.csv": DATASETS / "make.py"}
+    assert "hf://heed/mails: the hub has no parquet files of it." in refused(
+        monkeypatch, "hf://heed/mails"
+    )
+    message = refused(monkeypatch, "hf://heed/mails", "more.csv")
+    assert "a data set on the hub is a corpus by itself" in message
+
+
+def test_where_the_hub_cannot_be_reached_the_message_says_how_to_bring_the_files(monkeypatch):
+    constants = pytest.importorskip("huggingface_hub.constants", reason="an extra of heed")
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    message = refused(monkeypatch, "hf://stanfordnlp/imdb")
+    start = "heed: hf://stanfordnlp/imdb: cannot be read from the hub ([Errno 111]"
+    assert message.startswith(start)
+    assert "load_dataset('stanfordnlp/imdb').save_to_disk('imdb')" in message
+    assert message.endswith("copy the folder here, and run heed corpus add imdb")
