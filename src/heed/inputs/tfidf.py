@@ -23,7 +23,7 @@ ANALYZERS: dict[str, dict[str, Any]] = {
 MIN_DOCUMENTS = 2  # features of fewer training documents are left out
 CHUNK_CHARACTERS = 8_000_000  # characters of a chunk of texts
 MERGED = 8_000_000  # hashes of several chunks that are merged in memory at once
-MAX_FEATURES = 3_000_000  # of one experiment: each has a weight for each class
+MAX_FEATURES = 3_000_000  # of one experiment; each takes 300 bytes in the solver
 HASHES = 2**31 - 1  # as many as HashingVectorizer can
 
 Report = Callable[[str, int, int], None]  # of progress: what is done, for how many documents of all

@@ -24,6 +24,7 @@ from heed.explanation.registry import measure_rankings  # noqa: E402
 from heed.explanation.test import HELD  # noqa: E402
 from heed.pretrained import AttentionTap, load_encoder  # noqa: E402
 from heed.study.cost import EXPLAIN_PASSES  # noqa: E402
+from heed.tasks.classification import reference_models as linear  # noqa: E402
 from heed.tasks.classification.encoder_explanation import READINGS, EncoderReader  # noqa: E402
 from heed.tasks.classification.encoders import EncoderClassifier  # noqa: E402
 from heed.tokens.arrays import load_tokens  # noqa: E402
@@ -215,7 +216,11 @@ def test_each_reading_has_the_means_of_the_tests_that_there_are_for_it(folder, f
     assert "films: means over 6 test documents" in printed and "marks_weight" in printed
 
 
-def test_the_classifier_that_is_explained_predicts_as_the_reference_model(folder, films):
+@pytest.mark.parametrize("most", [16_000_000, 0], ids=["LIBLINEAR", "L-BFGS"])
+def test_the_classifier_that_is_explained_predicts_as_the_reference_model(
+    folder, films, monkeypatch, most
+):
+    monkeypatch.setattr(linear, "IN_MEMORY", most)
     torch.set_deterministic_debug_mode("default")
     explain(folder, films)
     assert torch.are_deterministic_algorithms_enabled()

@@ -1,8 +1,8 @@
 """The linear reference model: features and weights of a corpus that is read a chunk at a time."""
 
+import functools
 import json
 import os
-import re
 import subprocess
 import sys
 import warnings
@@ -15,6 +15,7 @@ import pytest
 import scipy.sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.svm import LinearSVC
 
 from heed.files import HeedError
 from heed.inputs import tfidf
@@ -133,48 +134,75 @@ def test_of_equally_frequent_ngrams_those_with_the_smallest_hashes_stay(
     assert (dense(fewer.splits["train"]) == dense(complete.splits["train"])[:, :limit]).all()
 
 
-def test_of_more_rows_than_fit_in_memory_every_nth_is_learned_from(folder, monkeypatch, capsys):
-    corpus = write_documents(folder, 600, 3)
-    monkeypatch.setattr(tfidf, "CHUNK_CHARACTERS", 5_000)
-    whole = fit(corpus, "words")
-    assert whole.selection["solver"] == ["LIBLINEAR"] and not capsys.readouterr().out
-    monkeypatch.setattr(reference_models, "IN_MEMORY", 6_000)
-    fewer = fit(corpus, "words")
-    found = re.search(r"learns from (\d+) of the (\d+) training", capsys.readouterr().out)
-    few, many = map(int, found.groups())
-    assert few == (many + 1) // 2
-    for fitted in (whole, fewer):
-        assert min(fitted.selection["validation_accuracy"][0]) > 0.55, "the corpus can be learned"
-    majorities = (each.predictions["majority", 0] for each in (whole, fewer))
-    assert next(majorities).equals(next(majorities))
+@pytest.mark.parametrize("classes", [2, 3])
+def test_passes_over_chunks_find_the_weights_of_liblinear(folder, monkeypatch, classes, capsys):
+    corpus = write_documents(folder, 600, classes)
+    monkeypatch.setattr(tfidf, "CHUNK_CHARACTERS", 15_000)
+    in_memory = fit(corpus, "words", classes)
+    monkeypatch.setattr(reference_models, "IN_MEMORY", 0)
+    streamed = fit(corpus, "words", classes)
+    monkeypatch.setattr(reference_models, "MAX_WEIGHTS", 1)  # a class after the other
+    one_by_one = fit(corpus, "words", classes)
+    assert in_memory.selection["solver"] == ["LIBLINEAR"]
+    assert streamed.selection["solver"] == one_by_one.selection["solver"] == ["L-BFGS"]
+    assert streamed.selection["converged"] == [True]
+    expected = in_memory.selection["validation_accuracy"]
+    for fitted in (streamed, one_by_one):
+        assert np.allclose(fitted.selection["validation_accuracy"], expected, atol=0.02)
+        assert fitted.predictions["majority", 0].equals(in_memory.predictions["majority", 0])
+    for c, of_c in enumerate(expected[0]):
+        assert of_c > 0.6, f"C number {c}: the corpus can be learned"
+    assert not capsys.readouterr().out, "all have converged"
 
 
-def test_the_rows_that_are_learned_from_are_evenly_spread_over_chunks(tmp_path, monkeypatch):
-    matrix = scipy.sparse.csr_matrix(np.arange(1, 301, dtype=np.float32)[:, None])
-    rows = SparseFile(tmp_path)
-    for first in range(0, 300, 70):
-        rows.append(matrix[first : first + 70])
-    monkeypatch.setattr(reference_models, "IN_MEMORY", 110)
-    chosen = reference_models.read_rows(rows).toarray()
-    assert (chosen == matrix[reference_models.learned_rows(rows)].toarray()).all()
-    assert chosen[:, 0].tolist() == [*range(1, 301, 3)]
-
-
-def test_several_labels_are_each_fitted_by_itself(tmp_path):
+def test_the_optimum_is_that_of_linear_svc(tmp_path, monkeypatch):
     generator = np.random.default_rng(1)
-    matrix = scipy.sparse.random(300, 40, 0.2, "csr", np.float64, generator)
-    labels = (matrix @ generator.normal(size=40) > 0).astype(int)
-    weights, passes = reference_models.fit_weights(matrix, labels, 0.5)
-    both, most = reference_models.fit_weights(matrix, np.stack([labels > 0, labels < 1], 1), 0.5)
-    assert both[:, 0] == pytest.approx(weights[:, 0]) and most >= passes
-    assert both[:, 1] == pytest.approx(-weights[:, 0], abs=2e-3)
+    matrix = scipy.sparse.random(300, 40, 0.2, "csr", np.float32, generator)
+    labels = (matrix @ generator.normal(size=40) + generator.normal(0, 0.3, 300) > 0).astype(int)
+    rows = SparseFile(tmp_path)
+    for first in range(0, 300, 90):
+        rows.append(matrix[first : first + 90])
+    monkeypatch.setattr(reference_models, "TOLERANCE", 1e-7)
+    monkeypatch.setattr(reference_models, "IN_MEMORY", 0)
+    for optimum in reference_models.optima(rows, 40, labels, (0.1, 2)):
+        model = LinearSVC(C=optimum.strength, tol=1e-8, max_iter=10**5).fit(matrix, labels)
+        expected = np.append(model.coef_, model.intercept_)
+        assert optimum.weights[:, 0] == pytest.approx(expected, abs=2e-3)
+        scores = reference_models.decide(rows, optimum.weights)
+        assert scores[:, 0] == pytest.approx(model.decision_function(matrix), abs=2e-3)
+        several = np.stack([labels > 0, labels < 1], 1)  # each class by itself, of a document's
+        for in_memory in (0, 10**9):
+            monkeypatch.setattr(reference_models, "IN_MEMORY", in_memory)
+            (both,) = reference_models.optima(rows, 40, several, (optimum.strength,))
+            assert both.weights[:, 0] == pytest.approx(expected, abs=2e-3)
+        monkeypatch.setattr(reference_models, "IN_MEMORY", 0)
 
 
-def test_two_runs_give_the_same_bytes_and_every_fold_has_its_own_fit(folder, monkeypatch):
+def test_a_group_of_classes_is_bounded_by_documents_too(tmp_path, monkeypatch):
+    groups = []
+
+    def record(rows: SparseFile, columns: int, targets: np.ndarray) -> SimpleNamespace:
+        groups.append(targets.shape)
+        weights = np.zeros((columns + 1, targets.shape[1]))
+        optimum = reference_models.Optimum(1, weights, "", 0, True)
+        return SimpleNamespace(solve=lambda *arguments: optimum)
+
+    monkeypatch.setattr(reference_models, "_Problem", record)
+    monkeypatch.setattr(reference_models, "IN_MEMORY", -1)
+    monkeypatch.setattr(reference_models, "MAX_TARGETS", 3 * 50)
+    assert len([*reference_models.optima(SparseFile(tmp_path), 2, np.arange(50) % 8, (1,))]) == 3
+    assert groups == [(50, 3), (50, 3), (50, 2)]
+
+
+@pytest.mark.parametrize("in_memory", [0, 10**9])
+def test_two_runs_give_the_same_bytes_and_every_fold_has_its_own_fit(
+    folder, monkeypatch, in_memory
+):
     corpus = write_documents(folder, 150, 3, folds=2)
     table = pd.read_parquet(folder / "documents.parquet")
     table["split_1"] = table["split_0"].to_numpy()[::-1]
     table.to_parquet(folder / "documents.parquet", index=False)
+    monkeypatch.setattr(reference_models, "IN_MEMORY", in_memory)
     monkeypatch.setattr(tfidf, "CHUNK_CHARACTERS", 3000)
     first, second = fit(corpus), fit(corpus)
     assert first.selection == second.selection and len(first.selection["C"]) == 2
@@ -186,10 +214,13 @@ def test_two_runs_give_the_same_bytes_and_every_fold_has_its_own_fit(folder, mon
     assert not [*Path(".heed/work").iterdir()]
 
 
+@pytest.mark.parametrize("in_memory", [0, 10**9])
 def test_too_few_passes_are_told_in_reference_models_json_and_in_a_line(
-    folder, monkeypatch, capsys
+    folder, monkeypatch, capsys, in_memory
 ):
+    monkeypatch.setattr(reference_models, "IN_MEMORY", in_memory)
     monkeypatch.setattr(reference_models, "MAX_PASSES", 2)
+    monkeypatch.setattr(reference_models, "LinearSVC", functools.partial(LinearSVC, max_iter=2))
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         fitted = fit(write_documents(folder, 100, 2), classes=2)
@@ -226,7 +257,7 @@ MEASURED = f"""
 import sys
 from tests.unit.tasks.test_linear_reference_model import Path, SimpleNamespace, TokenizedCorpus
 from tests.unit.tasks.test_linear_reference_model import fit, reference_models, tfidf
-reference_models.IN_MEMORY, tfidf.CHUNK_CHARACTERS, tfidf.MERGED = 500_000, 500_000, 500_000
+reference_models.IN_MEMORY, tfidf.CHUNK_CHARACTERS, tfidf.MERGED = 0, 500_000, 500_000
 tfidf.MAX_FEATURES = 50_000
 meta = SimpleNamespace(folds=0, repeats=1, documents=int(sys.argv[1]))
 fit(TokenizedCorpus(Path("."), meta), classes=2)

@@ -8,12 +8,7 @@ import pandas as pd
 from heed.files import HeedError
 from heed.inputs.tfidf import TfIdfFile
 from heed.progress import Bar
-from heed.tasks.classification.reference_models import (
-    Labels,
-    Shares,
-    learned_rows,
-    select_linear,
-)
+from heed.tasks.classification.reference_models import Labels, Shares, select_linear
 from heed.tasks.multilabel.metrics import compute_scores, label_matrix
 
 
@@ -24,8 +19,7 @@ def fit_linear(
 
     A class of every training document, or of none, is predicted so.
     """
-    learned_from = labels["train"].iloc[learned_rows(file.splits["train"])]
-    matrix, column = label_matrix(learned_from, classes), str(learned_from.name)
+    matrix, column = label_matrix(labels["train"], classes), str(labels["train"].name)
     count = matrix.sum(0)
     learned = np.flatnonzero((count > 0) & (count < len(matrix)))
     if not len(learned):
