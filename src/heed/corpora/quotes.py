@@ -4,10 +4,14 @@ A file without quotes in which one text begins with a double quote and a later o
 also a file with quotes, of fewer rows. The lines of that text then look like the rows of the file.
 """
 
-from collections.abc import Iterable
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-COMMON = 0.1  # the share of rows with texts of several lines from which on such texts are usual
+LONG = 3  # rows for each line of a text that may hold all rows of a label
+SHORT = 100  # characters of a cell that other rows may have too, such as a label
+LETTERS, DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 
 Row = tuple[int, list[str]]  # the number of the first line of a row, and its fields
 
@@ -20,18 +24,81 @@ class JoinedRows(NamedTuple):
     example: str
 
 
-def find_joined_rows(rows: Iterable[Row], count: int, delimiter: str) -> JoinedRows | None:
-    """Return the first of `rows` whose text of several lines looks like rows itself, or None.
+class _Text(NamedTuple):
+    """A row with lines in a quoted text: each divided, and its columns beside those of the text."""
 
-    Most of its lines have as many fields as a row, and of all `count` rows few have such texts.
+    row: Row
+    lines: list[list[str]]
+    beside: list[list[int]]
+
+
+def find_joined_rows(
+    several: Iterable[Row], cells: Iterable[list[str]], delimiter: str
+) -> JoinedRows | None:
+    """Return the first row with a text of several lines that look like rows themselves, or None.
+
+    Such a line has as many fields as a row, and in a column whose cells repeat themselves, such as
+    one of labels, a cell of other rows, or of other lines of a text that has a third as many lines
+    as there are rows; without such columns, numbers where other rows have some.
+    `several` has all rows with a text of several lines; `cells` are the fields of all rows.
     """
-    several = [row for row in rows if any("\n" in cell or "\r" in cell for cell in row[1])]
-    if len(several) > max(1, COMMON * count):
+    texts = [text for row in several if (text := _divide(row, delimiter))]
+    if not texts:
         return None
-    for first, fields in several:
-        lines = delimiter.join(fields).replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        filled = [line for line in lines if line]
-        fitting = sum(line.count(delimiter) == len(fields) - 1 for line in filled)
-        if len(filled) > 1 and 2 * fitting > len(filled):
-            return JoinedRows(first, first + len(lines) - 1, filled[1])
+    rows, width = [*cells], len(texts[0].row[1])
+    long = (text.lines for text in texts if len(text.lines) * LONG > len(rows))
+    joined = [line for lines in long for line in lines if len(line) == width]
+    reduce: Callable[[str], str] = str
+    known = _known_cells(rows + joined, str, 2 if joined else 1)
+    if not known:
+        reduce, known = _shape, _known_cells(rows, _shape)
+    for (first, fields), lines, beside in texts:
+        told = [
+            len(line) == width and any(reduce(line[i]) in known[i] for i in columns if i in known)
+            for line, columns in zip(lines, beside, strict=True)
+            if len(line) != width or any(i in known for i in columns)
+        ]
+        if 2 * sum(told) > len(told) or (not known and not told and delimiter == "\t"):
+            last = first + len(_lines("".join(fields))) - 1
+            return JoinedRows(first, last, delimiter.join(lines[1]))
     return None
+
+
+def _divide(row: Row, delimiter: str) -> _Text | None:
+    """Return the lines of a row, or None unless most of them have as many fields as the row."""
+    _, fields = row
+    texts = [i for i, cell in enumerate(fields) if "\n" in cell or "\r" in cell]
+    if not texts:
+        return None
+    lines = [line for line in _lines(delimiter.join(fields)) if line]
+    fitting = sum(line.count(delimiter) == len(fields) - 1 for line in lines)
+    if len(lines) < 2 or 2 * fitting <= len(lines):
+        return None
+    before, after = [*range(texts[0])], [*range(texts[-1] + 1, len(fields))]
+    beside = [after, *[before + after] * (len(lines) - 2), before]
+    return _Text(row, [line.split(delimiter) for line in lines], beside)
+
+
+def _lines(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def _known_cells(
+    rows: list[list[str]], reduce: Callable[[str], str], least: int = 1
+) -> dict[int, set[str]]:
+    """Return the cells, reduced to what is compared, of at least so many rows, by column.
+
+    A long cell is none of them, and a column whose cells mostly differ has none.
+    """
+    known = {}
+    for i, cells in enumerate(zip(*rows, strict=True)):
+        counts = Counter(map(reduce, cells))
+        if 2 * len(counts) <= len(rows):
+            repeated = (cell for cell, count in counts.items() if cell and count >= least)
+            known[i] = {cell for cell in repeated if len(cell) <= SHORT}
+    return {i: cells for i, cells in known.items() if cells}
+
+
+def _shape(cell: str) -> str:
+    """Return a cell with a digit for each number and a letter for each word; "" without a digit."""
+    return DIGITS.sub("9", LETTERS.sub("a", cell)) if DIGITS.search(cell) else ""

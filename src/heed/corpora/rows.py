@@ -315,7 +315,8 @@ def _check_joined_rows(path: Path, form: Format, rows: Sequence[tuple[str, Row]]
         for number, after, (_, row) in zip(numbers, [*numbers[1:], math.inf], rows, strict=True)
         if after > number + 1
     )
-    if joined := find_joined_rows(several, len(rows), _delimiter(path, form)):
+    cells = ([*map(str, row.values())] for _, row in rows)
+    if joined := find_joined_rows(several, cells, _delimiter(path, form)):
         raise JoinedRowsError(
             f"{path}:{joined.first}: a quote begins a text that ends in line {joined.last}, and "
             f"the lines of this text look like rows, such as {join_names([joined.example])}. If "
