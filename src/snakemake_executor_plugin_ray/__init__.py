@@ -150,8 +150,10 @@ class Executor(RemoteExecutor):
         for kind, name, *event in self.ray.get(self.feed.take.remote()) if tasks else []:
             if kind == "start":
                 host, task = event
-                again = f"starts again on {host}: its node died"
-                self.logger.info(f"{name} {again if task in self.started else f'runs on {host}'}")
+                if task in self.started:
+                    self.logger.warning(f"{name} starts again on {host}: its node died")
+                else:
+                    self.logger.info(f"{name} runs on {host}")
                 self.started.add(task)
             else:
                 node.write(name, *event)
