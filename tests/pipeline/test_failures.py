@@ -23,7 +23,7 @@ MISTAKES = {
         "dropout: 0.5", "droput: 0.5", f"{KEY}.droput: unknown key; did you mean dropout?",
     ),
     "a value in params.yaml": ("dropout: 0.5", "dropout: 5", f"{KEY}.dropout: "),
-    "code that does not parse": ("", "x = (", "heed: src/heed/models/attention.py:"),
+    "code that does not parse": ("", "x = (", "src/heed/models/attention.py:"),
 }  # fmt: skip
 
 
