@@ -88,7 +88,7 @@ def test_a_second_driver_says_which_process_it_waits_for(toy: Toy) -> None:
         code, output = toy.try_("dvc", "repro")
         assert code
         # docs/drivers.md
-        assert f"results/code' is busy, it is being blocked by:\n  (PID {process.pid})" in output
+        assert f"' is busy, it is being blocked by:\n  (PID {process.pid})" in output
         resume()
         assert process.wait(timeout=120) == 0
     assert other.communicate(timeout=120) and other.returncode == 0
