@@ -127,8 +127,8 @@ RESOURCES = {
     "tokenize@feelings": (1, 0),  # a small corpus
     "reference_models@author": (1, 0),
     "train@feelings-attention": (1, 0),
-    "train@feelings-baseline": (2, 0),  # a core for each seed
-    "train@author-baseline": (2, 1),
+    "train@feelings-baseline": (3, 0),  # a core for each seed, and for the longer training
+    "train@author-baseline": (3, 1),
     "score@author-baseline": (1, 1),
 }
 JOBS = {"rule_tokenize": 2, "rule_reference_models": 2, "rule_train": 3, "rule_score": 3}
