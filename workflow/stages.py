@@ -465,7 +465,7 @@ class Run:
 
         Stages that Ctrl-C has ended did not fail.
         """
-        for name in () if shown.is_stopped else self._plan or ():
+        for name in {} if shown.is_stopped else self._plan or {}:
             if why := shown.why_failed(name):
                 yield f"{name} failed: {why}"
 
