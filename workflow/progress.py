@@ -1,6 +1,7 @@
 """What a run of snakemake prints: a line for each stage that is done, and about what time is left.
 
-Snakemake's own lines about its jobs go to its log alone, in .snakemake/log.
+What Snakemake and its executors say about jobs goes to their log alone, in .snakemake/log, unless
+it is a warning or an error.
 """
 
 import json
@@ -18,11 +19,12 @@ from heed.terminal import print_line
 
 SHARE, SECONDS = 0.05, 20  # the time left is told after this share of all, and so many seconds
 OTHER = ""  # the name of any stage without an estimate of its own
+NEWS = "Will exit after finishing"  # the one line below a warning that a run shows
 USELESS = re.compile(
-    "Select jobs to execute|Execute |Using shell: |Assuming unrestricted shared filesystem|"
-    "Building DAG of jobs|RuleException:\nCalledProcessError|(?s:.)*missing provenance|Reasons:|"
-    "Touching output file|Complete log|Nothing to be done|Shutting down, this|Exiting because|"
-    "(?s:.*)At least one job did not complete"
+    "Building DAG of jobs|Assuming unrestricted shared filesystem|Nothing to be done|Reasons:|"
+    "(?s:.*)missing provenance|RuleException:\nCalledProcessError|Exiting because|"
+    "(?s:.*)At least one job did not complete|"
+    "(No|Unable to guess) .*account"  # of SLURM, which then takes the user's default account
 )
 
 
@@ -36,6 +38,7 @@ class Shown(logging.Filter):
         super().__init__()
         self.is_stopped = False  # by Ctrl-C
         self.is_dry = False
+        self._folder: Path | None = None  # of a run that has begun
         self._jobs: dict[int, str] = {}
         self._all: list[str] = []
         self._left: set[str] = set()
@@ -43,7 +46,7 @@ class Shown(logging.Filter):
 
     def begin(self, stages: list[str], folder: Path) -> None:
         """Begin to count the stages that run."""
-        self._all, self._left = stages, {*stages}
+        self._all, self._left, self._folder = stages, {*stages}, folder
         self._estimates, self._started = folder / "seconds.json", time.monotonic()
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -63,11 +66,25 @@ class Shown(logging.Filter):
             self._times[started[1]] = time.monotonic()
             if self.is_dry:
                 print_line(f"  {engine.message(record)}", error=True)
-            return not (self.is_dry or self._all)
-        failed = engine.failed_rule(record)
-        if failed in self._left and Path("logs", f"{failed}.log").exists():
+            return not (self.is_dry or self._folder)
+        if self.why_failed(engine.failed_rule(record)):
             return False  # heed says why, at the end
-        return not USELESS.match(record.getMessage())
+        message = record.getMessage()
+        if self._folder and record.levelno < logging.WARNING:
+            return message.startswith(NEWS)
+        return not USELESS.match(message)
+
+    def why_failed(self, stage: str) -> str:
+        """Return what a stage of this run has said, or its log; "" if it was ended from outside."""
+        log = Path("logs", f"{stage}.log")
+        if stage not in self._left or not self._folder or not log.exists():
+            return ""
+        lines = ["", "", *log.read_text(encoding="utf-8", errors="replace").splitlines()]
+        is_old = log.stat().st_mtime < (self._folder / "plan.json").stat().st_mtime
+        if is_old or not lines[-1].startswith("ERROR: failed to reproduce"):
+            return ""
+        said = lines[-2].removeprefix("heed: ")
+        return f"see {log}" if said == lines[-2] else said
 
     def _print_done(self, stage: str) -> None:
         done = len(self._all) - len(self._left)

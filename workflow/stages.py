@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import fcntl
 import json
+import logging
 import os
 import shutil
 import signal
@@ -460,21 +461,13 @@ class Run:
         return max(1, min(self.trainings, engine.cores(self._workflow) // max(1, models)))
 
     def describe_failures(self) -> Iterator[str]:
-        """Yield a line for each stage of this run that failed: heed's message or the log's path.
+        """Yield why each stage of this run failed, where Snakemake has not said it.
 
         Stages that Ctrl-C has ended did not fail.
         """
-        plan = self.folder / "plan.json"
-        if shown.is_stopped or not plan.exists():
-            return
-        for name in self.plan():
-            log, done = Path("logs", f"{name}.log"), Path(self.done_file(name)).exists()
-            if done or not log.exists() or log.stat().st_mtime < plan.stat().st_mtime:
-                continue
-            lines = ["", "", *log.read_text(encoding="utf-8", errors="replace").splitlines()]
-            if lines[-1].startswith("ERROR: failed to reproduce"):
-                message = lines[-2].removeprefix("heed: ")
-                yield f"{name} failed: {message if message != lines[-2] else f'see {log}'}"
+        for name in {} if shown.is_stopped else self._plan or {}:
+            if why := shown.why_failed(name):
+                yield f"{name} failed: {why}"
 
 
 def make_private(folder: Path) -> None:
@@ -524,6 +517,8 @@ def catch_interrupt() -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         sys.excepthook = lambda *_: None  # while it plans Snakemake does not catch the interrupt
         shown.is_stopped = True
+        # else Python prints what threads log as they end, and Snakemake after it has closed its log
+        logging.getLogger().addHandler(logging.NullHandler())
         print_message(INTERRUPTED)
         raise KeyboardInterrupt
 

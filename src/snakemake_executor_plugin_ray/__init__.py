@@ -12,6 +12,7 @@ own. Logs arrive while a job runs.
 import logging
 import math
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -36,6 +37,7 @@ POLL_S = 1  # seconds between two looks at the cluster
 CONNECT_S = 20  # seconds that a connection may take
 PRINTED = Path(".snakemake/ray_logs")  # what jobs print
 MB = 2**20
+RETOLD = re.compile("Task .* failed|The node with node id")  # the feed says it in fewer words
 
 
 def _setting(default: Any, text: str, **metadata: Any) -> Any:
@@ -89,6 +91,7 @@ class Executor(RemoteExecutor):
             )  # fmt: skip
         except Exception as error:  # of nearly every kind
             raise WorkflowError(f"no Ray cluster at {address}: {error}") from None
+        _hide_retold(ray._private.worker)
         ray.cloudpickle.register_pickle_by_value(node)  # the nodes need no plugin
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         feed = ray.remote(node.Feed).options(num_cpus=0, scheduling_strategy=here)
@@ -150,8 +153,10 @@ class Executor(RemoteExecutor):
         for kind, name, *event in self.ray.get(self.feed.take.remote()) if tasks else []:
             if kind == "start":
                 host, task = event
-                again = f"starts again on {host}: its node died"
-                self.logger.info(f"{name} {again if task in self.started else f'runs on {host}'}")
+                if task in self.started:
+                    self.logger.warning(f"{name} starts again on {host}: its node died")
+                else:
+                    self.logger.info(f"{name} runs on {host}")
                 self.started.add(task)
             else:
                 node.write(name, *event)
@@ -174,6 +179,17 @@ class Executor(RemoteExecutor):
         """End the given jobs."""
         for info in active_jobs:
             self.ray.cancel(info.aux["task"], force=True)
+
+
+def _hide_retold(worker: Any) -> None:
+    """Keep Ray from printing a paragraph for each task of a dead node, whatever its options."""
+    tell = worker.print_to_stdstream
+
+    def tell_less(data: dict[str, list[str]], **options: bool) -> None:
+        if not RETOLD.match(data["lines"][0]):
+            tell(data, **options)
+
+    worker.print_to_stdstream = tell_less
 
 
 def _check_cluster(address: str) -> None:

@@ -108,9 +108,9 @@ def test_a_driver(toy: Toy, driver: str, undisturbed: Callable[[str], Report]) -
 
 def test_snakemake_while_it_plans(toy: Toy) -> None:
     toy.params.write_text(toy.params.read_text() + "# a comment\n")
-    process = toy.start(*SNAKEMAKE)
     log = toy.path / "logs/quick.log"
-    log.unlink()
+    log.unlink(missing_ok=True)
+    process = toy.start(*SNAKEMAKE)
     output, _ = interrupt(process, log.exists)
     assert process.returncode
     assert output.splitlines()[-1] == LINE

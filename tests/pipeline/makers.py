@@ -190,6 +190,25 @@ def copy_of(study: Toy, path: Path) -> Toy:
     return copy
 
 
+DONE = re.compile(r"heed: (\d+) of (\d+) stages are done(, about \d+ minutes? left)?: \S+")
+BEGINNING = re.compile(
+    r"Using workflow specific profile|heed: running first: |heed: \d+ of \d+ stages to run"
+)
+
+
+def stages_printed(output: str) -> int:
+    """Return how many stages a whole run has said to be done: each in a line, and little else."""
+    lines = output.splitlines()
+    end = lines.index("heed: the study in params.yaml is up to date: reports/index.html")
+    matches = [DONE.fullmatch(line) for line in lines[:end]]
+    counts = [match.groups()[:2] for match in matches if match]
+    assert counts == [(str(n + 1), str(len(counts))) for n in range(len(counts))], output
+    last = max(n for n, match in enumerate(matches) if match)  # then comes the answer
+    others = [line for line, match in zip(lines[:last], matches, strict=False) if not match]
+    assert all(map(BEGINNING.match, others)), output
+    return len(counts)
+
+
 def planned(toy: Toy) -> list[str]:
     """Return the stages that may run according to `snakemake -n`."""
     lines = toy.run("snakemake", "-n").splitlines()

@@ -23,7 +23,7 @@ MISTAKES = {
         "dropout: 0.5", "droput: 0.5", f"{KEY}.droput: unknown key; did you mean dropout?",
     ),
     "a value in params.yaml": ("dropout: 0.5", "dropout: 5", f"{KEY}.dropout: "),
-    "code that does not parse": ("", "x = (", "heed: src/heed/models/attention.py:"),
+    "code that does not parse": ("", "x = (", "src/heed/models/attention.py:"),
 }  # fmt: skip
 
 
@@ -88,7 +88,7 @@ def test_a_second_driver_says_which_process_it_waits_for(toy: Toy) -> None:
         code, output = toy.try_("dvc", "repro")
         assert code
         # docs/drivers.md
-        assert f"results/code' is busy, it is being blocked by:\n  (PID {process.pid})" in output
+        assert f"' is busy, it is being blocked by:\n  (PID {process.pid})" in output
         resume()
         assert process.wait(timeout=120) == 0
     assert other.communicate(timeout=120) and other.returncode == 0

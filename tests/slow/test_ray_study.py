@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.drills.study import PARAMS
-from tests.pipeline.makers import SNAKEMAKE, Toy
+from tests.pipeline.makers import SNAKEMAKE, Toy, stages_printed
 from tests.reports import without_times
 from tests.slow.ray_nodes import RayNodes, ray_nodes
 
@@ -109,12 +109,15 @@ def test_two_nodes_give_the_bytes_of_one_machine_and_a_new_seed_trains_only_itse
     nodes: RayNodes, local: dict[str, object]
 ) -> None:
     clone = make_study(nodes.folder / "whole", nodes)
-    output = clone.finish(clone.start_on_ray())
+    printed = clone.finish(clone.start_on_ray())
+    (log,) = clone.path.glob(".snakemake/log/*.snakemake.log")
     assert clone.results() == local
     assert clone.is_up_to_date()
-    assert f"{ATTENTION} runs on {nodes.host(2)}\n" in output, "the node with a GPU"
-    assert f"search@hunt runs on {nodes.host(2)}\n" in output
-    assert f" runs on {nodes.host(1)}\n" in output
+    placed = log.read_text()
+    assert f"{ATTENTION} runs on {nodes.host(2)}\n" in placed, "the node with a GPU"
+    assert f"search@hunt runs on {nodes.host(2)}\n" in placed
+    assert f" runs on {nodes.host(1)}\n" in placed
+    assert stages_printed(printed) == 13
     assert clone.seeds_in_log(ATTENTION) == {"1", "2"}
     clone.change("seeds: [1, 2]", "seeds: [1, 2, 3]")
     clone.finish(clone.start_on_ray())

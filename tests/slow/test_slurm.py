@@ -19,7 +19,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from tests.conftest import ROOT
-from tests.pipeline.makers import Toy, make_clone
+from tests.pipeline.makers import Toy, make_clone, stages_printed
 from tests.slow.slurm import CORES, Slurm, missing, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(1800)]
@@ -127,8 +127,8 @@ RESOURCES = {
     "tokenize@feelings": (1, 0),  # a small corpus
     "reference_models@author": (1, 0),
     "train@feelings-attention": (1, 0),
-    "train@feelings-baseline": (2, 0),  # a core for each seed
-    "train@author-baseline": (2, 1),
+    "train@feelings-baseline": (3, 0),  # a core for each seed, and for the longer training
+    "train@author-baseline": (3, 1),
     "score@author-baseline": (1, 1),
 }
 JOBS = {"rule_tokenize": 2, "rule_reference_models": 2, "rule_train": 3, "rule_score": 3}
@@ -144,7 +144,7 @@ def test_a_study_on_two_nodes_has_the_cores_and_gpus_of_its_stages_and_the_bytes
         shutil.rmtree(toy.path / folder)
     (toy.path / "dvc.lock").unlink()
 
-    toy.run(*SNAKEMAKE)
+    assert stages_printed(toy.run(*SNAKEMAKE)) == 19  # `code` runs first
 
     assert Counter(job["Comment"].split("@")[0] for job in toy.jobs()) == JOBS
     records = toy.records()
@@ -205,7 +205,7 @@ def test_ctrl_c_cancels_the_jobs_and_the_next_run_resumes(toy: ToyOnSlurm) -> No
     os.kill(process.pid, signal.SIGINT)
     output = process.communicate(timeout=300)[0]
     assert process.returncode != 0
-    assert "heed: stopped, and nothing is lost" in output
+    assert "heed: stopped, and nothing is lost" in output.splitlines()[-1], output
     wait_for(lambda: not toy.slurm.run("squeue", "--noheader"), 60, toy.slurm.logs)
     (job,) = toy.jobs("train@author-baseline")
     assert job["JobState"] == "CANCELLED"

@@ -93,7 +93,7 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
     (root / "docs/studies/sample/README.md").write_text("# What came out\n")
     run_git(root, "init", "--quiet")
     commit = commit_all(root)
-    for _ in range(2):
+    for _ in range(1 + generated):  # also over what is there
         into = publish_sample(root, data)
     names = {path.relative_to(into).as_posix() for path in into.rglob("*") if path.is_file()}
     assert {
@@ -251,13 +251,11 @@ def test_readme_needs_no_place_for_a_study_and_one_of_ones_own_needs_it_in_no_pa
     publish_sample(root)
     assert readme.read_text() == "# heed\n" and "**Sample sentiment" in index.read_text()
     index.write_text("# heed\n")
+    readme.write_text(PLACE)
     (root / "studies").mkdir()
     (root / "studies/sample.yaml").write_text("{}\n")
     publish_sample(root)
-    assert readme.read_text() == index.read_text() == "# heed\n"
-    readme.write_text(PLACE)
-    publish_sample(root)
-    assert "**Sample sentiment" in readme.read_text()
+    assert index.read_text() == "# heed\n" and "**Sample sentiment" in readme.read_text()
 
 
 def published_lines(name: str) -> dict[str, str]:
