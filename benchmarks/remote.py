@@ -23,7 +23,6 @@ The other machine needs torch, numpy, scipy, pandas, pyarrow, scikit-learn, safe
 import argparse
 import dataclasses
 import functools
-import json
 import os
 import shutil
 import subprocess
@@ -35,7 +34,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from heed.files import write_json
+from heed.files import HeedError, read_json, write_json
 from heed.paths import RUN, RUNS, TOKENS, recipe_file, run_folder, timing_file
 from heed.progress import Progress
 from heed.recipe import read_model_recipe
@@ -114,8 +113,8 @@ def adopt(archive: Path) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         unpack(archive, folder)
-        adopted = dict[str, None]()
-        trained_by = json.loads((folder / CODE).read_text(encoding="utf-8"))
+        runs = []
+        trained_by = read_json(folder / CODE, "tar -C FOLDER -cf RUNS.tar code.json results")
         for path in sorted(folder.glob(f"{RUNS}/*/*/{RUN}")):
             model, seed = path.parent.parent.name, path.parent.name
             info = read_run_folder(path.parent, "python -m benchmarks.remote run")
@@ -127,12 +126,14 @@ def adopt(archive: Path) -> None:
                     "than this clone's. Pack, run and adopt at one commit, with one params.yaml"
                 )
             time = read_training_time(folder / timing_file(model, seed))
+            runs.append((path.parent, model, seed, dataclasses.replace(time, code=code)))
+        for source, model, seed, time in runs:  # all of them are the clone's
             shutil.rmtree(run_folder(model, seed), ignore_errors=True)
-            shutil.copytree(path.parent, run_folder(model, seed))
-            write_json(timing_file(model, seed), as_json(dataclasses.replace(time, code=code)))
+            shutil.copytree(source, run_folder(model, seed))
+            write_json(timing_file(model, seed), as_json(time))
             print(f"{model}/{seed}: {time.seconds:.0f} s on {time.device}, torch {time.torch}")
-            adopted[f"train@{model}"] = None
-        print("Now keep them, when all seeds are here: dvc commit --force", *adopted)
+        stages = dict.fromkeys(f"train@{model}" for _, model, *_ in runs)
+        print("Now keep them, when all seeds are here: dvc commit --force", *stages)
 
 
 @functools.cache
@@ -185,7 +186,10 @@ def main() -> None:
     adopting.add_argument("archive", type=Path)
     adopting.set_defaults(do=lambda options: adopt(options.archive))
     options = parser.parse_args()
-    sys.exit(1 if options.do(options) else 0)
+    try:
+        sys.exit(1 if options.do(options) else 0)
+    except (HeedError, OSError, tarfile.TarError) as error:
+        sys.exit(f"heed: {error}")
 
 
 if __name__ == "__main__":

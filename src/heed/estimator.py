@@ -28,6 +28,11 @@ class RunClassifier(ClassifierMixin, BaseEstimator):
     def __reduce__(self) -> tuple[type, tuple[str | Path, int | None]]:
         return type(self), (self.model, self.seed)  # the copy of another process loads the run
 
+    def set_params(self, **params: Any) -> "RunClassifier":
+        """Load the run of other parameters."""
+        self.__init__(**(self.get_params() | params))  # type: ignore[misc]
+        return self
+
     def fit(self, X: Any, y: Any) -> "RunClassifier":  # noqa: N803 — scikit-learn's name
         """Raise TypeError: a fit on other texts is a training of heed's."""
         raise TypeError("a run is trained already: give scikit-learn FrozenEstimator(classifier)")

@@ -45,7 +45,7 @@ def export_model(model: str, seed: int | None, into: Path | None) -> str:
 
     Raises HeedError: there is no such run, it was not scored, or the folder is there already.
     """
-    seed, into = seed or trained_seeds(model)[0], into or FOLDER / model
+    seed, into = trained_seeds(model)[0] if seed is None else seed, into or FOLDER / model
     if into.exists():
         raise HeedError(f"{into}: is there already. Remove it, or name another folder: --into")
     run, scores = read_run(model, seed), _read_scores(model, seed)

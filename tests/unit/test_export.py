@@ -211,6 +211,18 @@ def test_scikit_learn_calibrates_a_frozen_run(documents):
         classifier.predict("w1")
 
 
+def test_a_classifier_with_another_seed_is_another_run(documents):
+    classifier, other = RunClassifier(MODEL, 1), RunClassifier(MODEL, 2)
+    assert not np.array_equal(classifier.predict_proba(TEXTS), other.predict_proba(TEXTS))
+    found = classifier.set_params(seed=2).predict_proba(TEXTS)
+    assert np.array_equal(found, other.predict_proba(TEXTS))
+
+
+def test_the_seed_0_is_missed_and_no_default(documents):
+    with pytest.raises(HeedError, match=r"/0/run\.json: not there"):
+        export.export_model(MODEL, 0, Path("zero"))
+
+
 def test_an_exported_folder_predicts_as_its_own_settings_say(trained):
     """Which a study of the same name elsewhere does not change."""
     run, out = read_run(MODEL, 1), Path("exports", MODEL)

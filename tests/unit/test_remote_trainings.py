@@ -2,6 +2,8 @@
 
 import dataclasses
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -10,10 +12,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
+from benchmarks import remote as remote_module
 
+from heed.files import write_json
 from heed.paths import recipe_file, timing_file
 from heed.recipe import read_model_recipe, write_recipe
-from tests.conftest import ROOT
+from tests.conftest import ROOT, train
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +59,42 @@ def baseline(workplace):
     ).changed({"attention": "none"})
     write_recipe(recipe_file("tiny-baseline"), recipe)
     return recipe
+
+
+def pack_runs(archive: Path, **code: str) -> None:
+    with tarfile.open(archive, "w") as files:
+        if code:
+            write_json(archive.with_name("code.json"), code)
+            files.add(archive.with_name("code.json"), "code.json")
+        files.add("results/train")
+        files.add("results/timing")
+
+
+def adopt(monkeypatch, archive: Path) -> str:
+    monkeypatch.setattr(sys, "argv", ["remote", "adopt", str(archive)])
+    with pytest.raises(SystemExit) as ended:
+        remote_module.main()
+    return str(ended.value)
+
+
+def test_of_an_archive_all_runs_are_adopted_or_none(workplace, baseline, monkeypatch, tmp_path):
+    for model in ("tiny-attention", "tiny-baseline"):
+        train(model, 1)
+    pack_runs(tmp_path / "runs.tar", classification="a")
+    shutil.rmtree("results/train")
+    monkeypatch.setattr(remote_module, "clone_code", lambda task, model: "ab"["base" in model])
+    message = adopt(monkeypatch, tmp_path / "runs.tar")
+    assert "tiny-baseline/1 was trained by another recipe, or by other code" in message
+    assert not Path("results/train").exists()
+
+
+def test_an_archive_without_code_or_that_is_none_is_one_message(workplace, monkeypatch, tmp_path):
+    train("tiny-attention", 1)
+    pack_runs(tmp_path / "runs.tar")
+    message = adopt(monkeypatch, tmp_path / "runs.tar")
+    assert re.match(r"heed: .*code\.json: .*tar -C FOLDER", message)
+    (tmp_path / "runs.tar").write_text("<html>")
+    assert adopt(monkeypatch, tmp_path / "runs.tar").startswith("heed: file could not be opened")
 
 
 @pytest.mark.slow

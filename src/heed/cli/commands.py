@@ -140,9 +140,9 @@ def publish(crate: bool = False) -> None:
 
     params = load()
     if crate:
-        from heed.report.crate import require_rocrate, write_crate
+        from heed.report.crate import check_crate, write_crate
 
-        require_rocrate()
+        check_crate(Path())
     check_commit(Path(), params.study.name)
     check_up_to_date(Path())
     comparison = read_comparison()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from heed.corpora.rows import join_names
 from heed.digests import require_installed
 from heed.files import HeedError
+from heed.terminal import print_line
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -20,6 +21,7 @@ PREFIX = "hf://"
 CONVERTED = "refs/convert/parquet"  # where the hub keeps a data set of any format as parquet
 FILE = re.compile(r"hf://datasets/([^@]+)@([0-9a-f]{40})/(.+)")
 DEFAULT = "default"  # the configuration of a data set that has no other
+PARTIAL = re.compile("/partial-[^/]+/[^/]+$")  # the hub converts 5 GB of a split, and no more
 SHARD = re.compile(r"-\d+(-of-\d+)?(-[0-9a-f]+)?$")
 
 
@@ -66,6 +68,12 @@ def find_files(address: str) -> HubFiles:
             f"{address}: its configurations are {join_names(sorted(found))}. Name one: heed corpus "
             f"add {PREFIX}{dataset}/{sorted(found)[0]}"
         )
+    cut = [name for name, files in found[chosen].items() if any(map(PARTIAL.search, files))]
+    if cut:
+        print_line(
+            f"{PREFIX}{dataset}: the hub has only the first part of {join_names(cut)} as parquet, "
+            "some 5 GB: the corpus has these rows alone"
+        )
     return HubFiles("-".join([*names[:1], config] if names else [owner]).strip("-"), found[chosen])
 
 
@@ -95,10 +103,15 @@ def _hub(dataset: str) -> "Iterator[HfApi]":
     """Yield the interface of the hub; whatever it raises is one HeedError."""
     require_installed(["huggingface_hub"])
     from huggingface_hub import HfApi
-    from huggingface_hub.errors import RepositoryNotFoundError
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
     try:
         yield HfApi()
+    except GatedRepoError:
+        raise HeedError(
+            f"{PREFIX}{dataset}: the hub gives it only to those who accept its terms. Accept them "
+            "on its page, run hf auth login, then add it again"
+        ) from None
     except RepositoryNotFoundError:
         raise HeedError(
             f"{PREFIX}{dataset}: the hub has no such data set, or it is not public. Write its "

@@ -46,10 +46,14 @@ Citation = Mapping[str, Any]
 Entity = Any  # of rocrate, which has no types
 
 
-def require_rocrate() -> None:
-    """Raise HeedError unless rocrate is installed."""
+def check_crate(root: Path) -> None:
+    """Raise HeedError unless rocrate is installed, and the clone has the files of an archive."""
     if find_spec("rocrate") is None:
         raise HeedError(f"--crate: rocrate is not installed. Install it: {INSTALL}")
+    read_citation(root / CITATION)
+    for name in OTHERS:
+        if not (root / name).is_file():
+            raise HeedError(f"{name}: missing, and an archive has it. Run: git checkout {name}")
 
 
 def read_citation(path: Path) -> Citation:

@@ -67,7 +67,8 @@ def _mlflow(run: str, settings: Settings, resumes: bool) -> Curve:
         with contextlib.suppress(MlflowException):  # it is there already
             client.create_experiment("heed")
     experiment, done = client.get_experiment_by_name("heed").experiment_id, 0
-    named = [experiment], f"attributes.run_name = '{run}'"
+    # one that has ended is an earlier training, also where this one began without a logger
+    named = [experiment], f"attributes.run_name = '{run}' and attributes.status != 'FINISHED'"
     if resumes and (found := client.search_runs(*named, order_by=["start_time DESC"])):
         key = found[0].info.run_id
         done = max([0, *(each.step for each in client.get_metric_history(key, "train_loss"))])

@@ -151,6 +151,13 @@ def test_a_broken_citation_is_one_message(tmp_path):
         crate.read_citation(tmp_path / "CITATION.cff")
 
 
+def test_a_file_that_an_archive_needs_is_missed_before_anything_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(crate, "find_spec", lambda name: name)
+    shutil.copy(ROOT / "CITATION.cff", tmp_path)
+    with pytest.raises(HeedError, match=r"^codemeta\.json: missing, .* git checkout codemeta"):
+        crate.check_crate(tmp_path)
+
+
 def test_codemeta_has_what_the_citation_and_the_project_say(request):
     citation = crate.read_citation(ROOT / "CITATION.cff")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

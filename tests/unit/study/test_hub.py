@@ -64,13 +64,16 @@ class Hub(BaseHTTPRequestHandler):
     files: dict[str, Path]  # of the data set heed/mails, by their paths in it
     revisions: tuple[str, ...]
     asked: list[str]
+    gated = False
 
     def do_GET(self) -> None:
         path = unquote(self.path)
         self.asked.append(path)
         about, _, revision = path.removeprefix("/api/datasets/heed/mails").partition("/revision/")
         file = self.files.get(path.removeprefix(f"/datasets/heed/mails/resolve/{COMMIT}/"))
-        if file:
+        if self.gated:
+            self.reply(403, b"{}", **{"X-Error-Code": "GatedRepo"})
+        elif file:
             self.reply(200, file.read_bytes(), ETag=f'"{sha256(file)}"')
         elif about or not path.startswith("/api"):
             self.reply(404, b"{}", **{"X-Error-Code": "RepoNotFound"})
@@ -161,8 +164,20 @@ def test_one_of_several_configurations_is_named(monkeypatch, capsys, served):
     assert rows(documents) == ROWS and [*load("params.yaml").corpora] == ["mails-b"]
 
 
+def test_a_split_that_the_hub_has_in_part_is_named(monkeypatch, capsys, served):
+    served.files = {
+        name.replace("/train/", "/partial-train/"): path for name, path in served.files.items()
+    }
+    printed, documents = added(monkeypatch, capsys, "hf://heed/mails")
+    assert "hf://heed/mails: the hub has only the first part of train as parquet" in printed
+    assert rows(documents) == ROWS
+
+
 def test_what_the_hub_does_not_have_is_one_message(monkeypatch, served):
     assert "the hub has no such data set" in refused(monkeypatch, "hf://heed/letters")
+    served.gated = True
+    assert "only to those who accept its terms" in refused(monkeypatch, "hf://heed/mails")
+    served.gated = False
     served.files = {"mails.csv": DATASETS / "make.py"}
     assert "hf://heed/mails: the hub has no parquet files of it." in refused(
         monkeypatch, "hf://heed/mails"

@@ -135,6 +135,24 @@ def test_a_training_with_another_recipe_has_a_curve_of_its_own(workplace, logger
     check(read, epochs=2)
 
 
+@each_logger
+def test_a_logger_that_is_switched_on_after_a_resume_has_no_curve_of_an_earlier_training(
+    workplace, logger, read
+):
+    def killed(progress):
+        if progress.epoch == 3:
+            raise KeyboardInterrupt
+
+    with logged(logger, NAME, read_model_recipe(MODEL), lambda progress: None) as report:
+        train(MODEL, 1, report)
+    change_recipe(epochs=4)
+    with pytest.raises(KeyboardInterrupt):
+        train(MODEL, 1, killed)
+    with logged(logger, NAME, read_model_recipe(MODEL), lambda progress: None) as report:
+        train(MODEL, 1, report)
+    check(read, epochs=4)
+
+
 def test_a_logger_that_fails_ends_its_curve_and_not_the_training(workplace, monkeypatch, capsys):
     def fail(run, values, resumes):
         raise OSError("No space left on device")
