@@ -87,8 +87,8 @@ def test_where_a_model_has_not_converged_a_note_names_the_keys_to_set(tmp_path, 
     better = {"baseline": 2.1, "mean": 9.0, "attention": 0.0}
     note, disclosure = chapter(read(tmp_path, better, patience))
     assert isinstance(note, Paragraph) and note.style == "note"
-    start = "Not converged: baseline, mean. To train so long, set in params.yaml and run snakemake"
-    assert text_of(note.texts) == f"{start} again: {settings}"
+    start = "Not converged: baseline, mean. To train so long, set in params.yaml and run make"
+    assert text_of(note.texts) == f"{start} report again: {settings}"
     assert disclosure.summary.startswith("Convergence: baseline, mean did better")
 
 

@@ -78,7 +78,7 @@ def _lines(experiment: Experiment) -> Iterator[Line]:
 def _advice(results: Results, experiment: Experiment, better: list[Line]) -> Paragraph:
     """Return what to set so that models that have not converged are trained so long."""
     text = say(
-        "Not converged: {models}. To train so long, set in params.yaml and run snakemake again:",
+        "Not converged: {models}. To train so long, set in params.yaml and run make report again:",
         models=", ".join(line.variant for line in better),
     )
     keys = settings(results, experiment, experiment.result.models)

@@ -115,9 +115,11 @@ def lists(results: Results, first: int = 0) -> Iterator[Block]:
     for number, (title, items_of) in [*enumerate(kinds.items())][first:]:
         items = []
         for each in results.experiments:
-            if texts := items_of(each):
-                name = experiment_title(each) if len(results.experiments) > 1 else ()
-                items.append((*name, f"{'; '.join(texts)}."))
+            texts = items_of(each)
+            if len(results.experiments) == 1:
+                items += [(f"{text}.",) for text in texts]
+            elif texts:
+                items.append((*experiment_title(each), f"{'; '.join(texts)}."))
         if number == 1 and any(each.generated for each in results.experiments):
             items.append((say("Anything about real text: the scores are of generated text."),))
         if items:

@@ -16,7 +16,6 @@ function readable(text) {
     all[at]?.classList.remove("at");
     at = Math.max(0, Math.min(index, all.length - 1));
     all[at].classList.add("at");
-    all[at].scrollIntoView({ block: "nearest" });
     said.textContent = [all[at].textContent + ": " + all[at].title, all[at].closest(".s")?.title].filter(Boolean).join("; ");
   }
   text.addEventListener("keydown", (event) => {
@@ -24,6 +23,7 @@ function readable(text) {
     if (next === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     show(next);
+    all[at].scrollIntoView({ block: "nearest" }); // not under a mouse: the page would move below it
   });
   text.addEventListener("focus", () => { if (at < 0) show(0); });
   text.addEventListener("pointerover", (event) => { if (event.target.closest("i")) show(all.indexOf(event.target.closest("i"))); });
