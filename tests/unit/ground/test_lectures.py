@@ -49,7 +49,7 @@ def test_every_claim_has_first_a_verdict_then_a_finding_of_at_most_40_words_and_
 ) -> None:
     assert claims(page)
     for claim in claims(page):
-        title, _, found, check = claim.splitlines()[:4]
+        title, _, found, check = [line for line in claim.splitlines() if line][:4]
         assert verdict(claim) in VERDICTS, title
         words = re.sub(r"\]\([^)]*\)", "]", found).split()
         assert 0 < len(words) <= 40, f"{title}: {len(words)} words"
