@@ -113,7 +113,7 @@ def lists(results: Results, first: int = 0) -> Iterator[Block]:
         say("What would settle it"): lambda each: [*_settling(results, each)],
     }
     for number, (title, items_of) in [*enumerate(kinds.items())][first:]:
-        items = []
+        items = list[tuple[str | Span, ...]]()
         for each in results.experiments:
             texts = items_of(each)
             if len(results.experiments) == 1:
