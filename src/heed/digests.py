@@ -125,13 +125,13 @@ def loaded_modules(*not_yet_loaded: str) -> dict[str, str]:
     }
 
 
-def require_installed(packages: Iterable[str]) -> None:
-    """Raise HeedError where a package that an extra installs is not there."""
+def require_installed(packages: Iterable[str], who: str = "params.yaml: this study") -> None:
+    """Raise HeedError where a package that an extra installs, and `who` needs, is not there."""
     if missing := sorted(name for name in {*packages} & {*EXTRAS} if find_spec(name) is None):
         extra = EXTRAS[missing[0]]
         make = "make pretrained, or " if extra == "pretrained" else ""
         raise HeedError(
-            f"params.yaml: this study needs {missing[0]}, which is not installed. Run: {make}pip "
+            f"{who} needs {missing[0]}, which is not installed. Run: {make}pip "
             f"install -e '.[{extra}]'"
         )
 

@@ -101,7 +101,7 @@ def _place(path: str) -> tuple[str, str]:
 @contextlib.contextmanager
 def _hub(dataset: str) -> "Iterator[HfApi]":
     """Yield the interface of the hub; whatever it raises is one HeedError."""
-    require_installed(["huggingface_hub"])
+    require_installed(["huggingface_hub"], f"hf://{dataset}")
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 

@@ -317,8 +317,8 @@ def describe_entries(entries: CorpusEntries, statistics: OwnCorpusStatistics) ->
     which = "both ends" if preset.values.get("truncation") == "ends" else "the start"
     whole = 100 * float((statistics.lengths <= entries.max_tokens).mean())
     yield (
-        f"  {entries.max_tokens:,} tokens of a text are read, from {which}: of {whole:.0f}% of the "
-        "texts all"
+        f"  {entries.max_tokens:,} tokens of a text are read, from {which}: {whole:.0f}% of the "
+        "texts are read whole"
     )
 
 

@@ -255,8 +255,8 @@ def test_the_text_is_that_of_the_median_of_its_class_with_the_shares_of_all(tmp_
     text, _ = first_text(changed, experiment)
     description = text.description
     assert description == (
-        "b, predicted b; 4 of 4 words, with 70% of the weight. Weight on the underlined: 70% here, "
-        "median of 8 documents by class: a 20.0%, b 70.0%"
+        "b, predicted b; 4 of 4 words, with 70% of the weight. Weight on the underlined: 70% in "
+        "the whole document; median of 8 documents by class: a 20.0%, b 70.0%"
     )
     unpublished = dataclasses.replace(experiment, generated=False, publishable=False)
     assert first_text(dataclasses.replace(changed, with_documents=False), unpublished) == []

@@ -252,7 +252,7 @@ def test_most_texts_are_read_whole_and_very_long_ones_in_part():
     lengths = [20 * (i + 1) for i in range(60)]
     table = TABLE.assign(text=["word " * length for length in lengths])
     message = add_table(table)
-    assert "800 tokens of a text are read, from both ends: of " in message
+    assert "800 tokens of a text are read, from both ends: " in message
     assert load("params.yaml").hyperparameters("table-mean").max_tokens == 800
     add_table(file="short.csv")
     assert load("params.yaml").hyperparameters("short-mean").max_tokens == 10

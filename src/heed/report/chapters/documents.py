@@ -71,7 +71,8 @@ def first_text(results: Results, experiment: Experiment) -> list[Block]:
     known = sum(each.tokens["rationale"].any() for each in browser.documents)
     description = say(
         "{label}, predicted {predicted}; {shown} of {words} words, with {part} of the weight. "
-        "Weight on the underlined: {share} here, median of {count} documents by class: {shares}"
+        "Weight on the underlined: {share} in the whole document; median of {count} documents by "
+        "class: {shares}"
         if document.tokens["rationale"].any()
         else "{label}, predicted {predicted}; {shown} of {words} words, with {part} of the weight",
         label=document.label,
