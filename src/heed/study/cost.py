@@ -229,7 +229,7 @@ def summarise_cost(params: Params, cost: Cost, cores: int) -> tuple[str, str]:
         f"{cost.seeds * models} trainings ({models} models x {cost.seeds} seeds){longer}: about "
         f"{format_number(minutes / units[unit])} {unit} on {cores} core{'s' * (cores > 1)}, and "
         f"{disk} of disk",
-        f"Run: make report (or snakemake --cores {cores}, or dvc repro). Look first: snakemake -n",
+        f"Look first: snakemake -n. Run: make report (or: snakemake --cores {cores})",
     )
 
 
