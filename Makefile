@@ -19,7 +19,7 @@ ifeq ($(origin PYTHON) $(wildcard $(BIN)/pip),command line $(BIN)/pip)
 $(info heed: .venv is there and kept, and PYTHON=$(PYTHON) is not used: delete .venv to make it with another Python)
 endif
 
-.PHONY: help setup slurm pretrained crate export remotes report check test test-slow drills benchmark lint pdf .paper lock schema picture snapshots locale docs clean
+.PHONY: help setup slurm pretrained crate export loggers remotes report check test test-slow drills benchmark lint pdf .paper lock schema picture snapshots locale docs clean
 help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
@@ -52,6 +52,11 @@ help:            ## print this list
 .venv/.export: .venv/.runtime envs/export.lock
 	@echo "heed: adding ONNX from envs/export.lock (121 MB)"
 	@$(LOCKED) envs/export.lock
+	@touch $@
+
+.venv/.loggers: .venv/.runtime envs/loggers.lock
+	@echo "heed: adding TensorBoard, the client of MLflow and DVCLive from envs/loggers.lock"
+	@$(LOCKED) envs/loggers.lock
 	@touch $@
 
 .venv/.crate: .venv/.runtime envs/crate.lock
@@ -98,6 +103,8 @@ pretrained: .venv/.pretrained ## add what a pretrained encoder needs (docs/corpo
 
 export: .venv/.export ## add what a model as an ONNX file needs (docs/python.md)
 
+loggers: .venv/.loggers ## add what `training.logger` needs (docs/commands.md)
+
 crate: .venv/.crate ## add what `heed publish --crate` needs (docs/report.md)
 
 remotes: .venv/.remotes ## add what a DVC remote over SSH or S3 needs (docs/sharing.md)
@@ -120,7 +127,7 @@ check: .venv/.development ## set up, check the style, the format, the types and 
 test: check      ## set up, run `make check` and the tests that are not slow
 	@echo "heed: tests";       PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m "not slow" -n $(CORES) --dist loadgroup
 
-test-slow: .venv/.servers .venv/.slurm .venv/.export .venv/.docs .venv/.notebook .heed/validator/.made ## run the tests that are slow or need a browser or LaTeX
+test-slow: .venv/.servers .venv/.slurm .venv/.export .venv/.loggers .venv/.docs .venv/.notebook .heed/validator/.made ## run the tests that are slow or need a browser or LaTeX
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow --timeout=3000 -n 2 --dist loadgroup
 
 drills: .venv/.development ## inject the faults of docs/drills.md into real runs, and count how many recover (slow; all of them only as root or where mounting is allowed)
