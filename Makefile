@@ -39,60 +39,29 @@ help:            ## print this list
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c "import $(IMPORTED)"
 	@touch $@
 
-.venv/.development: .venv/.pretrained .venv/.crate envs/development.lock
-	@echo "heed: adding linters and test tools from envs/development.lock"
-	@$(LOCKED) envs/development.lock
-	@touch $@
-
-.venv/.pretrained: .venv/.runtime envs/pretrained.lock
-	@echo "heed: adding transformers from envs/pretrained.lock (160 MB)"
-	@$(LOCKED) envs/pretrained.lock
-	@touch $@
-
-.venv/.export: .venv/.runtime envs/export.lock
-	@echo "heed: adding ONNX from envs/export.lock (121 MB)"
-	@$(LOCKED) envs/export.lock
-	@touch $@
-
-.venv/.loggers: .venv/.runtime envs/loggers.lock
-	@echo "heed: adding TensorBoard, the client of MLflow and DVCLive from envs/loggers.lock"
-	@$(LOCKED) envs/loggers.lock
-	@touch $@
-
-.venv/.crate: .venv/.runtime envs/crate.lock
-	@echo "heed: adding rocrate from envs/crate.lock (3 MB)"
-	@$(LOCKED) envs/crate.lock
+# What an extra adds to the runtime, from a lock of its name.
+WHAT_development := linters and test tools
+WHAT_pretrained := transformers (160 MB)
+WHAT_export := ONNX (121 MB)
+WHAT_loggers := TensorBoard, the client of MLflow and DVCLive
+WHAT_crate := rocrate (3 MB)
+WHAT_slurm := Snakemake's executor for SLURM
+WHAT_remotes := DVC's remotes over SSH and S3 (some 60 MB)
+WHAT_docs := Sphinx
+WHAT_notebook := a kernel of Jupyter
+WHAT_servers := an S3 server for the tests
+.venv/.development: .venv/.pretrained .venv/.crate
+.venv/.servers: .venv/.development .venv/.remotes
+EXTRAS := development pretrained export loggers crate slurm remotes docs notebook servers
+$(EXTRAS:%=.venv/.%): .venv/.%: .venv/.runtime envs/%.lock
+	@echo "heed: adding $(WHAT_$*) from envs/$*.lock"
+	@$(LOCKED) envs/$*.lock
 	@touch $@
 
 .heed/validator/.made: .venv/.runtime envs/validator.lock
 	@echo "heed: making an environment for the validator of RO-Crates from envs/validator.lock (60 MB)"
 	@$(BIN)/python -m venv --clear .heed/validator
 	@.heed/validator/bin/pip install --quiet --no-compile --require-hashes --requirement envs/validator.lock
-	@touch $@
-
-.venv/.slurm: .venv/.runtime envs/slurm.lock
-	@echo "heed: adding Snakemake's executor for SLURM from envs/slurm.lock"
-	@$(LOCKED) envs/slurm.lock
-	@touch $@
-
-.venv/.remotes: .venv/.runtime envs/remotes.lock
-	@echo "heed: adding DVC's remotes over SSH and S3 from envs/remotes.lock (some 60 MB)"
-	@$(LOCKED) envs/remotes.lock
-	@touch $@
-
-.venv/.docs: .venv/.runtime envs/docs.lock
-	@echo "heed: adding Sphinx from envs/docs.lock"
-	@$(LOCKED) envs/docs.lock
-	@touch $@
-
-.venv/.notebook: .venv/.runtime envs/notebook.lock
-	@echo "heed: adding a kernel of Jupyter from envs/notebook.lock"
-	@$(LOCKED) envs/notebook.lock
-	@touch $@
-
-.venv/.servers: .venv/.development .venv/.remotes envs/servers.lock
-	@echo "heed: adding an S3 server for the tests from envs/servers.lock"
-	@$(LOCKED) envs/servers.lock
 	@touch $@
 
 setup: .venv/.runtime ## make the virtual environment only
