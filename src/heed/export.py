@@ -28,7 +28,6 @@ from heed.models.classifier import Classifier
 from heed.prediction import load_predictor
 from heed.recipe import Recipe, read_model_prediction, write_prediction
 from heed.task import task_module
-from heed.tasks.classification.prediction import ClassificationPredictor
 from heed.tasks.texts import trained_seeds
 from heed.training.run import RunInfo, read_run
 
@@ -61,7 +60,9 @@ def export_model(model: str, seed: int | None, into: Path | None) -> str:
             difference = f"{write_onnx(predictor, out / ONNX):.0e}"
         except HeedError as error:
             problem = f" There is no {ONNX}: {error}."
-        (out / CARD).write_text(_card(run, scores, difference, problem), encoding="utf-8")
+        (out / CARD).write_text(
+            _card(run, predictor, scores, difference, problem), encoding="utf-8"
+        )
     return f"{into}: {model}, seed {seed}.{problem}"
 
 
@@ -97,7 +98,7 @@ def write_onnx(predictor: Any, path: Path) -> float:
     Return the largest difference to PyTorch on random texts. Raises HeedError, and writes nothing:
     the network cannot be exported, or a package is missing.
     """
-    if not isinstance(predictor, ClassificationPredictor):
+    if not isinstance(predictor.model, Classifier):
         raise HeedError("a translation is a search, and an ONNX file holds one network")
     h = predictor.recipe.hyperparameters
     if others := [each for each in OTHER_INPUTS if getattr(h, each) not in (0, "none")]:
@@ -198,7 +199,7 @@ def interval(values: pd.Series, recipe: Recipe[Any, Any]) -> tuple[float, float]
     return values.mean() - half, values.mean() + half
 
 
-def _card(run: RunInfo, scores: pd.DataFrame, difference: str, problem: str) -> str:
+def _card(run: RunInfo, predictor: Any, scores: pd.DataFrame, difference: str, problem: str) -> str:
     """Return the model card: metadata of the hub, data, training, scores, limits, how to load."""
     recipe, metrics = run.recipe, task_module(run.recipe.task, "metrics")
     test = [each.name for each in metrics.make_metrics(recipe.data).all if each.name in scores]
@@ -214,23 +215,23 @@ def _card(run: RunInfo, scores: pd.DataFrame, difference: str, problem: str) -> 
     default = dataclasses.asdict(type(recipe.hyperparameters)())
     own = dataclasses.asdict(recipe.hyperparameters).items()
     mine = {name: float(shown[name][run.seed]) for name in test if name in shown}
+    metadata = _metadata(run, predictor.hub_task, mine)
     template = Path(__file__).with_name("model_card.md").read_text(encoding="utf-8")
     return template.format(
-        metadata=yaml.safe_dump(_metadata(run, mine), sort_keys=False, allow_unicode=True),
+        metadata=yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True),
         run=run, recipe=recipe, about=recipe.statistics, seeds=len(scores), rows="\n".join(rows),
         splits=", ".join(f"{count:,} {split}" for split, count in run.documents.items()),
         fold=f", fold {run.fold} of {recipe.folds}" if recipe.folds else "",
         origin="generated texts" if recipe.statistics.generated else "texts",
         changed=", ".join(f"`{name}: {value}`" for name, value in own if value != default[name]),
-        call="translate" if recipe.task == "translation" else "predict",
+        call=predictor.method,
         onnx=problem.strip() or ONNX_INPUTS.format(difference=difference),
     )  # fmt: skip
 
 
-def _metadata(run: RunInfo, values: dict[str, float]) -> dict[str, object]:
+def _metadata(run: RunInfo, task: str, values: dict[str, float]) -> dict[str, object]:
     """Return the metadata of the card, as the hub's documentation of model cards has them."""
     recipe = run.recipe
-    task = "translation" if recipe.task == "translation" else "text-classification"
     named = {getattr(recipe.data, side, "") for side in ("source", "target")} | {recipe.tokenizer}
     metrics = [{"type": name, "value": round(value, 6)} for name, value in values.items()]
     dataset = {"name": recipe.corpus, "type": recipe.statistics.kind, "split": "test"}

@@ -4,7 +4,7 @@ import abc
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -128,7 +128,13 @@ class Learner(abc.ABC):
 
 
 class Predictor(abc.ABC):
-    """A trained run, ready to predict."""
+    """A trained run, ready to predict.
+
+    `hub_task` is the name of its task on the hub of Hugging Face, `method` what a user calls.
+    """
+
+    hub_task: ClassVar[str]
+    method: ClassVar[str]
 
     @abc.abstractmethod
     def predict(self, tokens: Any, rows: np.ndarray) -> "pd.DataFrame":

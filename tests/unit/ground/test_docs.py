@@ -98,7 +98,9 @@ def test_the_citation_and_the_changelog_name_the_version_of_the_package():
     ("pages", "words"),
     [
         (("README.md",), 850), (("CHANGELOG.md",), 1200), (("docs/architecture.md",), 600),
-        (("docs/tutorial.md",), 1400), (("docs/lectures/*.md",), 4000),
+        (("docs/contracts.md",), 1100), (("docs/decisions.md",), 2050), (("docs/drills.md",), 550),
+        (("docs/performance.md",), 1200), (("docs/tutorial.md",), 1400),
+        (("docs/lectures/*.md",), 4000),
         (("docs/*.md", "docs/lectures/*.md", "docs/studies/index.md"), 35_000),
     ],
 )  # fmt: skip

@@ -254,7 +254,9 @@ def test_an_edition_has_sentences_only_where_heed_generated_them(tmp_path, gener
     assert any("alignment-" in name for name in texts) == generated
     assert any("examples" in name for name in texts) == generated
     readme = (root / "README.md").read_text()
-    assert "BLEU" in readme and "percentage points" not in readme
+    assert "beats translation from the last state (baseline), BLEU" in readme
+    assert "statistical translation" in readme and "not tuned alike" in readme
+    assert "percentage points" not in readme and "p.p." not in readme
 
 
 def test_a_study_with_both_tasks_has_a_table_for_each_unit_and_one_chart(tmp_path):

@@ -24,8 +24,6 @@ OTHER_WORDS = {
     "corpora/published.py": "classification",
     "report/figures/networks.py": "translation",
 }
-# A model in the form of the hub, whose names of tasks it has, and ONNX of a classifier alone.
-OF_THE_HUB = {"export.py": {"translation", "heed.tasks.classification"}}
 
 
 def named(source: str) -> set[str]:
@@ -51,7 +49,7 @@ def test_nothing_outside_a_task_names_it() -> None:
         for path in OUTSIDE
         if (names := named(path.read_text()))
     }
-    assert found == {path: {word} for path, word in OTHER_WORDS.items()} | OF_THE_HUB
+    assert found == {path: {word} for path, word in OTHER_WORDS.items()}
 
 
 @pytest.mark.parametrize(
