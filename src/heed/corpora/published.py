@@ -38,6 +38,7 @@ SENTIMENT = {
 # --- files ----------------------------------------------------------------------------------------
 
 IMDB_ARCHIVE, MOVIES_ARCHIVE, GUTENBERG_FILE = "aclImdb_v1.tar.gz", "movies.tar.gz", "1404.txt"
+YELP_ARCHIVE, YELP_COLUMNS = "yelp.csv.zip", "yelp.csv.gz"
 TRAIN, EVAL = "classifier_data_train.json", "classifier_data_eval.json"
 FULL, PREFIX = "News_Category_Dataset_v2.json", "News_Category_Dataset_v2.prefix.json.gz"
 INSTRUCTIONS = (
@@ -84,7 +85,7 @@ def _source(
     for file, digests in hashes.items():
         # upstream the marks of SST-Wiki's train.txt are in train.txt.block
         url = host and f"{host}/{file.replace('.block', '.txt.block')}"
-        is_fixture = file == PREFIX
+        is_fixture = file in (PREFIX, YELP_COLUMNS)
         instructions = "it is a fixture of the tests" if is_fixture else INSTRUCTIONS
         hashed = tuple(d if ":" in d else f"sha256:{d}" for d in digests.split())
         files.append(File(file, f"{folder}/{file}", hashed, url, instructions, is_fixture))
@@ -129,6 +130,12 @@ DECLARED = (
         "7effe9c7518aa38e80f23664419a3e28b7993127", {
         GUTENBERG_FILE: "sha256:64dd04d805964a7c8f946072fcc8ba11d01613c8e6faf908511a28930dcb28e1",
     }, public_domain=True),
+    _source("yelp", 3.7e6, "yelp", f"{GITHUB}/RWooters/Textclassifier/"
+        "5aa7c2f5237f245feaae5f45f70991b3a53e17f8", {
+        YELP_ARCHIVE: "blob:c51497844e67a6e113e491d926e7ab0a536efdfb",
+        # the columns stars and text of the same rows
+        YELP_COLUMNS: "sha256:a5d1c3a50c45b36b776332a7fd350195ba6fd036b0bec5835346713d73c195f4",
+    }),
     _source("multi30k", 2e6, "multi30k", f"{GITHUB}/multi30k/dataset/"
         "a3d2e0d26b56f3846f66a952536ffed4e401d05a/data/task1/raw", CAPTION_HASHES),
 )  # fmt: skip
@@ -288,6 +295,20 @@ def read_sst_wiki(raw: Path) -> Documents:
             yield Document(f"{part}/{number}", text, labels, split=split, rationale=rationale)
 
 
+# --- Yelp -----------------------------------------------------------------------------------------
+
+
+def read_yelp(raw: Path) -> Documents:
+    """Yield the reviews of Yelp's sample with their stars, 1 to 5, in the order of the file."""
+    import pandas as pd
+
+    archive = raw / YELP_ARCHIVE
+    path = archive if archive.is_file() else require_file(raw, YELP_COLUMNS)
+    rows = pd.read_csv(path, usecols=["stars", "text"], dtype=str, keep_default_na=False)
+    for number, (stars, text) in enumerate(zip(rows["stars"], rows["text"], strict=True), 1):
+        yield Document(f"yelp/{number}", text, {"stars": stars})
+
+
 # --- The Federalist Papers ------------------------------------------------------------------------
 
 JAY = {2, 3, 4, 5, 64}
@@ -386,6 +407,7 @@ KINDS = (
     ),
     _kind("sst-wiki", "sst-wiki", lambda raw, _: read_sst_wiki(raw), "sentiment", 9_613, 42,
         splits=ANY_SPLIT, rationale="passage", learned=7_792, validated=872),
+    _kind("yelp", "yelp", lambda raw, _: read_yelp(raw), "stars", 10_000, 150),
     _kind("federalist", "federalist", read_federalist, "author", 922, 181, splits=ANY_SPLIT,
         grouped=True, learned=922, added=157),
     _kind("multi30k", "multi30k", lambda raw, _: read_captions(raw), "", 31_014, 40, parallel=True,

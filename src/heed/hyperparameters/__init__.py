@@ -162,7 +162,15 @@ UNIFORM_DECODERS = {
         "previous word"
     ),
 }
-PARTS = (ENCODERS, ATTENTIONS, POOLINGS, SOURCE_ENCODERS, DECODERS, UNIFORM_DECODERS)
-# score functions of attention (docs/attention.md); with equal weights in place of learned ones
+DIAGONAL_DECODERS = {
+    "output": Part(
+        "in each step the state of the source word at the same place is read, before the output "
+        "layer"
+    ),
+}
+PARTS = (
+    ENCODERS, ATTENTIONS, POOLINGS, SOURCE_ENCODERS, DECODERS, UNIFORM_DECODERS, DIAGONAL_DECODERS,
+)  # fmt: skip
+# score functions of attention (docs/attention.md); controls with fixed weights in their place
 SCORES = ("additive", "concat", "concat-tanh", "location", "general", "dot", "scaled-dot")
-UNIFORM = "uniform"
+FIXED_SCORES = {"uniform": UNIFORM_DECODERS, "diagonal": DIAGONAL_DECODERS}

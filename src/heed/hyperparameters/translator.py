@@ -5,13 +5,13 @@ from typing import Literal
 
 from heed.hyperparameters import (
     DECODERS,
+    FIXED_SCORES,
     MAX_LAYERS,
     MAX_ROWS,
     MAX_SIZE,
     SCORES,
     SHARE,
     SOURCE_ENCODERS,
-    UNIFORM,
     part,
 )
 from heed.hyperparameters import hyperparameter as key
@@ -52,7 +52,11 @@ class TranslatorArchitecture(Segmentation):
     decoder: str = part("output", "what the decoder reads of the source; ", DECODERS)
     recurrence: Literal["lstm", "gru"] = key("lstm", "the recurrent cell of encoder and decoder")
     score: str = key("general", "score of a recurrent decoder's attention (docs/attention.md); "
-        "uniform: equal weights, a control", choices=(*SCORES, UNIFORM))  # fmt: skip
+        "uniform: equal weights, a control; diagonal: in step t the source word at place t, a "
+        "control of decoder output", choices=(*SCORES, *FIXED_SCORES))  # fmt: skip
+    context: Literal["start", "each-step"] = key("start", "decoder last-state and concatenate: the "
+        "one vector of the source is given at the start alone, or the output layer reads it in "
+        "each step too")  # fmt: skip
     embedding_dim: int = key(256, "E, size of a token embedding; of a transformer the size of "
         "everything", gt=0, le=MAX_SIZE)  # fmt: skip
     hidden_size: int = key(256, "H, size of a recurrent state", gt=0, le=MAX_SIZE)
@@ -79,8 +83,13 @@ class TranslatorArchitecture(Segmentation):
 
     @property
     def learns_weights(self) -> bool:
-        """Whether it reads them by learned weights, and not by equal ones."""
-        return self.attends and (self.decoder == "transformer" or self.score != UNIFORM)
+        """Whether it reads them by learned weights, and not by fixed ones."""
+        return self.attends and (self.decoder == "transformer" or self.score not in FIXED_SCORES)
+
+    @property
+    def repeats_context(self) -> bool:
+        """Whether a decoder without attention is given its one vector in each step."""
+        return self.context == "each-step" and not self.attends
 
     @property
     def score_functions(self) -> dict[str, str]:

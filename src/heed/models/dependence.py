@@ -196,7 +196,10 @@ def require_attention(model: Translator) -> None:
             "weights"
         )
     if isinstance(decoder, AttentionDecoder) and not decoder.attention.is_learned:
-        raise HeedError("with score: uniform the weights are equal, and none is learned")
+        raise HeedError(
+            "the weights are fixed, and none is learned (score: uniform or diagonal, or a decoder "
+            "without attention whose one vector is given in each step)"
+        )
 
 
 # weights (batch, target time, source time, heads); values (batch, source time, heads, d); what is

@@ -153,6 +153,18 @@ class Uniform(Score):
         return query.new_zeros(*query.shape[:-1], projected.shape[-2])
 
 
+class Diagonal(Score):
+    """Weight 1 for the key at the query's own position, or the last key; a query is its position.
+
+    The control of weights that are fixed by position: a translation word by word, in order.
+    """
+
+    def compare(self, query: Tensor, projected: Tensor) -> Tensor:
+        """Return 0 for the key at the position of a query (..., queries, 1), 1e4 less a step."""
+        places = torch.arange(projected.shape[-2], device=query.device)
+        return (-1e4 * (places - query).abs()).to(projected.dtype)
+
+
 SCORES: dict[str, type[Score]] = {
     "additive": Additive, "concat": Concat, "concat-tanh": ConcatTanh, "location": Location,
     "general": General, "dot": Dot, "scaled-dot": ScaledDot, "uniform": Uniform,

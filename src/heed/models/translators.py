@@ -26,7 +26,7 @@ from heed.models.recurrent import (
     place_layers,
     step_layer,
 )
-from heed.models.scores import SCORES, Location, Uniform
+from heed.models.scores import SCORES, Diagonal, Location, Uniform
 from heed.models.transformer import TransformerDecoder, TransformerEncoder
 from heed.models.translator import Decoded, Memory, State, Translator
 
@@ -39,9 +39,9 @@ class SourceAttention(nn.Module):
 
     def __init__(self, score: str, size: int, positions: int) -> None:
         super().__init__()
-        self.score = SCORES[score](size, size, positions)
+        self.score = (SCORES | {"diagonal": Diagonal})[score](size, size, positions)
         self.positions = positions if isinstance(self.score, Location) else None
-        self.is_learned = not isinstance(self.score, Uniform)
+        self.is_learned = not isinstance(self.score, (Uniform, Diagonal))
 
     def keys(self, states: Tensor) -> State:
         """Return the keys for `Memory.keys`, made once a sentence; () if they are `states`."""
@@ -59,7 +59,7 @@ class SourceAttention(nn.Module):
     def forward(
         self, query: Tensor, memory: Memory, weights: Tensor | None = None
     ) -> tuple[Tensor, Tensor | None]:
-        """Return the sums (batch, queries, size) and the weights used; None: its own equal ones."""
+        """Return the sums (batch, queries, size) and the weights used; None: its own fixed ones."""
         places = memory.places
         if places is not None:  # a sentence's queries, one of each row: nothing is copied for them
             query = places.spread(query[:, 0])
@@ -82,6 +82,10 @@ class RecurrentDecoder(nn.Module, abc.ABC):
     def keys(self, states: Tensor) -> State:
         """Return the tensors derived from the source's states alone, for `Memory.keys`."""
         return ()
+
+    def first_state(self, last: list[Tensor]) -> State:
+        """Return the state before the first word, from the encoder's states h(L)."""
+        return self.stack.first_state(last)
 
     @abc.abstractmethod
     def forward(
@@ -126,16 +130,28 @@ class AttentionDecoder(RecurrentDecoder, abc.ABC):
 class OutputAttentionDecoder(AttentionDecoder):
     """h*(t) = ATT(s(t), H) with s(t) = RNN(s(t-1), u(t)), and features [s; h*] (lecture 001).
 
-    The recurrence does not see the context. The query is the state of the last layer.
+    The recurrence does not see the context. The query is the state of the last layer; of the score
+    `diagonal` the position of the word, which the decoder's state then counts.
     """
+
+    def first_state(self, last: list[Tensor]) -> State:
+        """Return the state before the first word, with `diagonal` its position too, (batch,)."""
+        counted = isinstance(self.attention.score, Diagonal)
+        position = (last[0].new_zeros(len(last[0]), dtype=torch.float32),) if counted else ()
+        return (*super().first_state(last), *position)
 
     def forward(
         self, inputs: Tensor, memory: Memory, state: State, weights: Tensor | None = None
     ) -> Decoded:
         """Return features [s; h*], weights and state."""
-        states, state = self.stack(inputs, state)
-        context, weights = self.attention(states, memory, weights)
-        return Decoded(torch.cat([states, context], -1), weights, state)
+        states, after = self.stack(inputs, state)
+        query = states
+        if isinstance(self.attention.score, Diagonal):
+            count = states.shape[1]
+            query = (state[-1][:, None] + torch.arange(count, device=states.device))[..., None]
+            after = (*after, state[-1] + count)
+        context, weights = self.attention(query, memory, weights)
+        return Decoded(torch.cat([states, context], -1), weights, after)
 
 
 class InputAttentionDecoder(AttentionDecoder):
@@ -225,6 +241,7 @@ class RecurrentTranslator(Translator):
             h.dropout,
         )  # fmt: skip
         self.concatenated = None
+        self.repeats = h.repeats_context
         if h.decoder == "concatenate":
             self.concatenated = ConcatenatedStates(h.max_source_tokens, size)
         self.decoder = make_decoder(h)
@@ -252,8 +269,10 @@ class RecurrentTranslator(Translator):
         """Return the decoder's memory and first state, from the encoder's states and h(L)."""
         if self.concatenated is not None:
             last = [self.concatenated(states, padding)]
+        if self.repeats:  # all that the output layer reads is the one state that is handed on
+            states, padding = last[-1][:, None], padding.new_zeros(len(padding), 1)
         memory = Memory(states, padding, self.decoder.keys(states))
-        return memory, self.decoder.stack.first_state(last)
+        return memory, self.decoder.first_state(last)
 
     def decode(
         self, tokens: Tensor, memory: Memory, state: State, weights: Tensor | None = None
@@ -282,8 +301,9 @@ def make_decoder(h: TranslatorArchitecture) -> RecurrentDecoder:
         input_size.get(h.decoder, h.embedding_dim), size, h.decoder_layers, h.recurrence,
         h.residual, h.dropout,
     )  # fmt: skip
-    if h.decoder == "output":
-        return OutputAttentionDecoder(stack, size, h.score, h.max_source_tokens)
+    if h.decoder == "output" or h.repeats_context:
+        score = "uniform" if h.repeats_context else h.score  # of one state: all weight on it
+        return OutputAttentionDecoder(stack, size, score, h.max_source_tokens)
     if h.decoder in ("input", "input-literal"):
         literal = h.decoder == "input-literal"
         return InputAttentionDecoder(stack, size, h.score, h.max_source_tokens, literal)

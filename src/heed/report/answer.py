@@ -331,7 +331,7 @@ def _network(name: str, result: ExperimentResult) -> str:
     pooling, attention = getattr(h, "pooling", ""), getattr(h, "attention", "")
     if name in NETWORKS and name != BASELINE and name in result.controls:
         return name
-    if getattr(h, "decoder", "") == "last-state":
+    if getattr(h, "decoder", "") == "last-state" and not h.repeats_context:
         return "last-state"
     if getattr(h, "encoder", "") == "transformer" and not h.score_functions.keys() - {"scaled-dot"}:
         return "transformer"

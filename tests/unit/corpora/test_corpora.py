@@ -169,6 +169,13 @@ def test_the_movies_have_the_words_that_people_marked_and_val_is_not_in_train(re
     assert phrases_by_part == {"train": 13878, "validation": 1517, "test": 2047}
 
 
+def test_the_reviews_of_yelp_have_one_to_five_stars(read):
+    documents = read("yelp", [published.YELP_COLUMNS])
+    stars = Counter(document.labels["stars"] for document in documents)
+    assert stars == {"1": 749, "2": 927, "3": 1461, "4": 3526, "5": 3337}
+    assert str(documents[0].text).startswith("My wife took me here on my birthday")
+
+
 def test_the_rationale_of_sst_wiki_is_the_first_sentence(read):
     documents = read("sst-wiki", split=GIVEN)
     assert Counter((d.split, d.labels["sentiment"]) for d in documents) == {

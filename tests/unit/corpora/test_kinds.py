@@ -115,6 +115,8 @@ def write_raw(folder: Path, source: str) -> Path:
         make("x", Source(kind=source, documents=70, seed=1), folder)
     if source == "imdb":
         write_archive(folder / published.IMDB_ARCHIVE, {"aclImdb/test/pos/1_9.txt": b""})
+    if source == "yelp":
+        (folder / published.YELP_COLUMNS).write_bytes(gzip.compress(b'stars,text\n5,"a,\nNA"\n'))
     if source == "movies":
         write_archive(folder / published.MOVIES_ARCHIVE, MOVIES)
     files = {

@@ -294,7 +294,7 @@ def test_a_gru_learns_in_one_step_with_both_of_its_directions(changes):
 
 
 def test_every_part_that_is_described_can_be_built():
-    assert {*SCORES} == {*described.SCORES, described.UNIFORM}
+    assert {*SCORES, "diagonal"} == {*described.SCORES, *described.FIXED_SCORES}
     for encoder, attention, pooling in itertools.product(
         described.ENCODERS, described.ATTENTIONS, described.POOLINGS
     ):

@@ -32,6 +32,7 @@ PLAIN = ["last-state", "concatenate"]
 DECODERS = [(decoder, score) for decoder in ATTENTION for score in SCORES] + [
     (decoder, "dot") for decoder in PLAIN
 ]
+FIXED = [{"score": "diagonal"}, *({"decoder": each, "context": "each-step"} for each in PLAIN)]
 STACKS = [
     {"recurrence": recurrence, "encoder": encoder, **layers}
     for recurrence in LAYERS
@@ -57,12 +58,12 @@ def decode(model, batch: PairBatch, weights=None):
     return model.decode(batch.target[:, :-1], memory, state, weights)
 
 
-@pytest.mark.parametrize(("decoder", "score"), DECODERS)
-def test_a_pair_alone_in_a_batch_and_word_by_word_is_the_same(decoder, score):
+@pytest.mark.parametrize("parts", [*({"decoder": d, "score": s} for d, s in DECODERS), *FIXED])
+def test_a_pair_alone_in_a_batch_and_word_by_word_is_the_same(parts):
     batch = make_pairs(SOURCES, TARGETS, padding=2)
     # all stacks with one score, and all scores with two stacks
-    for stack in STACKS if score == "dot" else SOME_STACKS[:2]:
-        model = make_model(decoder=decoder, score=score, **stack)
+    for stack in STACKS if parts.get("score") == "dot" else SOME_STACKS[:2]:
+        model = make_model(**parts, **stack)
         with torch.no_grad():
             together = decode(model, batch)
             for i in range(len(SOURCES)):
@@ -245,6 +246,26 @@ def test_with_equal_weights_each_step_reads_the_mean_of_the_states_and_returns_n
         padding = padding_mask(batch.source_lengths, batch.source.shape[1])
         equal = (~padding / batch.source_lengths[:, None])[:, None].expand_as(weights).double()
         assert torch.allclose(decode(learned, batch, equal).features, decoded.features, atol=1e-12)
+    with pytest.raises(HeedError, match="none is learned"):
+        require_attention(model)
+
+
+@pytest.mark.parametrize("parts", FIXED)
+def test_a_fixed_context_is_the_state_at_the_words_place_or_the_one_vector_in_each_step(parts):
+    model = make_model(encoder_layers=2, **parts)
+    batch = make_pairs(SOURCES, TARGETS, padding=2)
+    with torch.no_grad():
+        states, last = model.encoder(model.embed(batch.source), batch.source_lengths)
+        decoded = decode(model, batch)
+        if model.concatenated is not None:
+            padding = padding_mask(batch.source_lengths, batch.source.shape[1])
+            last = [model.concatenated(states, padding)]
+    contexts = decoded.features[..., ARCHITECTURE.hidden_size :]
+    for i, length in enumerate(batch.source_lengths.tolist()):
+        for t in range(contexts.shape[1]):
+            expected = states[i, min(t, length - 1)] if "score" in parts else last[-1][i]
+            assert torch.equal(contexts[i, t], expected)
+    assert decoded.weights is None
     with pytest.raises(HeedError, match="none is learned"):
         require_attention(model)
 

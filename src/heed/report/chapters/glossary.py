@@ -16,9 +16,9 @@ from heed.hyperparameters import (
     ATTENTIONS,
     DECODERS,
     ENCODERS,
+    FIXED_SCORES,
     POOLINGS,
     SOURCE_ENCODERS,
-    UNIFORM_DECODERS,
     Part,
 )
 from heed.hyperparameters.classifier import Architecture
@@ -135,9 +135,12 @@ def _classifier(h: Architecture) -> Iterator[str]:
 
 
 def _translator(h: TranslatorArchitecture) -> Iterator[str]:
-    decoders = UNIFORM_DECODERS if h.attends and not h.learns_weights else DECODERS
+    is_fixed = h.attends and not h.learns_weights
+    decoders = FIXED_SCORES[h.score] if is_fixed else DECODERS
     yield _say_part(SOURCE_ENCODERS[h.encoder], h)
     yield _say_part(decoders[h.decoder], h)
+    if h.repeats_context:
+        yield say("the output layer reads it in each step too")
     if h.segmentation != "words":
         yield say("its units are pieces of words ({kind})", kind=h.segmentation)
     if h.training_share != 1:

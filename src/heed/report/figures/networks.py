@@ -104,9 +104,12 @@ def _translator(h: TranslatorArchitecture) -> list[Mark]:
     else:
         rows += _connect_all(columns, 0, LEARNED, WEIGHTED)
     if h.decoder == "last-state":
-        rows.append(shapes.rule((columns[-1], 1), (columns[0], 2.2), FIXED, 1.4))
+        written = columns if h.repeats_context else columns[:1]
+        rows += [shapes.rule((columns[-1], 1), (column, 2.2), FIXED, 1.4) for column in written]
     elif h.decoder == "concatenate":
         rows += [shapes.rule((column, 1), (columns[0], 2.2), FIXED, 0.9) for column in columns]
+    elif h.score == "diagonal":
+        rows += [shapes.rule((column, 1), (column, 2.2), FIXED, 0.9) for column in columns]
     else:
         lines = (LEARNED, WEIGHTED) if h.learns_weights else (EQUAL, FIXED)
         rows += _connect_all(columns, 1, *lines, 2.2)

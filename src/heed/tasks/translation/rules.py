@@ -51,6 +51,11 @@ def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
             ("heads", "embedding_dim"),
             f"heads must divide embedding_dim: {h.heads} heads do not divide {h.embedding_dim}",
         )
+    if h.score == "diagonal" and h.decoder in ("input", "input-literal"):
+        yield (
+            ("score", "decoder"),
+            f"score diagonal is a control of decoder output, found decoder: {h.decoder}",
+        )
     if h.encoder == "bidirectional" and h.hidden_size % 2:
         yield (
             ("hidden_size", "encoder"),
@@ -73,7 +78,7 @@ def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contrad
     elif variant == "attention" and not h.learns_weights:
         message = f"variant attention needs a score that is learned, found score: {h.score}"
         yield ("score", "variant"), message
-    if variant == "uniform" and (h.learns_weights or not h.attends):
+    if variant == "uniform" and (h.learns_weights or not h.attends or h.score != "uniform"):
         yield (
             ("score", "decoder", "variant"),
             "variant uniform reads all states by equal weights: score: uniform and a decoder that "
@@ -90,9 +95,9 @@ def parameter_matched_contradiction(model: str, matched: Hyperparameters) -> str
 
 def no_effect(h: Hyperparameters) -> dict[str, str]:
     """Return the hyperparameters that have no effect: name → by which value of another."""
-    names = ["heads", "feed_forward_size", *([] if h.attends else ["score"])]
+    names = ["heads", "feed_forward_size", "context" if h.attends else "score"]
     if h.decoder == "transformer":
-        names = ["recurrence", "score", "hidden_size", "residual", "layer_devices"]
+        names = ["recurrence", "score", "context", "hidden_size", "residual", "layer_devices"]
     ineffective = dict.fromkeys(names, f"decoder: {h.decoder}")
     if h.segmentation != "words":
         ineffective |= dict.fromkeys(("lowercase", "min_count"), f"segmentation: {h.segmentation}")
