@@ -21,7 +21,7 @@ from heed.hyperparameters.pretrained import PRETRAINED
 from heed.report.formats import format_coverage, format_interval, format_p
 from heed.report.language import say
 from heed.report.measures import Measure, describe_reference_models, measure_of
-from heed.report.sentences import AHEAD, NETWORKS, OPEN, OTHERS, QUESTION, SHOWN, UNTESTED
+from heed.report.sentences import AHEAD, NETWORKS, OPEN, OTHERS, QUESTION, SCORES, SHOWN, UNTESTED
 
 LINEAR = "linear"
 REFERENCES = (LINEAR, PRETRAINED)  # that are recommended where they do as well: simplest first
@@ -269,14 +269,17 @@ def _attends(name: str, result: ExperimentResult) -> bool:
 
 
 def _clause(each: TestedDifference, result: ExperimentResult, table: dict[str, str]) -> str:
-    name = say("attention")
+    name, short = say("attention"), each.measure.short
     own, score = (result.score_of(model) for model in (each.first, each.second))
+    same = short(own) == short(score)
+    more = int(same and short(own, more=1) != short(score, more=1))  # a decimal tells them apart
+    printed = {"own": short(own, named=True, more=more), "score": short(score, more=more)}
     text = say(
         table[each.situation],
         name=name if each.first == "attention" else f"{name} ({each.first})",
         other=_with_attention(each, describe_model(each.second, result), result),
-        own=each.measure.short(own, named=True),
-        score=each.measure.short(score),
+        **printed,
+        scores=say(SCORES[same and not more], **printed),
         unfinished=_unfinished(each, result),
         reason=each.no_interval,
     )

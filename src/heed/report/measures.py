@@ -97,14 +97,14 @@ class Measure:
         printed = None if value is None else self.scaled(value)
         return format_number(printed, 2 if self.in_hundreds else 4)
 
-    def short(self, value: float, named: bool = False) -> str:
+    def short(self, value: float, named: bool = False, more: int = 0) -> str:
         """Return the score for a sentence: an accuracy in percent; `named`: others by their name.
 
-        All but a share of right answers are read only with their name.
+        All but a share of right answers are read only with their name. `more`: further decimals.
         """
         if self.is_accuracy:
-            return f"{format_number(100 * value, 1)}%"
-        number = format_number(self.scaled(value), 1 if self.in_hundreds else 3)
+            return f"{format_number(100 * value, 1 + more)}%"
+        number = format_number(self.scaled(value), more + (1 if self.in_hundreds else 3))
         return f"{self.name} {number}" if named else number
 
     def difference(self, value: float, digits: int = 2) -> str:

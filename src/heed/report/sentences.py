@@ -1,7 +1,7 @@
 """What the report says of a comparison, as tables: a text for each situation.
 
 A situation is a verdict, or UNTESTED. `name` is the judged variant and `own` its score, `other` is
-a model in words and `score` its score; `first` and `second` are names of models.
+a model in words and `score` its score, `scores` are both; `first` and `second` are names of models.
 """
 
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
@@ -11,14 +11,15 @@ UNTESTED = "untested"  # one seed, or one test document
 
 # The primary comparison: the first clause.
 QUESTION = {
-    BETTER: "{name} beats {other}, {own} against {score}",
-    WORSE: "{name} does worse than {other}, {own} against {score}",
-    SAME: "{name} does about as well as {other}, {own} against {score}",
-    UNDECIDED: "whether {name} beats {other} is undecided, {own} against {score}",
-    NOT_CONVERGED: "whether {name} beats {other} is open, {own} against {score}: {unfinished} had "
+    BETTER: "{name} beats {other}, {scores}",
+    WORSE: "{name} does worse than {other}, {scores}",
+    SAME: "{name} does about as well as {other}, {scores}",
+    UNDECIDED: "whether {name} beats {other} is undecided, {scores}",
+    NOT_CONVERGED: "whether {name} beats {other} is open, {scores}: {unfinished} had "
     "not converged",
     UNTESTED: "{name} has {own} and {other} {score}, which decides nothing: {reason}",
 }
+SCORES = {False: "{own} against {score}", True: "both {own}"}  # by whether both print the same
 # Every other comparison that the sentence names.
 OTHERS = {
     BETTER: "it beats {other}, {score}",
@@ -74,4 +75,4 @@ WEIGHTS = {
         FAIL: "the weights of {name} do not find the rationale in every class and seed",
     },
 }
-TABLES = (*WEIGHTS.values(), QUESTION, OTHERS, SHOWN, OPEN, NETWORKS)
+TABLES = (*WEIGHTS.values(), QUESTION, SCORES, OTHERS, SHOWN, OPEN, NETWORKS)

@@ -30,7 +30,16 @@ SITUATIONS = {
     ),
     "the same": (
         {"attention": (0.8, 0.8201, 0.81)},
-        f"Attention does about as well as {LAST}, 81.0% against 81.0%; {LINEAR}",
+        f"Attention does about as well as {LAST}, both 81.0%; {LINEAR}",
+    ),
+    "another decimal tells the scores apart": (
+        {"attention": (0.8, 0.821, 0.81), "linear": 0.8102},
+        f"Attention does about as well as {LAST}, 81.03% against 81.00%; against a linear model, "
+        "81.02%, it is undecided.",
+    ),
+    "rounded up and down, no decimal is wanted": (
+        {"attention": (0.8105, 0.8106, 0.81041), "baseline": (0.8105, 0.8105, 0.8104)},
+        f"Attention does about as well as {LAST}, 81.1% against 81.0%; {LINEAR}",
     ),
     "the linear model does better": (
         {"linear": 0.9},
@@ -77,7 +86,7 @@ SITUATIONS = {
     "another variant of the question beats the baseline": (
         {"answers": ("attention", "pooling"), "attention": (0.70, 0.92, 0.81)}
         | {"pooling": (0.85, 0.87, 0.86)},
-        f"Whether attention beats {LAST} is undecided, 81.0% against 81.0%; against a linear "
+        f"Whether attention beats {LAST} is undecided, both 81.0%; against a linear "
         f"model, 70.0%, it is undecided; attention (pooling) beats {LAST}, 86.0% against 81.0%.",
     ),
     "no better than the majority class": (
