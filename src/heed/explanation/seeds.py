@@ -15,6 +15,7 @@ from heed.explanation.test import (
     LARGEST_DIVERGENCE,
     NO_WEIGHTS,
     ONE_SEED,
+    OTHER_TEXTS,
     Column,
     Judged,
     WeightsTest,
@@ -38,7 +39,7 @@ class Seeds(WeightsTest):
         "divergence; half of the largest possible)."
     )
     limits: ClassVar[dict[str, str]] = {"limit": f"{MAX_DIVERGENCE:.3f}"}
-    reasons = (NO_WEIGHTS, EQUAL, ONE_SEED)
+    reasons = (NO_WEIGHTS, EQUAL, ONE_SEED, OTHER_TEXTS)
     title = "Agreement between seeds"
     claim = (
         "Shows how much of the weights is chance: the same model, trained again. It does not show "
@@ -49,7 +50,7 @@ class Seeds(WeightsTest):
     def score(self, judged: Judged) -> float | str:
         """Return the mean over pairs of seeds and documents."""
         mean = seed_divergence(judged.summary)
-        return no_weights(judged.summary) or (ONE_SEED if mean is None else mean)
+        return no_weights(judged.summary) or (no_pair(judged.summary) if mean is None else mean)
 
     def passes(self, value: float, judged: Judged) -> bool:
         """Return whether the weights of two seeds differ by less than MAX_DIVERGENCE."""
@@ -67,6 +68,12 @@ def seed_divergence(summary: pd.DataFrame) -> float | None:
     if rows.empty:
         return None
     return float((rows["mean"] * rows["documents"]).sum() / rows["documents"].sum())
+
+
+def no_pair(summary: pd.DataFrame) -> str:
+    """Return why no two seeds are compared: there is one, or each has a fold of its own."""
+    seeds = measured(summary, "permutation", "permutation_change")["seed"]
+    return OTHER_TEXTS if seeds.nunique() > 1 else ONE_SEED
 
 
 def seed_agreement(

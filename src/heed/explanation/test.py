@@ -38,6 +38,7 @@ PASS, FAIL, UNDEFINED = "pass", "fail", "undefined"
 NO_WEIGHTS = "no weights"
 EQUAL = "equal weights"
 ONE_SEED = "no second seed"
+OTHER_TEXTS = "no two runs share a test text"  # of a fold each
 ROUNDING = 1e-9  # of differences of scores in the tables
 LARGEST_DIVERGENCE = math.log(2)  # of two distributions, by Jensen and Shannon, in nats
 SMALLEST = 1e-12  # log(0) is infinite, and the gradient of x log x at 0 is NaN

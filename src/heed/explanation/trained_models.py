@@ -4,16 +4,8 @@ from typing import ClassVar
 
 import pandas as pd
 
-from heed.explanation.seeds import seed_divergence
-from heed.explanation.test import (
-    EQUAL,
-    NO_WEIGHTS,
-    ONE_SEED,
-    ROUNDING,
-    Judged,
-    WeightsTest,
-    no_weights,
-)
+from heed.explanation.seeds import Seeds, no_pair, seed_divergence
+from heed.explanation.test import ROUNDING, Judged, WeightsTest, no_weights
 
 # a trained adversarial model has kept accuracy and predictions
 MAX_LOSS = 0.01
@@ -56,7 +48,7 @@ class AdversarialModels(WeightsTest):
         "change": f"{MAX_PREDICTION_CHANGE:g}",
         "least": f"{MIN_DIVERGENCE:g}",
     }
-    reasons = (NO_WEIGHTS, EQUAL, ONE_SEED, NO_ADVERSARIAL_MODEL, NONE_KEPT, NONE_MOVED)
+    reasons = (*Seeds.reasons, NO_ADVERSARIAL_MODEL, NONE_KEPT, NONE_MOVED)
     title = "Trained adversarial models"
     claim = (
         "Shows whether a model can be trained to the same predictions with other weights. Where "
@@ -74,7 +66,7 @@ class AdversarialModels(WeightsTest):
         if all(run.empty for run in runs):
             return NO_ADVERSARIAL_MODEL
         if seed_divergence(judged.summary) is None:
-            return ONE_SEED
+            return no_pair(judged.summary)
         kept = [value for run in runs for value in run[run["kept"]]["mean_divergence"]]
         if not kept:
             return NONE_KEPT

@@ -14,6 +14,7 @@ from heed.explanation.test import (
     FAIL,
     NO_WEIGHTS,
     ONE_SEED,
+    OTHER_TEXTS,
     PASS,
     UNDEFINED,
     Judged,
@@ -79,7 +80,8 @@ def test_seeds_agree_below_half_of_the_largest_divergence():
     assert judge("seeds", summary(divergence=limit - 1e-6)).outcome == PASS
     assert judge("seeds", summary(divergence=limit + 1e-6)).outcome == FAIL
     assert judge("seeds", summary(divergence=0.3)).value == pytest.approx(0.3), "by documents"
-    assert judge("seeds", summary(divergence=None)).reason == ONE_SEED
+    assert judge("seeds", summary((0.2,), divergence=None)).reason == ONE_SEED
+    assert judge("seeds", summary(divergence=None)).reason == OTHER_TEXTS, "a fold each"
     assert judge("seeds", summary(changes=())).reason == NO_WEIGHTS
     assert judge("seeds", summary(changes=(0.0,))).reason == EQUAL
 
@@ -124,7 +126,8 @@ def test_one_seed_of_an_adversarial_model_is_enough():
         (summary(), [LOST, STILL], NONE_MOVED),
         (summary(), [], NO_ADVERSARIAL_MODEL),
         (summary(), [LOST.assign(mean=np.nan)], NO_ADVERSARIAL_MODEL),
-        (summary(divergence=None), [STILL], ONE_SEED),
+        (summary((0.2,), divergence=None), [STILL], ONE_SEED),
+        (summary(divergence=None), [STILL], OTHER_TEXTS),
         (summary(changes=()), [STILL], NO_WEIGHTS),
     ],
 )
