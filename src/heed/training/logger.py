@@ -67,14 +67,20 @@ def _mlflow(run: str, settings: Settings, resumes: bool) -> Curve:
         with contextlib.suppress(MlflowException):  # it is there already
             client.create_experiment("heed")
     experiment, done = client.get_experiment_by_name("heed").experiment_id, 0
+    # a server has runs of other clones too: this clone notes the id of its own
+    note, found = CURVES / "mlflow" / run, None
+    with contextlib.suppress(FileNotFoundError, MlflowException):  # none, or of another server
+        found = client.get_run(note.read_text()).info
     # one that has ended is an earlier training, also where this one began without a logger
-    named = [experiment], f"attributes.run_name = '{run}' and attributes.status != 'FINISHED'"
-    if resumes and (found := client.search_runs(*named, order_by=["start_time DESC"])):
-        key = found[0].info.run_id
+    if resumes and found and found.status != "FINISHED":
+        key = found.run_id
         done = max([0, *(each.step for each in client.get_metric_history(key, "train_loss"))])
         client.update_run(key, status="RUNNING")
     else:
-        key = client.create_run(experiment, run_name=run).info.run_id
+        clone = {"heed.clone": str(Path.cwd())}
+        key = client.create_run(experiment, run_name=run, tags=clone).info.run_id
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text(key)
         client.log_batch(key, params=[Param(name, str(each)) for name, each in settings.items()])
 
     def log(epoch: int, scores: Scores) -> None:

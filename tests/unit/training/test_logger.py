@@ -1,5 +1,7 @@
 """The curves of a training in the tools that show them: read back by the real library of each."""
 
+import contextlib
+import shutil
 import tomllib
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -151,6 +153,31 @@ def test_a_logger_that_is_switched_on_after_a_resume_has_no_curve_of_an_earlier_
     with logged(logger, NAME, read_model_recipe(MODEL), lambda progress: None) as report:
         train(MODEL, 1, report)
     check(read, epochs=4)
+
+
+@pytest.mark.slow
+def test_a_training_goes_on_in_no_curve_of_another_clone(workplace, tmp_path, monkeypatch):
+    """Two clones are killed, and the one of them whose curve is the older goes on."""
+    client = pytest.importorskip("mlflow").MlflowClient
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/server.db")
+    change_recipe(epochs=4)
+    clones = [shutil.copytree(workplace, tmp_path / name) for name in ("a", "b")]
+
+    def killed(progress):
+        if progress.epoch == 3:
+            raise KeyboardInterrupt
+
+    for clone, report in zip([*clones, clones[0]], [killed, killed, lambda _: None], strict=True):
+        monkeypatch.chdir(clone)
+        with (
+            contextlib.suppress(KeyboardInterrupt),
+            logged("mlflow", NAME, read_model_recipe(MODEL), report) as reporting,
+        ):
+            train(MODEL, 1, reporting)
+    runs = client().search_runs(["1"], order_by=["start_time"])
+    epochs = [len(client().get_metric_history(run.info.run_id, "train_loss")) for run in runs]
+    assert epochs == [4, 2]
+    assert [run.data.tags["heed.clone"] for run in runs] == [*map(str, clones)]
 
 
 def test_a_logger_that_fails_ends_its_curve_and_not_the_training(workplace, monkeypatch, capsys):
