@@ -26,7 +26,7 @@ from heed.files import CHECKSUMS, HeedError, reading, verify_checksums, write_js
 from heed.inputs.batches import Batch
 from heed.models.classifier import Classifier
 from heed.prediction import load_predictor
-from heed.recipe import Recipe, read_model_prediction, write_prediction
+from heed.recipe import Recipe, read_model_prediction, read_model_recipe, write_prediction
 from heed.task import task_module
 from heed.tasks.texts import trained_seeds
 from heed.training.run import RunInfo, read_run
@@ -48,6 +48,8 @@ def export_model(model: str, seed: int | None, into: Path | None) -> str:
     if into.exists():
         raise HeedError(f"{into}: is there already. Remove it, or name another folder: --into")
     run, scores = read_run(model, seed), _read_scores(model, seed)
+    if (study := read_model_recipe(model)).of_first_repeat() == run.recipe:
+        run = dataclasses.replace(run, recipe=study)  # it has all repeats of the folds
     predictor: Any = load_predictor(run, "cpu")
     with writing_folder(into) as out:
         for file in paths.run_folder(model, seed).iterdir():
@@ -202,6 +204,7 @@ def interval(values: pd.Series, recipe: Recipe[Any, Any]) -> tuple[float, float]
 def _card(run: RunInfo, predictor: Any, scores: pd.DataFrame, difference: str, problem: str) -> str:
     """Return the model card: metadata of the hub, data, training, scores, limits, how to load."""
     recipe, metrics = run.recipe, task_module(run.recipe.task, "metrics")
+    near = recipe.statistics.near_duplicates
     test = [each.name for each in metrics.make_metrics(recipe.data).all if each.name in scores]
     validation = [name for name in map(str, scores) if name.startswith("validation_")]
     shown, rows = scores[[*test, *validation]].dropna(axis=1), []
@@ -221,7 +224,9 @@ def _card(run: RunInfo, predictor: Any, scores: pd.DataFrame, difference: str, p
         metadata=yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True),
         run=run, recipe=recipe, about=recipe.statistics, seeds=len(scores), rows="\n".join(rows),
         splits=", ".join(f"{count:,} {split}" for split, count in run.documents.items()),
-        fold=f", fold {run.fold} of {recipe.folds}" if recipe.folds else "",
+        fold=f", fold {run.fold} of 0 to {recipe.folds - 1}" if recipe.folds else "",
+        near=f"{'' if near.complete else 'at least '}{near.total:,}"
+        f"{' in all folds' if recipe.folds else ''}",
         origin="generated texts" if recipe.statistics.generated else "texts",
         changed=", ".join(f"`{name}: {value}`" for name, value in own if value != default[name]),
         call=predictor.method,

@@ -24,11 +24,13 @@ from heed.estimator import RunClassifier
 from heed.evaluation.tested import evaluate
 from heed.files import HeedError
 from heed.inputs.vocabulary import Vocabulary
+from heed.paths import recipe_file
 from heed.prediction import load_predictor
-from heed.recipe import read_model_recipe
+from heed.recipe import read_model_recipe, write_recipe
 from heed.tasks.classification.learning import make_model
 from heed.tasks.classification.prediction import ClassificationPredictor
 from heed.tokens.arrays import load_tokens
+from heed.tokens.meta import NearDuplicates
 from heed.training.run import read_run
 from tests.conftest import make_workplace, train_and_predict
 
@@ -84,6 +86,27 @@ def test_the_card_has_the_scores_of_the_study_as_the_hub_reads_them(trained):
     row = f"| test | macro_f1 | {mine:.4f} | {mean:.4f} | {low:.4f} to {high:.4f} |"
     assert row in card and "36 train, 12 validation, 12 test" in card
     assert "weights are not explanations by themselves" in card
+
+
+@pytest.mark.parametrize(
+    ("folds", "repeats", "complete", "fold", "near"),
+    [(0, 1, True, "", "3"), (6, 2, False, ", fold 4 of 0 to 5", "at least 3 in all folds")],
+)
+def test_the_card_has_the_fold_of_all_repeats_and_the_near_duplicates_of_all_folds(
+    trained, monkeypatch, folds, repeats, complete, fold, near
+):
+    run = read_run(MODEL, 1)
+    statistics = dataclasses.replace(
+        run.recipe.statistics, near_duplicates=NearDuplicates([2, 1, 0], complete)
+    )
+    recipe = dataclasses.replace(run.recipe, folds=folds, repeats=repeats, statistics=statistics)
+    write_recipe(recipe_file(MODEL), recipe)
+    of_fold = dataclasses.replace(run, fold=4, recipe=recipe.of_first_repeat())
+    monkeypatch.setattr(export, "read_run", lambda *_: of_fold)
+    export.export_model(MODEL, 1, None)
+    card = Path("exports", MODEL, "README.md").read_text()
+    assert f"This run{fold}: 36 train, 12 validation, 12 test." in card
+    assert f" that have a near duplicate in training: {near}.\n" in card
 
 
 def test_the_hubs_own_library_reads_the_card(trained):

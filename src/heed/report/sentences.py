@@ -15,8 +15,7 @@ QUESTION = {
     WORSE: "{name} does worse than {other}, {scores}",
     SAME: "{name} does about as well as {other}, {scores}",
     UNDECIDED: "whether {name} beats {other} is undecided, {scores}",
-    NOT_CONVERGED: "whether {name} beats {other} is open, {scores}: {unfinished} had "
-    "not converged",
+    NOT_CONVERGED: "whether {name} beats {other} is open, {scores}: {unfinished} had not converged",
     UNTESTED: "{name} has {own} and {other} {score}, which decides nothing: {reason}",
 }
 SCORES = {False: "{own} against {score}", True: "both {own}"}  # by whether both print the same
