@@ -79,7 +79,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             prepare(Path(folder), attention)
             done = subprocess.run(
-                [sys.executable, "-c", MEASURE], capture_output=True, text=True, check=True,
+                [sys.executable, "-c", MEASURE], stdout=subprocess.PIPE, text=True, check=True,
                 cwd=folder, env=environment_without_cache(),
             )  # fmt: skip
         gigabytes = float(done.stdout.split()[-1]) / 1e9

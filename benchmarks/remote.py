@@ -145,7 +145,10 @@ def clone_code(task: str, model: str) -> str:
         "run.delete_other_runs = lambda *_: None; from heed.cli.program import main; main()"
     )
     command = [sys.executable, "-c", program, "train", model, "--seeds", "1"]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)  # it prints what goes wrong
+    if done.returncode:
+        sys.exit(f"heed train {model} failed: its message is above")
+    return done.stdout.strip()
 
 
 def unpack(archive: Path, folder: Path) -> None:

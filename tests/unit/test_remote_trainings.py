@@ -97,6 +97,13 @@ def test_an_archive_without_code_or_that_is_none_is_one_message(workplace, monke
     assert adopt(monkeypatch, tmp_path / "runs.tar").startswith("heed: file could not be opened")
 
 
+def test_the_reason_why_the_code_of_a_clone_has_no_digest_is_printed(monkeypatch, capfd):
+    monkeypatch.setattr(sys, "executable", "ls")
+    with pytest.raises(SystemExit, match="heed train no-such failed: its message is above"):
+        remote_module.clone_code("classification", "no-such")
+    assert "ls: " in capfd.readouterr().err
+
+
 @pytest.mark.slow
 def test_trainings_go_to_a_machine_without_engines_and_come_back(
     workplace, baseline, remote, tmp_path

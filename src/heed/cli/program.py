@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from heed.files import HeedError, locked
-from heed.paths import LOCKS, PARAMS, RESULTS
+from heed.paths import LOCKS, PARAMS, RESULTS, is_name
 from heed.progress import INTERRUPTED
 from heed.terminal import STDOUT, SURROGATES, open_streams, visible
 
@@ -60,6 +60,7 @@ def _run_command() -> None:
             raise HeedError(f"{text}: is not UTF-8: type it as UTF-8, or rename the file")
     arguments = vars(make_parser().parse_args())
     function = arguments.pop("function")
+    _refuse_path(arguments.get("model", ""))
     if function in (train, search):
         restart_without_cache()
     if function not in STAGES:
@@ -68,6 +69,14 @@ def _run_command() -> None:
     name = next((value for value in arguments.values() if isinstance(value, str)), "")
     with _lock_command(f"{function.__name__} {name}".strip()):
         function(**arguments)
+
+
+def _refuse_path(model: str) -> None:
+    """Raise HeedError where a path stands in place of a model's name."""
+    if "/" in model:
+        names = [each for each in Path(model).parts if is_name(each) and not each.isdigit()]
+        meant = f"the model's name: {names[-1]}" if names else "a model's name"
+        raise HeedError(f"{model}: is a path. Give {meant}")
 
 
 @contextlib.contextmanager

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from heed.cli import program
+from heed.files import HeedError
 from heed.progress import Bar
 from heed.terminal import print_line, visible, wrap
 from tests.conftest import ROOT
@@ -134,6 +136,23 @@ def test_a_locale_in_which_arguments_are_read_otherwise_is_one_message() -> None
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert "reads arguments and names of files as ascii" in done.stderr
     assert done.stderr.endswith("export PYTHONUTF8=1\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "meant"),
+    [
+        ("export", "../train/tiny-attention", "the model's name: tiny-attention"),
+        ("score", "results/train/tiny-attention/1", "the model's name: tiny-attention"),
+        ("explain", "../..", "a model's name"),
+    ],
+)
+def test_a_path_in_place_of_a_model_is_refused_with_the_name_that_is_meant(
+    monkeypatch, command, path, meant
+):
+    monkeypatch.setattr(sys, "argv", ["heed", command, path])
+    with pytest.raises(HeedError) as error:
+        program._run_command()
+    assert str(error.value) == f"{path}: is a path. Give {meant}"
 
 
 def test_sentences_are_wrapped_to_the_terminal_and_never_wider_than_a_reader_reads(monkeypatch):
