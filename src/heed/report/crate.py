@@ -76,6 +76,15 @@ def authors(citation: Citation) -> list[dict[str, object]]:
     return found
 
 
+def licenses(citation: Citation) -> list[dict[str, object]]:
+    """Return the license in CITATION.cff, or the several there, as schema.org has them."""
+    names = citation["license"]
+    return [
+        {"@id": f"{LICENSES}/{name}", "@type": "CreativeWork", "name": name}
+        for name in ([names] if isinstance(names, str) else names)
+    ]
+
+
 def write_crate(root: Path, edition: Path, params: "Params") -> Path:
     """Write reports/STUDY.crate.zip of the clone `root`, from the published report in a folder.
 
@@ -90,7 +99,7 @@ def write_crate(root: Path, edition: Path, params: "Params") -> Path:
     _add_files(crate, [*edition.iterdir(), *(root / name for name in (CITATION, *OTHERS))])
     agents = [crate.add_jsonld(each) for each in authors(citation)]
     workflow = _add_workflow(crate, facts)
-    made_by, licence = read_published_report(edition), citation["license"]
+    made_by = read_published_report(edition)
     code = _add(
         crate, "#heed", "SoftwareSourceCode", name=citation["title"], version=made_by.version,
         identifier=made_by.commit, dateModified=facts.git.date, description=made_by.sentence(),
@@ -100,7 +109,7 @@ def write_crate(root: Path, edition: Path, params: "Params") -> Path:
     _add(
         crate, "./", name=params.study.title, description=f"{params.study.note} {answer}".strip(),
         datePublished=facts.git.date or datetime.date.today().isoformat(), author=agents,
-        license=_add(crate, f"{LICENSES}/{licence}", "CreativeWork", name=licence),
+        license=[crate.add_jsonld(each) for each in licenses(citation)],
         mainEntity=workflow, mentions=_add_actions(crate, workflow, facts, agents),
         isBasedOn=code,
         conformsTo=[

@@ -145,6 +145,14 @@ def test_authors_are_persons_or_organizations():
     ]
 
 
+@pytest.mark.parametrize(("given", "names"), [("MIT", ["MIT"]), (["MIT", "0BSD"],) * 2], ids=str)
+def test_a_citation_has_one_license_or_several(given, names):
+    assert crate.licenses({"license": given}) == [
+        {"@id": f"https://spdx.org/licenses/{name}", "@type": "CreativeWork", "name": name}
+        for name in names
+    ]
+
+
 def test_a_broken_citation_is_one_message(tmp_path):
     write_text(tmp_path / "CITATION.cff", "title: heed\n")
     with pytest.raises(HeedError, match=r"CITATION\.cff: cannot be read \(needs title, license"):
