@@ -11,7 +11,7 @@ import yaml
 
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
 from heed.files import HeedError, read_json
-from heed.report.blocks import Axis, Figure, Panel
+from heed.report.blocks import Axis, Figure, Mark, Panel
 from heed.report.figures.shapes import (
     INK,
     SERIES,
@@ -166,9 +166,8 @@ LOOKS = {  # by verdict; what says nothing is hollow
     UNDECIDED: (Look(SOFT, "circle"), True),
     NOT_CONVERGED: (Look(SOFT, "diamond"), True),
 }
-# Inches: the figure, two lines of a name, title and scale of a panel; letters of a line.
-WIDTH, ROW, FRAME, NAME = 5.4, 0.29, 0.5, 44
-ROOM = 7 * "\xa0"  # before a name, where a reader's font is wider than Liberation Sans
+# Inches: the figure, which fits a phone at full size; a row; title and scale of a panel.
+WIDTH, ROW, FRAME = 3.75, 0.42, 0.68
 ATTENTION = "attention"  # the model that a row need not name
 
 
@@ -205,16 +204,17 @@ def forest_plot(reports: Path) -> Figure:
 
 
 def _panel(group: str, found: list[Primary]) -> Panel:
-    marks = [rule((0, -0.6), (0, len(found) - 0.4), SOFT)]
+    marks: list[Mark] = []
     for place, each in enumerate(found):
         low, high = each.ends
         look, hollow = LOOKS[each.row["verdict"]]
+        marks.append(rule((0, place - 0.15), (0, place + 0.15), SOFT))
         marks.append(rule((low, place), (high, place), look.colour, 1.4))
         marks.append(point(each.difference, place, look, 40, hollow, 1.2))
     domain = extent(marks, "x")
     for place, each in enumerate(found):
-        for text, colour, down in ((each.title, INK, -4.5), (each.models, SOFT, 4.5)):
-            name = f"{ROOM}{short_name(text, NAME)}"
-            marks.append(words(domain[0], place, name, colour, align="right", at=(-6, down)))
-    y = Axis(domain=(len(found) - 0.4, -0.6), places={}, strokes=False)
-    return Panel(marks, Axis(domain=domain), y, group, len(found))
+        for text, colour, size, up in ((each.title, INK, 9, 19), (each.models, SOFT, 8, 9)):
+            whole = short_name(text, len(text))
+            marks.append(words(domain[0], place, whole, colour, size, at=(0, -up)))
+    y = Axis(domain=(len(found) - 0.7, -1), places={}, strokes=False)
+    return Panel(marks, Axis(domain=domain), y, group, len(found) + 0.3)
