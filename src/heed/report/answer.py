@@ -5,6 +5,7 @@ The primary comparison leads: the first variant that answers the study's questio
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from heed.evaluation.results import (
     BASELINE,
@@ -210,18 +211,20 @@ def answer(result: ExperimentResult, method: Significance) -> Answer:
     compared = compare_attention(result, tested_differences(result, method))
     is_tested = compared is None or compared.primary.situation != UNTESTED
     recommended = recommend(result, method) if is_tested else ""
-    clauses = [*_advice(recommended, result)] if recommended else []
     named = _named(compared, result) if compared else []
+    # every score has one decimal more where that tells the two of a clause apart
+    more = int(any(_alike(each, result, 0) and not _alike(each, result, 1) for each in named))
+    clauses = [*_advice(recommended, result, more)] if recommended else []
     for each in named:
         is_led = each is named[0] or each.first != named[0].first
-        clauses.append(_clause(each, result, QUESTION if is_led else OTHERS))
+        clauses.append(_clause(each, result, QUESTION if is_led else OTHERS, more))
     if compared is None:
         missing = [] if BASELINE in result.models else [say("baseline")]
         missing += [] if result.attention else [say("variant that answers the study's question")]
         clauses.append(say("no comparison: no {names}", names=say(" and no ").join(missing)))
     if recommended:
         known = {name for each in named for name in (each.first, each.second)} | {recommended}
-        clauses += _best_network(result, known)
+        clauses += _best_network(result, known, more)
     listed = _listed(compared, result) if compared else []
     sentence = "; ".join(clauses)
     return Answer(
@@ -268,18 +271,24 @@ def _attends(name: str, result: ExperimentResult) -> bool:
     return bool(result.models[name].hyperparameters.attends)
 
 
-def _clause(each: TestedDifference, result: ExperimentResult, table: dict[str, str]) -> str:
+def _alike(each: TestedDifference, result: ExperimentResult, more: int) -> bool:
+    """Return whether both scores print the same, with so many more decimals."""
+    first, second = (result.score_of(model) for model in (each.first, each.second))
+    return each.measure.short(first, more=more) == each.measure.short(second, more=more)
+
+
+def _clause(
+    each: TestedDifference, result: ExperimentResult, table: dict[str, str], more: int
+) -> str:
     name, short = say("attention"), each.measure.short
     own, score = (result.score_of(model) for model in (each.first, each.second))
-    same = short(own) == short(score)
-    more = int(same and short(own, more=1) != short(score, more=1))  # a decimal tells them apart
     printed = {"own": short(own, named=True, more=more), "score": short(score, more=more)}
     text = say(
         table[each.situation],
         name=name if each.first == "attention" else f"{name} ({each.first})",
         other=_with_attention(each, describe_model(each.second, result), result),
         **printed,
-        scores=say(SCORES[same and not more], **printed),
+        scores=say(SCORES[_alike(each, result, more)], **printed),
         unfinished=_unfinished(each, result),
         reason=each.no_interval,
     )
@@ -365,18 +374,18 @@ def recommend(result: ExperimentResult, method: Significance) -> str:
     return "" if found in result.models and not result.models[found].has_converged else found
 
 
-def _advice(recommended: str, result: ExperimentResult) -> Iterator[str]:
+def _advice(recommended: str, result: ExperimentResult, more: int) -> Iterator[str]:
     """Yield the clause that names the model to use."""
     is_reference = recommended in result.reference_models
     model = say("the {name} model" if is_reference else "the network {name}", name=recommended)
-    score = measure_of(result).short(result.score_of(recommended), named=True)
+    score = measure_of(result).short(result.score_of(recommended), True, more)
     yield say("use {model}: {score}", model=model, score=score)
 
 
-def _best_network(result: ExperimentResult, known: set[str]) -> Iterator[str]:
+def _best_network(result: ExperimentResult, known: set[str], more: int) -> Iterator[str]:
     """Yield the clause on the best network, where it is better than those that clauses name."""
     best = max(result.models, key=lambda name: result.sign * result.score_of(name))
-    short = measure_of(result).short
+    short = partial(measure_of(result).short, more=more)
     score = short(result.score_of(best))
     if score not in {short(result.score_of(name)) for name in known if name in result.models}:
         yield say("the best network, {name}, has {score}", name=best, score=score)
