@@ -281,7 +281,9 @@ def compare_longer(
     the epoch that each training keeps by its `monitor`. The margin is `convergence_pp`, or else
     MARGIN_ERRORS standard errors of the run's score, at least LEAST_MARGIN_PP: over documents a
     one-sided test at .05, where two trainings share half of their errors, so that the difference of
-    their scores has the standard error of one. Raises HeedError.
+    their scores has the standard error of one. A run with all n items right has no such error, and
+    a rate of errors of up to 3 / n (the rule of three, Hanley & Lippman-Hand 1983): no margin is
+    less than LEAST_MARGIN_ITEMS of them. Raises HeedError.
     """
     if (longer := tested.longer) is None:
         return None
@@ -291,6 +293,10 @@ def compare_longer(
     sign = -100 if lower_is_better(name) else 100
     error = longer.standard_errors.get(name)
     error_pp = None if error is None else 100 * error
+    margins = [results.LEAST_MARGIN_PP]
+    if error_pp is not None:
+        items = 100 * results.LEAST_MARGIN_ITEMS / longer.validation_items
+        margins += [results.MARGIN_ERRORS * error_pp, items]
     return LongerTraining(
         metric=name,
         epochs=longer.epochs,
@@ -300,9 +306,7 @@ def compare_longer(
         score=score,
         longer_score=kept,
         difference_pp=None if kept is None else sign * (kept - score),
-        margin_pp=max(results.LEAST_MARGIN_PP, results.MARGIN_ERRORS * (error_pp or 0.0))
-        if convergence_pp is None
-        else convergence_pp,
+        margin_pp=max(margins) if convergence_pp is None else convergence_pp,
         standard_error_pp=error_pp,
         validation_items=longer.validation_items,
     )

@@ -27,8 +27,8 @@ BETTER, WORSE, SAME = "better", "worse", "practically the same"
 UNDECIDED, NOT_CONVERGED = "undecided", "not converged"
 VERDICTS = (BETTER, WORSE, SAME, UNDECIDED, NOT_CONVERGED)
 # By how much a longer training must be better, where a study names no margin: by so many standard
-# errors of a score (`compare_longer`), and at least by so many points.
-MARGIN_ERRORS, LEAST_MARGIN_PP = 1.64, 0.2
+# errors of a score (`compare_longer`), and at least by so many points and validation items.
+MARGIN_ERRORS, LEAST_MARGIN_PP, LEAST_MARGIN_ITEMS = 1.64, 0.2, 3
 
 COARSE_PP = 3.0  # a study whose minimum detectable difference is larger says so
 BASELINE = "baseline"
