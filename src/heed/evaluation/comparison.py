@@ -212,7 +212,9 @@ def _experiment_result(
             )
             for name, each in experiment.reference_models.items()
         },
-        comparisons=judge(_assess_pairs(experiment), models, question.tuning, method),
+        comparisons=judge(
+            _assess_pairs(experiment), models, question.tuning, method, experiment.metric.name
+        ),
     )
 
 
@@ -221,13 +223,13 @@ def judge(
     models: Mapping[str, ModelResult],
     tuning: Mapping[str, str],
     method: results.Significance,
+    metric: str,
 ) -> dict[str, dict[str, Difference]]:
     """Return the differences, by first and second model, with their verdicts."""
-    converged = {variant: model.has_converged for variant, model in models.items()}
+    rises = {variant: model.rise_pp(metric) for variant, model in models.items()}
     comparisons: dict[str, dict[str, Difference]] = {}
     for (first, second), difference in differences.items():
-        have_converged = converged[first], converged.get(second, True)
-        judged = results.verdict(difference, method, *have_converged)
+        judged = results.verdict(difference, method, rises[first], rises.get(second, 0.0))
         alike = second not in models or tuned_alike(models[first], models[second], tuning)
         comparisons.setdefault(first, {})[second] = dataclasses.replace(
             difference, verdict=judged, tuned_alike=alike
