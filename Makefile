@@ -19,7 +19,7 @@ ifeq ($(origin PYTHON) $(wildcard $(BIN)/pip),command line $(BIN)/pip)
 $(info heed: .venv is there and kept, and PYTHON=$(PYTHON) is not used: delete .venv to make it with another Python)
 endif
 
-.PHONY: help setup slurm pretrained crate export loggers remotes report check test test-slow drills benchmark lint pdf .paper lock schema picture snapshots locale docs clean
+.PHONY: help setup slurm pretrained crate export loggers remotes report check test test-slow drills benchmark lint pdf page .paper lock schema picture snapshots locale docs clean
 help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
@@ -108,14 +108,18 @@ benchmark: .venv/.runtime ## print the table of docs/performance.md, some minute
 lint: .venv/.development ## fix the findings that ruff can fix, then print the others
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; $(BIN)/snakefmt workflow/Snakefile ; $(BIN)/mypy ; $(BIN)/lint-imports --no-logo --no-cache
 
+TEX := Debian: texlive-latex-extra texlive-science latexmk lmodern; for a German report texlive-lang-german
 FONTS := fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji
 pdf:             ## make the paper, reports/report.pdf, from reports/report.tex by LaTeX; without it print the page by Chromium
 	@test -f reports/report.tex || { echo "heed: there is no reports/report.tex yet: run 'make report' first" >&2; exit 1; }
 	@if command -v latexmk >/dev/null && command -v pdflatex >/dev/null; then $(MAKE) --no-print-directory .paper; else \
-	chromium=$$(command -v chromium || command -v chromium-browser || command -v google-chrome) && test -f reports/index.html || { \
-		echo "heed: 'make pdf' needs latexmk and pdflatex on PATH (Debian: texlive-latex-extra texlive-science latexmk lmodern; for a German report texlive-lang-german), or Chromium, which prints the page; reports/index.html needs nothing" >&2; exit 1; }; \
+	$(MAKE) --no-print-directory page && echo "heed: for the paper, reports/report.pdf, install latexmk and pdflatex ($(TEX))"; fi
+
+page:            ## print the page by Chromium as a tagged PDF, reports/page.pdf, which a screen reader can read
+	@chromium=$$(command -v chromium || command -v chromium-browser || command -v google-chrome) && test -f reports/index.html || { \
+		echo "heed: reports/page.pdf needs Chromium and the page of 'make report', reports/index.html; the paper needs latexmk and pdflatex on PATH ($(TEX))" >&2; exit 1; }; \
 	"$$chromium" --headless --no-pdf-header-footer $(if $(filter 0,$(shell id -u)),--no-sandbox) --print-to-pdf=reports/page.pdf reports/index.html 2>/dev/null || { echo "heed: $$chromium did not print reports/index.html" >&2; exit 1; }; \
-	echo "heed: reports/page.pdf is the page, printed by Chromium; for the paper, reports/report.pdf, install latexmk and pdflatex (Debian: texlive-latex-extra texlive-science latexmk lmodern)"; fi
+	echo "heed: reports/page.pdf is the page, printed by Chromium"
 
 .paper:
 	@mkdir -p .heed/pdf && rm -f .heed/pdf/report.*

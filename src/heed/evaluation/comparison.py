@@ -212,7 +212,9 @@ def _experiment_result(
             )
             for name, each in experiment.reference_models.items()
         },
-        comparisons=judge(_assess_pairs(experiment), models, question.tuning, method),
+        comparisons=judge(
+            _assess_pairs(experiment), models, question.tuning, method, experiment.metric.name
+        ),
     )
 
 
@@ -221,13 +223,13 @@ def judge(
     models: Mapping[str, ModelResult],
     tuning: Mapping[str, str],
     method: results.Significance,
+    metric: str,
 ) -> dict[str, dict[str, Difference]]:
     """Return the differences, by first and second model, with their verdicts."""
-    converged = {variant: model.has_converged for variant, model in models.items()}
+    rises = {variant: model.rise_pp(metric) for variant, model in models.items()}
     comparisons: dict[str, dict[str, Difference]] = {}
     for (first, second), difference in differences.items():
-        have_converged = converged[first], converged.get(second, True)
-        judged = results.verdict(difference, method, *have_converged)
+        judged = results.verdict(difference, method, rises[first], rises.get(second, 0.0))
         alike = second not in models or tuned_alike(models[first], models[second], tuning)
         comparisons.setdefault(first, {})[second] = dataclasses.replace(
             difference, verdict=judged, tuned_alike=alike
@@ -281,7 +283,9 @@ def compare_longer(
     the epoch that each training keeps by its `monitor`. The margin is `convergence_pp`, or else
     MARGIN_ERRORS standard errors of the run's score, at least LEAST_MARGIN_PP: over documents a
     one-sided test at .05, where two trainings share half of their errors, so that the difference of
-    their scores has the standard error of one. Raises HeedError.
+    their scores has the standard error of one. A run with all n items right has no such error, and
+    a rate of errors of up to 3 / n (the rule of three, Hanley & Lippman-Hand 1983): no margin is
+    less than LEAST_MARGIN_ITEMS of them. Raises HeedError.
     """
     if (longer := tested.longer) is None:
         return None
@@ -291,6 +295,10 @@ def compare_longer(
     sign = -100 if lower_is_better(name) else 100
     error = longer.standard_errors.get(name)
     error_pp = None if error is None else 100 * error
+    margins = [results.LEAST_MARGIN_PP]
+    if error_pp is not None:
+        items = 100 * results.LEAST_MARGIN_ITEMS / longer.validation_items
+        margins += [results.MARGIN_ERRORS * error_pp, items]
     return LongerTraining(
         metric=name,
         epochs=longer.epochs,
@@ -300,9 +308,7 @@ def compare_longer(
         score=score,
         longer_score=kept,
         difference_pp=None if kept is None else sign * (kept - score),
-        margin_pp=max(results.LEAST_MARGIN_PP, results.MARGIN_ERRORS * (error_pp or 0.0))
-        if convergence_pp is None
-        else convergence_pp,
+        margin_pp=max(margins) if convergence_pp is None else convergence_pp,
         standard_error_pp=error_pp,
         validation_items=longer.validation_items,
     )

@@ -27,8 +27,8 @@ BETTER, WORSE, SAME = "better", "worse", "practically the same"
 UNDECIDED, NOT_CONVERGED = "undecided", "not converged"
 VERDICTS = (BETTER, WORSE, SAME, UNDECIDED, NOT_CONVERGED)
 # By how much a longer training must be better, where a study names no margin: by so many standard
-# errors of a score (`compare_longer`), and at least by so many points.
-MARGIN_ERRORS, LEAST_MARGIN_PP = 1.64, 0.2
+# errors of a score (`compare_longer`), and at least by so many points and validation items.
+MARGIN_ERRORS, LEAST_MARGIN_PP, LEAST_MARGIN_ITEMS = 1.64, 0.2, 3
 
 COARSE_PP = 3.0  # a study whose minimum detectable difference is larger says so
 BASELINE = "baseline"
@@ -159,6 +159,17 @@ class ModelResult:
     def has_converged(self) -> bool:
         """Whether the model has converged, or it was not tried."""
         return not (self.longer_training and self.longer_training.did_better)
+
+    def rise_pp(self, metric: str) -> float:
+        """Return how much twice the epochs may raise a metric: 0 of a model that has converged.
+
+        It is what they raised it by on validation, and the margin; of another metric it is not
+        known, and infinite.
+        """
+        longer = self.longer_training
+        if longer is None or longer.difference_pp is None or not longer.did_better:
+            return 0.0
+        return longer.difference_pp + longer.margin_pp if longer.metric == metric else math.inf
 
 
 @dataclasses.dataclass(frozen=True)
@@ -327,19 +338,21 @@ def format_significant(value: float, digits: int) -> str:
     return f"{round_half_up(value, digits - 1 - exponent):.{digits}g}"
 
 
-def verdict(difference: Difference, method: Significance, first: bool, second: bool) -> str:
+def verdict(difference: Difference, method: Significance, first: float, second: float) -> str:
     """Return the verdict on a difference.
 
-    `first` and `second` say whether a model has converged: True for a reference model, or where it
-    was not tried.
-    Not converged voids an equivalence on either side. A difference stands where the losing model
-    had converged: the winner can only become better still.
+    `first` and `second` are points by which twice the epochs may raise a model: 0 of a model that
+    has converged, of a reference model, and where it was not tried.
+    Not converged voids an equivalence on either side. A difference stands where twice the epochs
+    raise the losing model by less than the near end of the interval: the winner can only become
+    better still.
     """
     p, within = difference.p_corrected, difference.equal_within_pp
     differs = p is not None and p < method.alpha
-    loser_has_converged = first if difference.mean_pp < 0 else second
+    rise = first if difference.mean_pp < 0 else second
+    stands = differs and (not rise or rise < min(map(abs, difference.interval_pp or (0.0, 0.0))))
     same = within is not None and within < method.equivalence_margin
-    if not (first and second) and (same or not (differs and loser_has_converged)):
+    if (first or second) and (same or not stands):
         return NOT_CONVERGED
     if same:
         return SAME

@@ -13,6 +13,7 @@ from typing import Any
 from heed.evaluation.results import (
     BASELINE,
     CONTROLS,
+    LEAST_MARGIN_ITEMS,
     LEAST_MARGIN_PP,
     MARGIN_ERRORS,
     ExperimentResult,
@@ -125,9 +126,10 @@ class Measure:
             return self.limit(value)
         least = self.limit(LEAST_MARGIN_PP)
         return say(
-            "{count} standard errors of that score, and more than {limit}",
+            "{count} standard errors of that score, more than {limit} and more than {items} items",
             count=format_number(MARGIN_ERRORS, 2),
             limit=least,
+            items=LEAST_MARGIN_ITEMS,
         )
 
     def _with_unit(self, number: str) -> str:

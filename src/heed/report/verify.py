@@ -168,13 +168,15 @@ def _p_value(critical: Critical, size: float) -> float:
     return float(np.exp(log))
 
 
-def verdict(numbers: Numbers, margin: float, first: bool, second: bool) -> str:
-    """Return the verdict; `first` and `second` say whether a model has converged."""
+def verdict(numbers: Numbers, margin: float, first: float, second: float) -> str:
+    """Return the verdict; twice the epochs may raise the models by `first` and `second` points."""
     differs = numbers.get("p_corrected", 1) < ALPHA
     same = numbers.get("equal_within_pp", np.inf) < margin
     worse = numbers["difference_pp"] < 0
-    stands = differs and not same and (first if worse else second)
-    if not (stands or (first and second)):
+    rise = first if worse else second
+    near = min(abs(numbers.get("low_pp", 0)), abs(numbers.get("high_pp", 0)))
+    stands = differs and not same and (not rise or rise < near)
+    if (first or second) and not stands:
         return "not converged"
     said = ("worse" if worse else "better") if differs else "undecided"
     return "practically the same" if same else said
@@ -294,15 +296,22 @@ def _wrong_rows(
     runs = _read_runs(edition / STATISTICS / f"{experiment}.parquet")
     rows = _read_csv(tables / f"{experiment}_comparisons.csv", *PAIR, *CHECKED)
     tried = tables / f"{experiment}_convergence.csv"
-    longer = _read_csv(tried, "variant", "convergence") if tried.is_file() else []
-    improved = {row["variant"] for row in longer if row["convergence"] == "not converged"}
+    columns = "variant", "convergence", "metric", "difference_pp", "margin_pp"
+    longer = _read_csv(tried, *columns) if tried.is_file() else []
+    rises = {
+        row["variant"]: float(row["difference_pp"]) + float(row["margin_pp"])
+        if row["metric"] == declared.get("metric", row["metric"])
+        else np.inf
+        for row in longer
+        if row["convergence"] == "not converged"
+    }
     families = Counter(row["family"] for row in rows) | {"trivial": 1}
     for row in rows:
         pair = row["first"], row["second"]
         if absent := {*pair} - {*runs}:
             raise EditionError(f"{edition}: {experiment} has no statistics of {min(absent)}")
         numbers = compare(runs[pair[0]], runs[pair[1]], k, families[row["family"]])
-        said = verdict(numbers, margin, *(each not in improved for each in pair))
+        said = verdict(numbers, margin, *(rises.get(each, 0.0) for each in pair))
         results[experiment, *pair] = numbers, said
         if row["family"] == "primary":
             primary[experiment] = experiment, *pair

@@ -40,7 +40,7 @@ class Study:
     longer_training: bool = key(True, "train the first seed of each model again with twice the "
         "epochs, to see whether the model has converged")  # fmt: skip
     convergence_pp: float | None = key(None, "largest gain in validation points by longer training "
-        "of a converged model (default: 1.64 standard errors, at least 0.2)",
+        "of a converged model (default: 1.64 standard errors, at least 0.2 and 3 validation items)",
         or_zero=0.001, le=20)  # fmt: skip
     note: str = key("", "text at the top of the report")
 

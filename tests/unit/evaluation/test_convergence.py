@@ -52,6 +52,13 @@ def test_a_model_has_not_converged_where_twice_the_epochs_are_better(
     assert (found.margin_pp, found.did_better) == (pytest.approx(limit), did_better)
 
 
+def test_no_margin_is_less_than_three_validation_items_where_all_are_right():
+    longer = a_model({"accuracy": [0.5, 0.7049]}, 2, standard_errors={"accuracy": 0.0})
+    found = compare_longer(longer, "accuracy", None)
+    assert (found.margin_pp, found.did_better) == (pytest.approx(0.75), False)
+    assert found.validation_items == 400
+
+
 def test_scores_are_of_the_epochs_that_are_kept_also_where_these_are_the_last():
     kept = compare_longer(
         a_model({"accuracy": [0.9, 0.9, 0.5, 0.61]}, 4, run_best=3), "accuracy", 0.2

@@ -55,7 +55,7 @@ METHOD = Significance("", 0.05, 0.8, 1.0, None, {})
 
 def difference(mean: float, p: float | None, within: float | None) -> Difference:
     return Difference(
-        family="secondary", tests=1, mean_pp=mean, interval_pp=None, p=p, p_corrected=p,
+        family="secondary", tests=1, mean_pp=mean, interval_pp=(mean - 1, mean + 1), p=p, p_corrected=p,
         equal_within_pp=within, verdict=UNDECIDED,
         standard_error_pp=None, degrees_of_freedom=None, seeds_needed=None, detectable_pp=None,
     )  # fmt: skip
@@ -64,25 +64,29 @@ def difference(mean: float, p: float | None, within: float | None) -> Difference
 @pytest.mark.parametrize(
     ("mean", "p", "within", "first", "second", "expected"),
     [
-        (2.0, 0.01, 3.0, True, True, BETTER),
-        (-2.0, 0.01, 3.0, True, True, WORSE),
-        (0.1, 0.6, 0.9, True, True, SAME),
-        (0.3, 0.01, 0.9, True, True, SAME),  # significant, and too small to matter
-        (-0.3, 0.01, 0.9, True, True, SAME),
-        (2.0, 0.2, 3.0, True, True, UNDECIDED),
-        (2.0, None, None, True, True, UNDECIDED),  # one seed
-        (2.0, 0.01, 3.0, False, True, BETTER),  # the winner could only become better still
-        (2.0, 0.01, 3.0, True, False, NOT_CONVERGED),  # the loser might still have caught up
-        (2.0, 0.01, 3.0, False, False, NOT_CONVERGED),
-        (-2.0, 0.01, 3.0, False, False, NOT_CONVERGED),
-        (0.3, 0.01, 0.9, False, True, NOT_CONVERGED),  # the same, but might widen
-        (-0.3, 0.01, 0.9, True, False, NOT_CONVERGED),
-        (0.1, 0.6, 0.9, True, False, NOT_CONVERGED),
-        (0.1, 0.6, 0.9, False, True, NOT_CONVERGED),
-        (-2.0, 0.01, 3.0, False, True, NOT_CONVERGED),  # it might still have caught up
-        (-2.0, 0.01, 3.0, True, False, WORSE),  # than a model that could only become better
-        (2.0, 0.2, 3.0, True, False, NOT_CONVERGED),
-        (2.0, 0.2, 3.0, False, True, NOT_CONVERGED),
+        (2.0, 0.01, 3.0, 0.0, 0.0, BETTER),
+        (-2.0, 0.01, 3.0, 0.0, 0.0, WORSE),
+        (0.1, 0.6, 0.9, 0.0, 0.0, SAME),
+        (0.3, 0.01, 0.9, 0.0, 0.0, SAME),  # significant, and too small to matter
+        (-0.3, 0.01, 0.9, 0.0, 0.0, SAME),
+        (2.0, 0.2, 3.0, 0.0, 0.0, UNDECIDED),
+        (2.0, None, None, 0.0, 0.0, UNDECIDED),  # one seed
+        (2.0, 0.01, 3.0, 9.0, 0.0, BETTER),  # the winner could only become better still
+        (2.0, 0.01, 3.0, 0.0, 9.0, NOT_CONVERGED),  # the loser might still have caught up
+        (2.0, 0.01, 3.0, 9.0, 9.0, NOT_CONVERGED),
+        (-2.0, 0.01, 3.0, 9.0, 9.0, NOT_CONVERGED),
+        (0.3, 0.01, 0.9, 9.0, 0.0, NOT_CONVERGED),  # the same, but might widen
+        (-0.3, 0.01, 0.9, 0.0, 9.0, NOT_CONVERGED),
+        (0.1, 0.6, 0.9, 0.0, 9.0, NOT_CONVERGED),
+        (0.1, 0.6, 0.9, 9.0, 0.0, NOT_CONVERGED),
+        (-2.0, 0.01, 3.0, 9.0, 0.0, NOT_CONVERGED),  # it might still have caught up
+        (-2.0, 0.01, 3.0, 0.0, 9.0, WORSE),  # than a model that could only become better
+        (2.0, 0.2, 3.0, 0.0, 9.0, NOT_CONVERGED),
+        (2.0, 0.2, 3.0, 9.0, 0.0, NOT_CONVERGED),
+        (2.0, 0.01, 3.0, 0.0, 0.9, BETTER),  # twice the epochs would not have turned it
+        (-2.0, 0.01, 3.0, 0.9, 9.0, WORSE),
+        (2.0, 0.01, 3.0, 0.0, 1.0, NOT_CONVERGED),  # the interval begins at 1
+        (0.3, 0.01, 0.9, 0.0, 0.1, NOT_CONVERGED),
     ],
 )
 def test_not_converged_voids_what_could_turn(mean, p, within, first, second, expected):

@@ -122,7 +122,7 @@ def test_only_the_models_that_are_asked_for_have_keys_to_set(tmp_path, names):
 
 def test_the_margin_of_a_study_that_names_none_is_of_the_standard_error():
     measure = Measure("classification", "accuracy")
-    least = "1.64 standard errors of that score, and more than 0.2 p.p."
+    least = "1.64 standard errors of that score, more than 0.2 p.p. and more than 3 items"
     assert measure.convergence_margin(None) == least
     assert measure.convergence_margin(0.5) == "0.5 p.p."
 

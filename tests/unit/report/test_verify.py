@@ -117,10 +117,11 @@ def test_a_comparison_comes_out_as_in_heed(name, tests):
             assert key not in found
         elif key in verify.CHECKED:
             assert found[key] == pytest.approx(value, rel=1e-6, abs=1e-12), key
-    for margin, first_has, second_has in [(1, 1, 1), (90, 1, 1), (1, 1, 0), (1, 0, 1), (90, 0, 1)]:
+    rises = [(1, 0, 0), (90, 0, 0), (1, 0, 9e9), (1, 9e9, 0), (90, 9e9, 0), (1, 0, 5), (1, 5, 5)]
+    for margin, *rise in rises:
         method = Significance("", 0.05, 0.8, margin, None, {})
-        said = heeds_verdict(expected, method, bool(first_has), bool(second_has))
-        assert verify.verdict(found, margin, bool(first_has), bool(second_has)) == said
+        said = heeds_verdict(expected, method, *rise)
+        assert verify.verdict(found, margin, *rise) == said
 
 
 def test_less_is_better_of_losses(tmp_path):
@@ -181,8 +182,8 @@ def row_of(runs: pd.DataFrame, metric: str, first: str, second: str, family: str
     tests = sum(each == family for *_, each in PAIRS)
     found = significance.assess(*scores, tests, family)
     low, high = map(POINTS.plain, found.interval_pp or ())
-    converged = first != "mean", second != "mean"
-    said = heeds_verdict(found, Significance("", 0.05, 0.8, 1.0, None, {}), *converged)
+    rises = [82.0 if name == "mean" else 0.0 for name in (first, second)]
+    said = heeds_verdict(found, Significance("", 0.05, 0.8, 1.0, None, {}), *rises)
     return {
         "first": first, "second": second, "family": family, "tests": tests,
         "difference_pp": POINTS.plain(found.mean_pp), "low_pp": low, "high_pp": high,
@@ -198,7 +199,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "tables").mkdir()
     runs = {name: runs_of(*each) for name, each in EXPERIMENTS.items()}
     write_statistics(folder, runs)
-    longer = pd.DataFrame({"variant": ["mean"], "convergence": ["not converged"]})
+    longer = pd.DataFrame(
+        {"variant": ["mean"], "convergence": ["not converged"], "metric": ["accuracy"],
+         "difference_pp": ["+80.00"], "margin_pp": ["2.00"]}
+    )  # fmt: skip
     verdicts, summaries, metrics, page = [], [], {}, "<p>Also 3 to 4, 0.5 to 0.75 and +1 to +2.</p>"
     for name, (metric, _) in EXPERIMENTS.items():
         table = pd.DataFrame([row_of(runs[name], metric, *pair) for pair in PAIRS])

@@ -69,7 +69,7 @@ def test_a_model_that_improves_with_more_epochs_is_found(
     assert (found.epochs, found.validation_items) == (2 * epochs, 12)
     assert found.did_better == did_better
     found = compare_longer(read_model(MODEL, [1]), "accuracy", None)
-    assert found.margin_pp == pytest.approx(164 * (run * (1 - run) / 11) ** 0.5, rel=1e-3)
+    assert found.margin_pp == 25.0  # three of the 12 documents
 
 
 def test_its_files_have_no_weights_and_runs_have_the_same_bytes_as_without(workplace):

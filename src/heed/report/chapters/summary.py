@@ -383,7 +383,7 @@ def _method(results: Results, measure: Measure) -> Iterator[str]:
         "A difference is better or worse where its interval excludes 0 and neither of these holds: "
         "one that is shown to lie within {margin} is practically the same; a model whose "
         "validation score twice the epochs raise by more than {limit} has not converged, though "
-        "another may be worse than it.",
+        "another may be worse than it, or better by more than they do.",
         margin=measure.margin(method.equivalence_margin),
         limit=measure.of_validation.convergence_margin(method.convergence_pp),
     )
