@@ -5,9 +5,12 @@ as text. Multi30k's repository states no licence: its text is read, and never pu
 """
 
 import contextlib
+import csv
+import io
 import itertools
 import json
 import re
+import zipfile
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -300,13 +303,14 @@ def read_sst_wiki(raw: Path) -> Documents:
 
 def read_yelp(raw: Path) -> Documents:
     """Yield the reviews of Yelp's sample with their stars, 1 to 5, in the order of the file."""
-    import pandas as pd
-
-    archive = raw / YELP_ARCHIVE
-    path = archive if archive.is_file() else require_file(raw, YELP_COLUMNS)
-    rows = pd.read_csv(path, usecols=["stars", "text"], dtype=str, keep_default_na=False)
-    for number, (stars, text) in enumerate(zip(rows["stars"], rows["text"], strict=True), 1):
-        yield Document(f"yelp/{number}", text, {"stars": stars})
+    with contextlib.ExitStack() as stack:
+        if (archive := raw / YELP_ARCHIVE).is_file():
+            file = stack.enter_context(zipfile.ZipFile(archive)).open("yelp.csv")
+        else:
+            file = stack.enter_context(open_compressed(require_file(raw, YELP_COLUMNS)))
+        rows = csv.DictReader(io.TextIOWrapper(file, "utf-8", newline=""))
+        for number, row in enumerate(rows, 1):
+            yield Document(f"yelp/{number}", row["text"], {"stars": row["stars"]})
 
 
 # --- The Federalist Papers ------------------------------------------------------------------------

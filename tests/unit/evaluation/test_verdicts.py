@@ -55,8 +55,8 @@ METHOD = Significance("", 0.05, 0.8, 1.0, None, {})
 
 def difference(mean: float, p: float | None, within: float | None) -> Difference:
     return Difference(
-        family="secondary", tests=1, mean_pp=mean, interval_pp=(mean - 1, mean + 1), p=p, p_corrected=p,
-        equal_within_pp=within, verdict=UNDECIDED,
+        family="secondary", tests=1, mean_pp=mean, interval_pp=(mean - 1, mean + 1), p=p,
+        p_corrected=p, equal_within_pp=within, verdict=UNDECIDED,
         standard_error_pp=None, degrees_of_freedom=None, seeds_needed=None, detectable_pp=None,
     )  # fmt: skip
 
