@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from heed import __version__
 from heed.corpora.kinds import KINDS
-from heed.evaluation.results import Comparison
+from heed.evaluation.results import Comparison, format_rounded
 from heed.files import HeedError
 from heed.report import html
 from heed.report.experiments import may_publish_text
@@ -402,7 +402,8 @@ def test_the_index_has_the_verdicts_of_the_published_tables_or_the_scores(name):
     for key, row in rows.items():
         if not row.startswith("|"):
             scores = [each for each in metrics[key].values() if isinstance(each, float)]
-            printed = {f"{100 * each:.1f}" for each in scores} | {f"{each:.3f}" for each in scores}
+            printed = {format_rounded(100 * each, digits) for each in scores for digits in (1, 2)}
+            printed |= {f"{each:.3f}" for each in scores}
             assert {*re.findall(r"\d+\.\d+", row)} <= printed, key
             continue
         gain = metrics[key].get("difference_pp", metrics[key].get("gain_pp"))  # heed 0.2's name
