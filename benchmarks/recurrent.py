@@ -1,6 +1,7 @@
-"""The exact two-pass BiLSTM against torch's packed and padded ones, forward and backward.
+"""The exact two-pass BiLSTM against torch's packed and padded ones, and against a transformer layer.
 
-In turns, in processor time, with heed's settings of the allocator for all.
+Forward and backward, in turns, with heed's settings of the allocator for all: in processor time, or
+in seconds for the transformer where there is a GPU.
 """
 
 import statistics
@@ -9,10 +10,44 @@ import time
 import torch
 
 from benchmarks.workload import Row, print_rows
-from heed.models.recurrent import Bidirectional
+from heed.models.recurrent import Bidirectional, padding_mask
+from heed.models.transformer import TransformerEncoder
 from heed.training.machine import keep_memory
 
 BATCH, TIME, INPUT, HIDDEN, REPEATS = 64, 200, 128, 256, 3
+# Of the transformer and of a BiLSTM with as many parameters: tokens of a batch, and of a text in it
+SIZE, BATCH_TOKENS, LENGTHS = 256, 4096, (16, 64, 256, 1024)
+
+
+def transformer_row(length: int) -> Row:
+    """Time both on texts of one length in tokens."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    inputs = torch.randn(BATCH_TOKENS // length, length, SIZE, device=device)
+    lengths = torch.full((len(inputs),), length, device=device)
+    padding = padding_mask(lengths, length)
+    recurrent = Bidirectional("lstm", SIZE, SIZE // 2).to(device)
+    transformer = TransformerEncoder(SIZE, 1, 4, SIZE, 0.0).to(device)
+    layers = (lambda x: recurrent(x, lengths), lambda x: transformer(x, padding))
+    seconds: tuple[list[float], ...] = ([], [])
+    for _ in range(REPEATS + 1):
+        for layer, times in zip(layers, seconds, strict=True):
+            started = now(device)
+            layer(inputs.clone().requires_grad_()).sum().backward()
+            times.append(now(device) - started)
+    recurrence, attention = (statistics.median(times[1:]) for times in seconds)
+    return Row(
+        f"transformer layer against BiLSTM, {length} tokens, {device}",
+        f"{recurrence / attention:.2f}x", ">= 1x",
+        f"{1000 * recurrence:.1f} and {1000 * attention:.1f} ms for {BATCH_TOKENS} tokens",
+    )  # fmt: skip
+
+
+def now(device: str) -> float:
+    """Return the processor time, or with a GPU the time when it is done, in seconds."""
+    if device == "cpu":
+        return time.process_time()
+    torch.cuda.synchronize()
+    return time.perf_counter()
 
 
 def main() -> None:
@@ -50,7 +85,8 @@ def main() -> None:
             Row(
                 "exact BiLSTM, forward and backward, against packed",
                 f"{packed_seconds / exact_seconds:.1f}x", ">= 7x", note,
-            )
+            ),
+            *(transformer_row(length) for length in LENGTHS),
         ]
     )  # fmt: skip
 
