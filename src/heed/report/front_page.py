@@ -1,4 +1,4 @@
-"""What the first pages say of all published reports: the table in README.md, and a forest plot."""
+"""What the first pages say of all published reports: tables of scores, and a forest plot."""
 
 import csv
 import dataclasses
@@ -31,8 +31,17 @@ TABLE = re.compile(
     r"(<!-- heed publish results of ([^:]+): begin -->\n).*?(<!-- heed publish results: end)",
     re.DOTALL,
 )
+SCORES = re.compile(TABLE.pattern.replace("results", "ways to read"), re.DOTALL)
 VERDICTS = "tables/verdicts.csv"
 HEAD = ("Texts", "Attention", "Last state", "Control", "Linear model, or another from outside")
+# The ways to read a text, by the variants of the published studies of real corpora.
+WAYS = {
+    "baseline": "last state", "max": "maximum", "mean": "mean", "pooling": "pooling",
+    "uniform": "equal weights", "attention": "self-attention", "transformer": "transformer",
+    "bag": "embeddings, mean", "embeddings": "embeddings, pooling", "han-mean": "sentences, mean",
+    "han": "sentences, pooling", "linear": "linear model", "pretrained": "pretrained",
+}  # fmt: skip
+WEIGHTS = {("pooling", "mean"): "Pooling − mean", ("attention", "uniform"): "Self-att. − equal"}
 
 
 def with_results(readme: str, reports: Path) -> str:
@@ -47,6 +56,33 @@ def with_results(readme: str, reports: Path) -> str:
         return match[1] + "".join(f"| {' | '.join(row)} |\n" for row in rows) + match[3]
 
     return TABLE.sub(write, readme)
+
+
+def with_scores(index: str, reports: Path) -> str:
+    """Return the index with the table of every way to read, of the experiments that it names."""
+
+    def write(match: re.Match[str]) -> str:
+        names = [name.partition("/")[::2] for name in match[2].split()]
+        scores = [read_json(reports / report / "metrics.json", "heed publish") for report, _ in names]
+        of_rows = [all_of[name] for all_of, (_, name) in zip(scores, names, strict=True)]
+        ways = [way for way in WAYS if any(way in row for row in of_rows)]
+        head = ["Texts", *(WAYS[way] for way in ways), *WEIGHTS.values()]
+        rows = [head, ["---"] * len(head)]
+        for (report, name), row in zip(names, of_rows, strict=True):
+            title = _declared(reports / report)[name]["title"]
+            cells = [f"{100 * row[way]:.1f}" if way in row else "–" for way in ways]
+            gains = [_gain(reports / report, name, pair) for pair in WEIGHTS]
+            rows.append([f"[{title}]({report}/README.md)", *cells, *gains])
+        return match[1] + "".join(f"| {' | '.join(row)} |\n" for row in rows) + match[3]
+
+    return SCORES.sub(write, index)
+
+
+def _gain(folder: Path, experiment: str, pair: tuple[str, str]) -> str:
+    """Return what learned weights gain, as the published comparison says it."""
+    rows = _read(folder / f"tables/{experiment}_comparisons.csv")
+    found = [_says(row) for row in rows if (row["first"], row["second"]) == pair]
+    return found[0] if found else "–"
 
 
 def check_names(readme: str, reports: Path, published: Mapping[str, Collection[str]]) -> None:

@@ -33,7 +33,7 @@ from heed.records import as_json, read_record
 from heed.report.chapters.summary import headline
 from heed.report.experiments import Experiment, may_publish_text, read_experiments
 from heed.report.figures.vega import as_svg
-from heed.report.front_page import check_names, forest_plot, with_results
+from heed.report.front_page import check_names, forest_plot, with_results, with_scores
 from heed.report.html import escape_markdown
 from heed.report.provenance_page import git_state, run_git, write_provenance
 from heed.report.render import Addresses, render
@@ -131,6 +131,8 @@ def write_lists(root: Path) -> None:
     """Write what pages say of all published reports: the index, README.md's table, a picture."""
     write_list(root)
     reports = root / PUBLISHED_REPORTS
+    if (index := root / INDEX).exists():
+        write_text(index, with_scores(index.read_text(encoding="utf-8"), reports))
     if (front := root / README).exists():
         write_text(front, with_results(front.read_text(encoding="utf-8"), reports))
     page = root / FRONT_PAGE

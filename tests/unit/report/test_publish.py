@@ -19,7 +19,7 @@ from heed.report import html
 from heed.report.experiments import may_publish_text
 from heed.report.figures.vega import as_svg
 from heed.report.formats import format_points
-from heed.report.front_page import LOOKS, forest_plot, with_results
+from heed.report.front_page import LOOKS, forest_plot, with_results, with_scores
 from heed.report.provenance_page import run_git
 from heed.report.publish import (
     BEGIN,
@@ -277,6 +277,15 @@ def test_readme_has_the_results_of_published_reports():
     row = "| 88.9 | 87.4: undecided +1.50 (−0.31 to +3.31) | `mean` 88.6: undecided +0.24 ("
     assert row in readme
     assert with_results(readme.replace(row, "| 1 |"), ROOT / "docs/studies") == readme
+
+
+def test_the_index_has_the_scores_of_every_way_to_read():
+    index = (ROOT / INDEX).read_text()
+    assert with_scores(index, ROOT / "docs/studies") == index
+    score = json.loads((ROOT / "docs/studies/yelp/metrics.json").read_text())["yelp"]["bag"]
+    (row,) = re.findall(r"\| \[Stars of reviews\].*", index)
+    assert f"| {100 * score:.1f} |" in row and "| undecided +0.73 (−0.75 to +2.22) |" in row
+    assert with_scores(index.replace(row, "| 1 |"), ROOT / "docs/studies") == index
 
 
 def published_verdicts() -> dict[str, tuple[str, str]]:
