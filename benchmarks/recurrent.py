@@ -1,4 +1,4 @@
-"""The exact two-pass BiLSTM against torch's packed and padded ones, and against a transformer layer.
+"""The exact BiLSTM against torch's packed and padded ones, and against a transformer layer.
 
 Forward and backward, in turns, with heed's settings of the allocator for all: in processor time, or
 in seconds for the transformer where there is a GPU.

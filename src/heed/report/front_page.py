@@ -63,8 +63,10 @@ def with_scores(index: str, reports: Path) -> str:
 
     def write(match: re.Match[str]) -> str:
         names = [name.partition("/")[::2] for name in match[2].split()]
-        scores = [read_json(reports / report / "metrics.json", "heed publish") for report, _ in names]
-        of_rows = [all_of[name] for all_of, (_, name) in zip(scores, names, strict=True)]
+        of_rows = [
+            read_json(reports / report / "metrics.json", "heed publish")[name]
+            for report, name in names
+        ]
         ways = [way for way in WAYS if any(way in row for row in of_rows)]
         head = ["Texts", *(WAYS[way] for way in ways), *WEIGHTS.values()]
         rows = [head, ["---"] * len(head)]
