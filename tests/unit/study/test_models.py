@@ -339,9 +339,9 @@ def test_the_documented_commands_work_on_the_study_that_they_name(
         cli.main()
     models = load().models
     added = {*models} - {*parse(reviews).models}
-    assert added == {"imdb-attention-8", "suboptimal-parameter-matched"}
+    assert added == {"imdb-attention-8", "imdb-parameter-matched"}
     model = models["imdb-attention-8"]
-    assert (model.overrides["heads"], model.preset) == (8, "long")
+    assert (model.overrides["heads"], model.preset) == (8, "large-long")
 
 
 @pytest.mark.parametrize(
