@@ -43,10 +43,10 @@ def test_the_sample_study_is_what_params_yaml_holds_as_committed() -> None:
 def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None:
     listed = list_studies()
     assert sorted(study.name for study in listed) == [
-        "amounts", "explanation", "explanation-imdb", "explanation-sample", "federalist", "federalist-weights",
-        "headlines", "imdb", "letters", "sample", "scores", "scores-match", "strong-headlines",
-        "strong-imdb", "strong-letters", "talk", "translation", "translation-control",
-        "translation-sample", "yelp",
+        "amounts", "explanation", "explanation-imdb", "explanation-sample", "federalist",
+        "federalist-weights", "headlines", "imdb", "letters", "sample", "scores", "scores-match",
+        "strong-headlines", "strong-imdb", "strong-letters", "talk", "translation",
+        "translation-control", "translation-sample", "yelp",
     ]  # fmt: skip
     assert [study.name for study in listed if study.is_active] == ["sample"]
 
