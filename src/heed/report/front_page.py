@@ -113,6 +113,7 @@ def _row(reports: Path, report: str, experiment: str) -> tuple[str, ...]:
     reference_model = "reference_model" if "reference_model" in verdict else "opponent"
 
     own = scores[verdict["variant"]]
+    name = "" if verdict["variant"] == ATTENTION else f"`{verdict['variant']}` "
     control = verdict["control"] if verdict["control"] != verdict["baseline"] else ""
 
     def cell(other: str, name: str) -> str:
@@ -125,7 +126,7 @@ def _row(reports: Path, report: str, experiment: str) -> tuple[str, ...]:
     title = _declared(folder)[experiment]["title"]
     return (
         f"[{title}](docs/studies/{report}/README.md)",
-        f"{100 * own:.1f}",
+        f"{name}{100 * own:.1f}",
         cell(verdict["baseline"], ""),
         *(cell(other, f"`{other}` ") for other in (control, verdict[reference_model])),
     )
