@@ -234,6 +234,12 @@ def _trial_contradictions(params: Params, name: str, model: str) -> Iterator[tup
             f"with scheduler none each trial is a full training: at most {search.trainings} with "
             f"trainings: {search.trainings}, found {search.trials}. Or use scheduler: asha",
         )
+    if search.trainings == 1 < search.trials:
+        yield (
+            "trainings",
+            f"at least 2 with trials: {search.trials}, found 1: the first trial, the model's own "
+            "configuration, is a full training, and no other would run",
+        )
     for hyperparameter, dimension in search.space.items():
         for message in _dimension_contradictions(params, name, search, hyperparameter, dimension):
             yield f"space.{hyperparameter}", message

@@ -76,6 +76,7 @@ WRONG = [
         "hunt.space.heads_", "did you mean heads?"),
     ("heads: {choice", "encoder_layers: {choice", "hunt.space.encoder_layers", "has no effect"),
     ("trials: 12", "trials: -1", "hunt.trials", "at least 0"),
+    ("trainings: 3", "trainings: 1", "hunt.trainings", "at least 2 with trials: 12, found 1"),
     ("trainings: 3", "max_parameters: -1", "hunt.max_parameters", "at least 0"),
 ]  # fmt: skip
 
