@@ -329,7 +329,7 @@ def test_the_front_page_of_docs_has_the_forest_plot_of_today(tmp_path):
     assert f"![{figure.title}](forest.svg)\n" in text
     svg = (ROOT / "docs/forest.svg").read_text()
     assert svg == as_svg(figure), "write it: make picture"
-    assert ">The disputed papers: the share given to Madison<" in svg and "…" not in svg
+    assert ">Paragraphs, and a cap of 50 words in training<" in svg and "…" not in svg
     assert 'width="270pt"' in svg, "360 px, which a phone of 390 px shows at full size"
     assert "prefers-color-scheme:dark" in svg and 'aria-label="Attention against its ' in svg
     for name in ("imdb", "translation"):
