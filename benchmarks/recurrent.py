@@ -6,6 +6,7 @@ in seconds for the transformer where there is a GPU.
 
 import statistics
 import time
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -28,18 +29,25 @@ def transformer_row(length: int) -> Row:
     recurrent = Bidirectional("lstm", SIZE, SIZE // 2).to(device)
     transformer = TransformerEncoder(SIZE, 1, 4, SIZE, 0.0).to(device)
     layers = (lambda x: recurrent(x, lengths), lambda x: transformer(x, padding))
-    seconds: tuple[list[float], ...] = ([], [])
-    for _ in range(REPEATS + 1):
-        for layer, times in zip(layers, seconds, strict=True):
-            started = now(device)
-            layer(inputs.clone().requires_grad_()).sum().backward()
-            times.append(now(device) - started)
-    recurrence, attention = (statistics.median(times[1:]) for times in seconds)
+    recurrence, attention = median_seconds_in_turns(layers, inputs)
     return Row(
         f"transformer layer against BiLSTM, {length} tokens, {device}",
         f"{recurrence / attention:.2f}x", ">= 1x",
         f"{1000 * recurrence:.1f} and {1000 * attention:.1f} ms for {BATCH_TOKENS} tokens",
     )  # fmt: skip
+
+
+def median_seconds_in_turns(
+    layers: Sequence[Callable[[torch.Tensor], torch.Tensor]], inputs: torch.Tensor
+) -> list[float]:
+    """Return the median time of each layer, forward and backward; the first is not counted."""
+    seconds: list[list[float]] = [[] for _ in layers]
+    for _ in range(REPEATS + 1):
+        for layer, times in zip(layers, seconds, strict=True):
+            started = now(inputs.device.type)
+            layer(inputs.clone().requires_grad_()).sum().backward()
+            times.append(now(inputs.device.type) - started)
+    return [statistics.median(times[1:]) for times in seconds]
 
 
 def now(device: str) -> float:
@@ -68,14 +76,7 @@ def main() -> None:
         return torch.nn.utils.rnn.pad_packed_sequence(states, batch_first=True)[0]
 
     layers = (packed, lambda x: exact(x, lengths), lambda x: bidirectional(x)[0])
-    seconds: tuple[list[float], ...] = ([], [], [])
-    for _ in range(REPEATS + 1):
-        for layer, times in zip(layers, seconds, strict=True):
-            started = time.process_time()
-            layer(inputs.clone().requires_grad_()).sum().backward()
-            times.append(time.process_time() - started)
-    # the first time is not counted
-    packed_seconds, exact_seconds, padded_seconds = (statistics.median(t[1:]) for t in seconds)
+    packed_seconds, exact_seconds, padded_seconds = median_seconds_in_turns(layers, inputs)
     note = (
         f"{packed_seconds:.2f} s packed, {exact_seconds:.2f} s exact, {padded_seconds:.2f} s "
         "padded (wrong at the edges)"

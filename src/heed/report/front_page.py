@@ -4,7 +4,7 @@ import csv
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 import yaml
@@ -27,11 +27,13 @@ from heed.report.figures.shapes import (
 from heed.report.measures import Measure
 from heed.task import task_module
 
-TABLE = re.compile(
-    r"(<!-- heed publish results of ([^:]+): begin -->\n).*?(<!-- heed publish results: end)",
-    re.DOTALL,
+RESULTS, WAYS_TO_READ = (
+    re.compile(
+        rf"(<!-- heed publish {name} of ([^:]+): begin -->\n).*?(<!-- heed publish {name}: end)",
+        re.DOTALL,
+    )
+    for name in ("results", "ways to read")
 )
-SCORES = re.compile(TABLE.pattern.replace("results", "ways to read"), re.DOTALL)
 VERDICTS = "tables/verdicts.csv"
 HEAD = ("Texts", "Attention", "Last state", "Control", "Linear model, or another from outside")
 # The ways to read a text, by the variants of the published studies of real corpora.
@@ -50,34 +52,46 @@ def with_results(readme: str, reports: Path) -> str:
     `reports` is the folder of the published reports, whose tables have the figures.
     """
 
-    def write(match: re.Match[str]) -> str:
-        rows = [HEAD, ("---",) * len(HEAD)]
-        rows += [_row(reports, *name.split("/")) for name in match[2].split()]
-        return match[1] + "".join(f"| {' | '.join(row)} |\n" for row in rows) + match[3]
+    def table(names: Sequence[tuple[str, str]]) -> list[Sequence[str]]:
+        return [HEAD, *(_row(reports, *name) for name in names)]
 
-    return TABLE.sub(write, readme)
+    return _with_tables(readme, RESULTS, table)
 
 
 def with_scores(index: str, reports: Path) -> str:
     """Return the index with the table of every way to read, of the experiments that it names."""
 
-    def write(match: re.Match[str]) -> str:
-        names = [name.partition("/")[::2] for name in match[2].split()]
+    def table(names: Sequence[tuple[str, str]]) -> list[list[str]]:
         of_rows = [
             read_json(reports / report / "metrics.json", "heed publish")[name]
             for report, name in names
         ]
         ways = [way for way in WAYS if any(way in row for row in of_rows)]
-        head = ["Texts", *(WAYS[way] for way in ways), *WEIGHTS.values()]
-        rows = [head, ["---"] * len(head)]
+        rows = [["Texts", *(WAYS[way] for way in ways), *WEIGHTS.values()]]
         for (report, name), row in zip(names, of_rows, strict=True):
             title = _declared(reports / report)[name]["title"]
             cells = [f"{100 * row[way]:.1f}" if way in row else "–" for way in ways]
             gains = [_gain(reports / report, name, pair) for pair in WEIGHTS]
             rows.append([f"[{title}]({report}/README.md)", *cells, *gains])
-        return match[1] + "".join(f"| {' | '.join(row)} |\n" for row in rows) + match[3]
+        return rows
 
-    return SCORES.sub(write, index)
+    return _with_tables(index, WAYS_TO_READ, table)
+
+
+def _with_tables(
+    page: str,
+    place: re.Pattern[str],
+    table: Callable[[Sequence[tuple[str, str]]], Sequence[Sequence[str]]],
+) -> str:
+    """Return a page with `table` of the experiments that each place names; its head is first."""
+
+    def write(match: re.Match[str]) -> str:
+        names = [name.partition("/")[::2] for name in match[2].split()]
+        head, *rows = table(names)
+        lines = [head, ["---"] * len(head), *rows]
+        return match[1] + "".join(f"| {' | '.join(line)} |\n" for line in lines) + match[3]
+
+    return place.sub(write, page)
 
 
 def _gain(folder: Path, experiment: str, pair: tuple[str, str]) -> str:
@@ -92,7 +106,7 @@ def check_names(readme: str, reports: Path, published: Mapping[str, Collection[s
 
     `published` has the compared experiments of reports that are not in `reports` yet.
     """
-    for name in (name for match in TABLE.finditer(readme) for name in match[2].split()):
+    for name in (name for match in RESULTS.finditer(readme) for name in match[2].split()):
         report, _, experiment = name.partition("/")
         path = reports / report / VERDICTS
         rows = _read(path) if path.is_file() and report not in published else []
@@ -113,7 +127,7 @@ def _row(reports: Path, report: str, experiment: str) -> tuple[str, ...]:
     reference_model = "reference_model" if "reference_model" in verdict else "opponent"
 
     own = scores[verdict["variant"]]
-    name = "" if verdict["variant"] == ATTENTION else f"`{verdict['variant']}` "
+    kind = "" if verdict["variant"] == ATTENTION else f"`{verdict['variant']}` "
     control = verdict["control"] if verdict["control"] != verdict["baseline"] else ""
 
     def cell(other: str, name: str) -> str:
@@ -126,7 +140,7 @@ def _row(reports: Path, report: str, experiment: str) -> tuple[str, ...]:
     title = _declared(folder)[experiment]["title"]
     return (
         f"[{title}](docs/studies/{report}/README.md)",
-        f"{name}{100 * own:.1f}",
+        f"{kind}{100 * own:.1f}",
         cell(verdict["baseline"], ""),
         *(cell(other, f"`{other}` ") for other in (control, verdict[reference_model])),
     )

@@ -131,10 +131,9 @@ def write_lists(root: Path) -> None:
     """Write what pages say of all published reports: the index, README.md's table, a picture."""
     write_list(root)
     reports = root / PUBLISHED_REPORTS
-    if (index := root / INDEX).exists():
-        write_text(index, with_scores(index.read_text(encoding="utf-8"), reports))
-    if (front := root / README).exists():
-        write_text(front, with_results(front.read_text(encoding="utf-8"), reports))
+    for path, with_tables in ((root / INDEX, with_scores), (root / README, with_results)):
+        if path.exists():
+            write_text(path, with_tables(path.read_text(encoding="utf-8"), reports))
     page = root / FRONT_PAGE
     text = page.read_text(encoding="utf-8") if page.exists() else ""
     if BEGIN.format(name=FOREST_PLOT) in text:

@@ -234,7 +234,7 @@ def _trial_contradictions(params: Params, name: str, model: str) -> Iterator[tup
             f"with scheduler none each trial is a full training: at most {search.trainings} with "
             f"trainings: {search.trainings}, found {search.trials}. Or use scheduler: asha",
         )
-    if search.trainings == 1 < search.trials:
+    elif search.trainings == 1 < search.trials:
         yield (
             "trainings",
             f"at least 2 with trials: {search.trials}, found 1: the first trial, the model's own "
