@@ -45,8 +45,7 @@ def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None
     assert sorted(study.name for study in listed) == [
         "amounts", "explanation", "explanation-imdb", "explanation-sample", "federalist",
         "federalist-weights", "headlines", "imdb", "joined", "letters", "sample", "scores-match",
-        "strong-headlines", "strong-imdb", "strong-letters", "talk", "translation",
-        "translation-control", "translation-sample", "yelp",
+        "strong-imdb", "talk", "translation", "translation-control", "translation-sample", "yelp",
     ]  # fmt: skip
     assert [study.name for study in listed if study.is_active] == ["sample"]
 

@@ -1,0 +1,107 @@
+"""How well trained translators align sentences that people have aligned by hand.
+
+`python -m benchmarks.alignments PAIRS LINKS MODEL ...` in the folder of a study whose models are
+trained. PAIRS has a pair of tokenised sentences a line, `source ||| target`; LINKS their links,
+`i-j` sure and `ipj` possible, words counted from 1 (the format of the RWTH pairs, German and
+English of Europarl). Every target word is linked to the source word with the most of its weight,
+while the given translation is read; a row has the alignment error of each seed (Och & Ney 2003,
+eq. 21). Pairs that a model's tokenizer splits in other words are left out, and counted. Beside
+them stand the links of the diagonal, and those of each model moved by one word.
+"""
+
+import argparse
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from heed.tasks.texts import trained_seeds
+from heed.tasks.translation.evaluation import shift
+from heed.tasks.translation.metrics import (
+    Gold,
+    Links,
+    corpus_counts,
+    error_rate,
+    links_from_weights,
+)
+from heed.tasks.translation.texts import open_run
+from heed.training.run import read_run
+
+LINK = re.compile(r"(\d+)([-p])(\d+)")
+Pair = tuple[list[str], list[str]]
+
+
+def read_pairs(file: Path) -> list[Pair]:
+    """Return the words of both sides of each line. Raises SystemExit: a line is no pair."""
+    pairs = [tuple(line.split(" ||| ")) for line in file.read_text().splitlines()]
+    for number, pair in enumerate(pairs, 1):
+        if len(pair) != 2:
+            raise SystemExit(f"{file}:{number}: not `source ||| target`")
+    return [(source.split(), target.split()) for source, target in pairs]
+
+
+def read_gold(file: Path) -> list[Gold]:
+    """Return the sure links of each line, and all its links, counted from 0."""
+    gold = []
+    for line in file.read_text().splitlines():
+        links = [(int(i) - 1, int(j) - 1, kind) for i, kind, j in LINK.findall(line)]
+        sure = {(i, j) for i, j, kind in links if kind == "-"}
+        gold.append((sure, {(i, j) for i, j, _ in links}))
+    return gold
+
+
+def error(links: list[Links], gold: list[Gold]) -> float:
+    """Return the alignment error over all sentences, from 0 to 1."""
+    return float(error_rate(corpus_counts(links, gold).sum(0)))
+
+
+def diagonal(pair: Pair) -> Links:
+    """Link each target word to the source word at the same part of the sentence."""
+    source, target = map(len, pair)
+    return {(min(source - 1, int((j + 0.5) * source / target)), j) for j in range(target)}
+
+
+def align(model: str, seed: int, pairs: list[Pair]) -> dict[int, Links]:
+    """Return the links of each pair whose words are the model's, by the number of the pair."""
+    translator = open_run(read_run(model, seed))
+    scored = translator.score(
+        [" ".join(source) for source, _ in pairs], [" ".join(target) for _, target in pairs]
+    )
+    links = {}
+    for number, (pair, translation) in enumerate(zip(pairs, scored, strict=True)):
+        if translation.weights is None:
+            raise SystemExit(f"{model} has no weights over the source")
+        words = translation.source_words, translation.target_words
+        if [len(side) for side in words] == [len(side) for side in pair]:
+            links[number] = links_from_weights(translation.weights)
+    return links
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pairs", type=Path)
+    parser.add_argument("links", type=Path)
+    parser.add_argument("models", nargs="+")
+    given = parser.parse_args()
+    pairs, gold = read_pairs(given.pairs), read_gold(given.links)
+    if len(pairs) != len(gold):
+        raise SystemExit(f"{len(pairs)} pairs, and links of {len(gold)}")
+    links = [diagonal(pair) for pair in pairs]
+    rows: list[dict[str, object]] = [
+        {"model": "diagonal", "pairs": len(pairs), "error": error(links, gold)}
+    ]
+    for model in given.models:
+        for seed in trained_seeds(model):
+            found = align(model, seed, pairs)
+            known = [gold[number] for number in found]
+            moved = [shift(each, len(pairs[number][1])) for number, each in found.items()]
+            rows.append({
+                "model": model, "seed": seed, "pairs": len(found),
+                "error": error([*found.values()], known), "moved by one word": error(moved, known),
+            })  # fmt: skip
+    print(pd.DataFrame(rows).round(3).to_string(index=False, na_rep=""))
+
+
+if __name__ == "__main__":
+    main()
