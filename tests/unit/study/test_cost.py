@@ -202,7 +202,7 @@ def test_explanations_and_adversarial_models_are_in_the_cost_of_a_seed(clone: Pa
     whole = estimate_cost(study.parse(text))
     alone = estimate_cost(study.parse(text[: text.index("\n# differ:")]))
     plain = estimate_cost(study.parse(text[: text.index("\nexplain:")]))
-    assert plain.seed == 0 and alone.seed == 10 * 60 and whole.seed > alone.seed
+    assert plain.seed == 0 and alone.seed == 4 * 60 and whole.seed > alone.seed
 
 
 def test_a_tuned_encoder_and_its_attention_cost_passes_over_their_documents() -> None:
