@@ -10,11 +10,11 @@ them stand the links of the diagonal, and those of each model moved by one word.
 """
 
 import argparse
-import re
 from pathlib import Path
 
 import pandas as pd
 
+from heed.annotations import parse_links
 from heed.tasks.texts import trained_seeds
 from heed.tasks.translation.evaluation import shift
 from heed.tasks.translation.metrics import (
@@ -27,26 +27,26 @@ from heed.tasks.translation.metrics import (
 from heed.tasks.translation.texts import open_run
 from heed.training.run import read_run
 
-LINK = re.compile(r"(\d+)([-p])(\d+)")
 Pair = tuple[list[str], list[str]]
 
 
 def read_pairs(file: Path) -> list[Pair]:
     """Return the words of both sides of each line. Raises SystemExit: a line is no pair."""
-    pairs = [tuple(line.split(" ||| ")) for line in file.read_text().splitlines()]
-    for number, pair in enumerate(pairs, 1):
-        if len(pair) != 2:
+    pairs = []
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        source, bar, target = line.partition(" ||| ")
+        if not bar:
             raise SystemExit(f"{file}:{number}: not `source ||| target`")
-    return [(source.split(), target.split()) for source, target in pairs]
+        pairs.append((source.split(), target.split()))
+    return pairs
 
 
 def read_gold(file: Path) -> list[Gold]:
     """Return the sure links of each line, and all its links, counted from 0."""
     gold = []
-    for line in file.read_text().splitlines():
-        links = [(int(i) - 1, int(j) - 1, kind) for i, kind, j in LINK.findall(line)]
-        sure = {(i, j) for i, j, kind in links if kind == "-"}
-        gold.append((sure, {(i, j) for i, j, _ in links}))
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        sure, possible = parse_links(line.replace("p", "?"), f"{file}:{number}", base=1)
+        gold.append(({*sure}, {*sure, *possible}))
     return gold
 
 
