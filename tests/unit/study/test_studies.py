@@ -43,9 +43,9 @@ def test_the_sample_study_is_what_params_yaml_holds_as_committed() -> None:
 def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None:
     listed = list_studies()
     assert sorted(study.name for study in listed) == [
-        "amounts", "explanation", "explanation-imdb", "explanation-sample", "federalist",
+        "amounts", "explanation", "explanation-sample", "federalist",
         "federalist-weights", "headlines", "imdb", "joined", "letters", "sample", "scores-match",
-        "strong-imdb", "talk", "translation", "translation-control", "translation-sample", "yelp",
+        "talk", "translation", "translation-sample", "yelp",
     ]  # fmt: skip
     assert [study.name for study in listed if study.is_active] == ["sample"]
 
@@ -124,7 +124,7 @@ def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) 
     before = (clone / "params.yaml").read_text()
     with pytest.raises(
         HeedError,
-        match=r"no such study. Known: amounts, explanation-imdb, .*, headlines, imdb, joined, ",
+        match=r"no such study. Known: amounts, explanation, .*, headlines, imdb, joined, ",
     ):
         activate_study("tlak", force=False)
     (clone / "workflow/studies/talk.yaml").write_text(re.sub(r"epochs: \d+", "epochs: -1", before))
