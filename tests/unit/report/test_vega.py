@@ -73,6 +73,15 @@ def test_every_marker_is_one_that_vega_knows(tmp_path, shape):
     assert text.count(' fill="#005a8d"') == 1
 
 
+def test_every_word_of_a_text_can_be_a_label(tmp_path):
+    said = ["if", "else", "datum", "null", "true", "'", "\\", "-1"]
+    panel = Panel(
+        [], Axis(places=dict(zip(map(float, range(8)), said, strict=True)), domain=(0, 7))
+    )
+    text, _ = drawn(figure(panel), tmp_path)
+    assert re.findall(r'text-anchor="middle"[^>]*>([^<]+)</', text) == said
+
+
 def test_an_empty_line_of_a_label_has_its_height(tmp_path):
     panel = Panel([], Axis(places={0.0: "5\n(7)", 1.0: "6\n\n(8)"}))
     text, _ = drawn(figure(panel), tmp_path)

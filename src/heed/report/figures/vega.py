@@ -219,9 +219,10 @@ def _axis(axis: Axis, names: dict[str, str]) -> dict[str, object]:
         "shown": axis.labels,
     }
     if axis.places is not None:
-        texts = [_named(text, names) for text in axis.places.values()]
+        # Vega reads the text "if", alone in quotation marks, as its function: a space stands first
+        texts = [f" {_named(text, names)}" for text in axis.places.values()]
         chosen = f"indexof({json.dumps([*axis.places])}, datum.value)"
-        labels = f"({json.dumps(texts)})[{chosen}]" if texts else "''"
+        labels = f"slice(({json.dumps(texts)})[{chosen}], 1)" if texts else "''"
         found |= {"values": [*axis.places], "labels": labels, "overlap": False}
     else:
         found["count"] = axis.count
