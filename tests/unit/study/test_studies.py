@@ -124,7 +124,7 @@ def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) 
     before = (clone / "params.yaml").read_text()
     with pytest.raises(
         HeedError,
-        match=r"no such study. Known: amounts, explanation, .*, headlines, imdb, joined, ",
+        match=r"no such study. Known: amounts, explanation-sample, .*, headlines, imdb, joined, ",
     ):
         activate_study("tlak", force=False)
     (clone / "workflow/studies/talk.yaml").write_text(re.sub(r"epochs: \d+", "epochs: -1", before))
