@@ -184,7 +184,10 @@ def test_a_preset_may_say_how_is_predicted() -> None:
     params = parse(text.replace(line, line.replace("preset: captions", "preset: greedy")))
     assert params.prediction(name).beam == 1
     error = error_message(text.replace("preset: captions", "preset: small", 1))
-    assert ".preset: there is no preset of translation small. Known: greedy, " in error
+    assert (
+        ".preset: there is no preset of translation small. Known: greedy, generated, captions"
+        in error
+    )
 
 
 @pytest.mark.parametrize(
