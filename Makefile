@@ -102,7 +102,7 @@ test-slow: .venv/.servers .venv/.slurm .venv/.export .venv/.loggers .venv/.docs 
 drills: .venv/.development ## inject the faults of docs/drills.md into real runs, and count how many recover (slow; all of them only as root or where mounting is allowed)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m drill -n $(CORES) --dist loadgroup --timeout=1800
 
-benchmark: .venv/.runtime ## print the table of docs/performance.md, some minutes on an idle machine
+benchmark: .venv/.runtime ## print the first tables of docs/performance.md, some minutes on an idle machine
 	@$(BIN)/python -m benchmarks
 
 lint: .venv/.development ## fix the findings that ruff can fix, then print the others

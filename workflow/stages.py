@@ -10,6 +10,7 @@ their documented interfaces.
 import contextlib
 import dataclasses
 import fcntl
+import functools
 import json
 import logging
 import os
@@ -39,6 +40,7 @@ from heed.study import Params, load
 from heed.study.own_files import changed_file_warnings
 from heed.study.reader import check_as_dvc_reads, read_text
 from heed.terminal import print_line, wrap
+from heed.training.machine import list_gpus
 
 RUNS = Path(".heed/snakemake")
 REMOVED = Path(".heed/removed")  # results that are no longer in the study
@@ -144,9 +146,9 @@ def _resources(name: str, params: Params) -> tuple[int, int]:
             models = len(params.searched_models(key))
             return params.searches[key].resources(models) if read_address() == LOCAL else (1, 0)
         case "train":
-            return params.models[key].threads, params.models[key].gpus
+            return params.models[key].threads, _gpus(key, params)
         case "score":
-            return 1, min(1, params.models[key].gpus)
+            return 1, min(1, _gpus(key, params))
         case "pretrained":
             declared = params.pretrained[key]
             threads = THREADS if declared.explain else 1
@@ -154,6 +156,17 @@ def _resources(name: str, params: Params) -> tuple[int, int]:
         case "report" | "embed":
             return THREADS, 0
     return 1, 0
+
+
+def _gpus(model: str, params: Params) -> int:
+    """Return the declared GPUs of a model, else one where it will use one on this machine."""
+    declared = params.models[model]
+    return declared.gpus or int(params.apply_defaults(declared).device != "cpu" and _has_gpu())
+
+
+@functools.cache
+def _has_gpu() -> bool:
+    return bool(list_gpus())
 
 
 # --- dvc.lock and DVC's locks ---------------------------------------------------------------------

@@ -12,6 +12,8 @@ from heed.study import load
 from tests.conftest import ROOT
 from tests.pipeline.makers import Toy
 
+CPU = {"overrides": {"device": "cpu"}}
+
 
 def test_lint_says_nothing_but_what_docs_drivers_answers(toy: Toy) -> None:
     _, output = toy.try_("snakemake", "--lint")
@@ -72,6 +74,27 @@ def test_a_generated_corpus_is_tokenised_on_one_core_which_is_free_sooner(
     assert {n for name, n in threads.items() if name.startswith("tokenize@")} == {1}
     reviews = load(ROOT / "workflow/studies/imdb.yaml")
     assert stages._resources("tokenize@imdb", reviews) == (4, 0)
+
+
+@pytest.mark.parametrize(
+    ("here", "keys", "gpus"),
+    [("0", {}, 0), ("4", {}, 1), ("4", {"gpus": 2}, 2), ("0", {"gpus": 2}, 2), ("4", CPU, 0)],
+)
+def test_a_training_is_counted_as_one_on_a_gpu_where_one_is_here(
+    here: str, keys: dict[str, object], gpus: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "workflow")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setenv("HEED_GPU_COUNT", here)
+    import stages
+
+    stages._has_gpu.cache_clear()
+    params = load(ROOT / "params.yaml")
+    model = dataclasses.replace(params.models["place-mean"], **keys)
+    params = dataclasses.replace(params, models=params.models | {"place-mean": model})
+    assert stages._resources("train@place-mean", params)[1] == gpus
+    assert stages._resources("score@place-mean", params) == (1, min(1, gpus))
+    stages._has_gpu.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -57,9 +57,8 @@ def test_every_benchmark_runs(name):
     ],
 )
 def test_runs_on_two_machine_kinds_differ_as_docs_machines_says(study, scores, capsys):
-    first = "machines/sample-first" if study == "sample" else f"studies/{study}"
-    again = "studies/translation-control" if study == "translation" else f"machines/{study}"
-    machines.main([f"{ROOT}/docs/{first}", f"{ROOT}/docs/{again}"])
+    first = f"studies/{study}" if study == "translation-sample" else f"machines/{study}-first"
+    machines.main([f"{ROOT}/docs/{first}", f"{ROOT}/docs/machines/{study}"])
     printed = capsys.readouterr().out
     for metric in scores:
         assert metric in printed

@@ -35,13 +35,22 @@ HYPERPARAMETERS = {
 }
 WIDE = "wide"
 # The place of a key (with a dot at its end: the section it is in) or of a value, a * for any name →
-# its name in 0.2.0 → today's, of the names that published reports have.
+# its name in 0.2.0 → today's.
 NAMES = {
     ".": {"adversaries": "adversarial_attention"},
-    "experiments.*.": {"opponent_features": "linear_features"},
+    "study.": {"margin_pp": "equivalence_margin"},
+    "corpora.*.": {"evidence_column": "rationale_column"},
+    "experiments.*.": {"opponent_features": "linear_features", "truths": "expected_results"},
+    "experiments.*.truths.*.": {"figure": "metric", "adversary": "adversarial_model"},
+    "experiments.*.truths.*.figure": {"evidence_weight": "rationale_weight"},
+    "experiments.*.truths.*.criterion": {
+        "adversaries": "adversarial_attention",
+        "evidence": "rationale",
+    },
     "defaults.*.": HYPERPARAMETERS,
     "defaults.presets.*.": HYPERPARAMETERS,
-    "models.*.": HYPERPARAMETERS | {"tuned_by": "search", "match": "match_parameters_of"},
+    "models.*.": HYPERPARAMETERS
+    | {"tuned_by": "search", "match": "match_parameters_of", "gpu": "gpus"},
     "adversar*.*.": {"guided_networks": "diagnostic_mlps"},
     "models.*.variant": {WIDE: PARAMETER_MATCHED},
 }

@@ -42,7 +42,8 @@ class Model:
         "count it is widened")  # fmt: skip
     threads: int = key(0, "cores of its trainings, one seed each; 0: as many as the run can spare",
         ge=0, le=MAX_THREADS)  # fmt: skip
-    gpus: int = key(0, "GPUs of its trainings, one seed each, as Snakemake counts them",
+    gpus: int = key(0, "how many of its trainings hold a GPU at the same time, within Snakemake's "
+        "`--resources gpu=N`; 0: one, where the machine of `snakemake` has a GPU",
         ge=0, le=MAX_GPUS)  # fmt: skip
     corpus: str = key("", FOLLOWS)
     preset: str = key("", "a named set of hyperparameters (below), which the model's own keys "

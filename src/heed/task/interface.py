@@ -50,6 +50,7 @@ class DeclaredExperiment:
     corpus: str
     data: Any
     options: Any
+    metric: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -92,6 +92,21 @@ def test_a_study_of_0_2_0_is_refused_with_todays_names_and_heed_study_writes_the
     assert len(text.splitlines()) == len(old.splitlines())
 
 
+def test_expected_results_and_what_is_no_hyperparameter_had_other_names_in_0_2_0_too() -> None:
+    results = """{claim: It does., variant: attention, figure: evidence_weight, at_least: .2},
+      {claim: It must., variant: attention, criterion: evidence, outcome: pass},
+      {claim: It need not., adversary: other, figure: accuracy, at_least: .9}"""
+    old = SAMPLE.replace("study:", "study:\n  margin_pp: 2", 1)
+    old = old.replace("label: sentiment}", f"label: sentiment}}, truths: [{results}]", 1)
+    assert "heed 0.2.0 had other names: " in error_message(old)
+    text, said = use_todays_names(old, "old.yaml")
+    assert said.count("(was ") == 6 and not re.search(
+        "truths:|figure:|evidence[_,]|margin_pp", text
+    )
+    assert "{claim: It does., variant: attention, metric: rationale_weight, at" in text
+    assert "criterion: rationale, outcome" in text and "adversarial_model: other, metric" in text
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

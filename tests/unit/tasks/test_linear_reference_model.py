@@ -15,6 +15,7 @@ import pytest
 import scipy.sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.metrics import f1_score
 from sklearn.svm import LinearSVC
 
 from heed.files import HeedError
@@ -62,9 +63,11 @@ def write_documents(
     return TokenizedCorpus(folder, SimpleNamespace(folds=folds, repeats=1, documents=documents))
 
 
-def fit(corpus: TokenizedCorpus, features: str = "both", classes: int = 3):
+def fit(
+    corpus: TokenizedCorpus, features: str = "both", classes: int = 3, metric: str | None = None
+):
     experiment = DeclaredExperiment(
-        task="classification", corpus="", data=None, options=Options(features)
+        task="classification", corpus="", data=None, options=Options(features), metric=metric
     )
     return reference_models.fit(corpus, Data("kind", CLASSES[:classes]), experiment)
 
@@ -155,7 +158,8 @@ def test_passes_over_chunks_find_the_weights_of_liblinear(folder, monkeypatch, c
     assert not capsys.readouterr().out, "all have converged"
 
 
-def test_the_optimum_is_that_of_linear_svc(tmp_path, monkeypatch):
+@pytest.mark.parametrize("weighs", [False, True])
+def test_the_optimum_is_that_of_linear_svc(tmp_path, monkeypatch, weighs):
     generator = np.random.default_rng(1)
     matrix = scipy.sparse.random(300, 40, 0.2, "csr", np.float32, generator)
     labels = (matrix @ generator.normal(size=40) + generator.normal(0, 0.3, 300) > 0).astype(int)
@@ -164,8 +168,12 @@ def test_the_optimum_is_that_of_linear_svc(tmp_path, monkeypatch):
         rows.append(matrix[first : first + 90])
     monkeypatch.setattr(reference_models, "TOLERANCE", 1e-7)
     monkeypatch.setattr(reference_models, "IN_MEMORY", 0)
-    for optimum in reference_models.optima(rows, 40, labels, (0.1, 2)):
-        model = LinearSVC(C=optimum.strength, tol=1e-8, max_iter=10**5).fit(matrix, labels)
+    of_documents = generator.uniform(0.2, 3, 300) if weighs else None
+    one = {"weights": None if of_documents is None else of_documents[:, None]}
+    two = {"weights": of_documents if of_documents is None else np.stack([of_documents] * 2, 1)}
+    for optimum in reference_models.optima(rows, 40, labels, (0.1, 2), **one):
+        model = LinearSVC(C=optimum.strength, tol=1e-8, max_iter=10**5)
+        model.fit(matrix, labels, of_documents)
         expected = np.append(model.coef_, model.intercept_)
         assert optimum.weights[:, 0] == pytest.approx(expected, abs=2e-3)
         scores = reference_models.decide(rows, optimum.weights)
@@ -173,15 +181,39 @@ def test_the_optimum_is_that_of_linear_svc(tmp_path, monkeypatch):
         several = np.stack([labels > 0, labels < 1], 1)  # each class by itself, of a document's
         for in_memory in (0, 10**9):
             monkeypatch.setattr(reference_models, "IN_MEMORY", in_memory)
-            (both,) = reference_models.optima(rows, 40, several, (optimum.strength,))
+            (both,) = reference_models.optima(rows, 40, several, (optimum.strength,), **two)
             assert both.weights[:, 0] == pytest.approx(expected, abs=2e-3)
         monkeypatch.setattr(reference_models, "IN_MEMORY", 0)
+
+
+@pytest.mark.parametrize("in_memory", [0, 10**9])
+def test_where_models_are_compared_by_macro_f1_the_linear_model_may_balance_classes(
+    folder, monkeypatch, in_memory
+):
+    monkeypatch.setattr(reference_models, "IN_MEMORY", in_memory)
+    corpus = write_documents(folder, 900, 2, purity=0.6)
+    table = pd.read_parquet(folder / "documents.parquet")
+    is_rare = (table["label_kind"] == "fair").to_numpy() & (np.arange(900) % 6 > 0)
+    table = table[~is_rare].reset_index(drop=True)
+    table.to_parquet(folder / "documents.parquet", index=False)
+    corpus.meta.documents = len(table)
+    plain, chosen = fit(corpus, "words", 2), fit(corpus, "words", 2, "macro_f1")
+    (macro_f1,) = chosen.selection["validation_macro_f1"]
+    assert len(macro_f1) == 8 and max(macro_f1[4:]) > max(macro_f1[:4])
+    assert chosen.selection["class_weights"] == ["balanced"]
+    assert "class_weights" not in plain.selection, "accuracy does not ask for it"
+    tables = [each.predictions["linear", 0] for each in (plain, chosen)]
+    rare = [(each["predicted"] == "fair").mean() for each in tables]
+    truth = (tables[0]["label"] == "fair").mean()
+    assert rare[0] < truth / 2 and abs(rare[1] - truth) < truth / 2
+    scores = [f1_score(each["label"], each["predicted"], average="macro") for each in tables]
+    assert scores[1] > scores[0] + 0.05
 
 
 def test_a_group_of_classes_is_bounded_by_documents_too(tmp_path, monkeypatch):
     groups = []
 
-    def record(rows: SparseFile, columns: int, targets: np.ndarray) -> SimpleNamespace:
+    def record(rows: SparseFile, columns: int, targets: np.ndarray, _: None) -> SimpleNamespace:
         groups.append(targets.shape)
         weights = np.zeros((columns + 1, targets.shape[1]))
         optimum = reference_models.Optimum(1, weights, "", 0, True)

@@ -150,7 +150,8 @@ def _tune(
 ) -> tuple[Shares, dict[str, Any], EncoderClassifier]:  # fmt: skip
     """Train on one fold; return the probabilities of its documents, the scores and the model."""
     learning, recipe = (task_module(experiment.task, part) for part in ("learning", "recipe"))
-    monitor = recipe.VALIDATION_METRICS[0]
+    metrics = recipe.VALIDATION_METRICS
+    monitor = experiment.metric if experiment.metric in metrics else metrics[0]
     h = recipe.Hyperparameters(
         epochs=declared.epochs, batch_size=declared.batch_size, weight_decay=0.01, warmup=0.1,
         learning_rate=declared.learning_rate, lr_schedule="linear", max_grad_norm=1.0,

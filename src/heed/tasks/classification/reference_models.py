@@ -5,7 +5,9 @@ accuracy .9231 against the talk's best .8789). It is a support vector machine, f
 fit in memory. The problem is LinearSVC's of scikit-learn: ½‖w‖² + C Σ max(0, 1 − y w·x)² for each
 class against the others, with a constant feature 1 for the intercept (Fan et al. 2008, LIBLINEAR).
 Its optimum is unique. LIBLINEAR finds it in memory; for more rows L-BFGS does, which needs only the
-sum of the losses and its gradient: a pass over the rows, a chunk at a time.
+sum of the losses and its gradient: a pass over the rows, a chunk at a time. C is chosen by the
+metric that compares the models; where that is a macro average, also whether all classes count
+alike, as scikit-learn's class_weight="balanced", for networks may balance them too.
 """
 
 import dataclasses
@@ -19,6 +21,7 @@ import scipy.optimize
 import scipy.sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
+from sklearn.utils.class_weight import compute_sample_weight
 
 from heed.files import HeedError
 from heed.hyperparameters.pretrained import PRETRAINED
@@ -27,11 +30,12 @@ from heed.paths import WORK
 from heed.progress import Bar, progress_bar
 from heed.task import task_module
 from heed.task.interface import DeclaredExperiment, Fitted
+from heed.tasks.classification.metrics import make_metrics, statistics
 from heed.tasks.classification.recipe import Data
 from heed.terminal import print_line
 from heed.tokens.arrays import Tokens
 
-STRENGTHS = (0.1, 0.5, 1.0, 2.0)  # C, chosen by validation accuracy; ties: the smallest
+STRENGTHS = (0.1, 0.5, 1.0, 2.0)  # C, chosen on validation; ties: the smallest
 SPLITS = ("train", "validation", "test")
 # Values of the rows that LIBLINEAR may hold: it copies them, 40 bytes each. On small corpora it is
 # faster than L-BFGS (letters by author: 14.6 CPU s in place of 20.4), and all at hand fit.
@@ -67,7 +71,7 @@ def fit(tokens: Tokens, data: Data, experiment: DeclaredExperiment) -> Fitted:
                 name: np.bincount(each, minlength=documents) > 0 for name, each in rows.items()
             }
             file = write_tfidf(counts, every, WORK, report)
-            linear, chosen, _ = models.fit_linear(labels, file, classes, bar)
+            linear, chosen, _ = models.fit_linear(labels, file, classes, experiment.metric, bar)
             shares = models.majority_shares(labels["train"], classes)
             tiled = {split: np.tile(shares, (len(labels[split]), 1)) for split in SPLITS[1:]}
             return {"majority": tiled, "linear": linear}, chosen
@@ -92,7 +96,8 @@ def fit_pretrained(
         def fit_fold(rows: Rows, labels: Labels) -> FittedFold:
             scale = float(1 / np.linalg.norm(vectors[rows["train"]], axis=1).mean())
             file = write_vectors(vectors, rows, WORK, scale)
-            shares, chosen, weights = models.fit_linear(labels, file, data.classes, bar)
+            of_experiment = data.classes, experiment.metric
+            shares, chosen, weights = models.fit_linear(labels, file, *of_experiment, bar)
             of_folds.append(np.vstack([weights[:-1] * scale, weights[-1:]]))
             return {PRETRAINED: shares}, chosen
 
@@ -152,11 +157,12 @@ def split_table(
 
 
 def fit_linear(
-    labels: Labels, file: TfIdfFile, classes: list[str], bar: Bar
+    labels: Labels, file: TfIdfFile, classes: list[str], metric: str | None, bar: Bar
 ) -> tuple[Shares, dict[str, Any], np.ndarray]:
     """Return the linear model's class shares, uncalibrated softmax, how it was chosen, its weights.
 
-    The weights are those of `select_linear`, for the classes with training documents.
+    The weights are those of `select_linear`, for the classes with training documents. `metric`:
+    the task's that chooses; None is accuracy.
     """
     label, truth = labels["train"], labels["validation"].to_numpy()
     present = [name for name in classes if (label == name).any()]
@@ -166,11 +172,14 @@ def fit_linear(
             "learn. Mend `split`"
         )
 
-    def accuracy(scores: np.ndarray) -> float:
-        return float((np.asarray(present)[scores.argmax(1)] == truth).mean())
+    def score(scores: np.ndarray) -> dict[str, float]:
+        predicted = np.asarray(present, object)[scores.argmax(1)]
+        return make_metrics(Data("", classes)).compute(statistics(truth, predicted, classes))
 
     codes = pd.Categorical(label, categories=present).codes.astype(np.int64)
-    decided, chosen, kept = select_linear(str(label.name), file, codes, "accuracy", accuracy, bar)
+    decided, chosen, kept = select_linear(
+        str(label.name), file, codes, metric or "accuracy", score, bar
+    )
     shares = {}
     for split, scores in decided.items():
         weights = np.exp(scores.astype(np.float64) - scores.max(1, keepdims=True))
@@ -187,9 +196,9 @@ def majority_shares(labels: pd.Series, classes: list[str]) -> np.ndarray:
 
 def select_linear(
     column: str, file: TfIdfFile, labels: np.ndarray, metric: str,
-    validate: Callable[[np.ndarray], float], bar: Bar,
+    score: Callable[[np.ndarray], dict[str, float]], bar: Bar,
 ) -> tuple[dict[str, np.ndarray], dict[str, Any], np.ndarray]:  # fmt: skip
-    """Return the decision function of the best C by `validate`, how it was chosen, its weights.
+    """Return the best decision function by `metric` of `score`, how it was chosen, its weights.
 
     The weights are as of Optimum, and empty on TF-IDF features, where they are gigabytes.
     """
@@ -198,36 +207,59 @@ def select_linear(
             f"{column}: no linear reference model: no word occurs in {file.min_documents} training "
             "documents: the corpus is too small, or has no words"
         )
-    scores: dict[float, dict[str, np.ndarray]] = {c: {} for c in STRENGTHS}
-    kept = {c: np.empty((0 if file.min_documents else file.features + 1, 0)) for c in STRENGTHS}
-    passes, converged, solver = dict.fromkeys(STRENGTHS, 0), dict.fromkeys(STRENGTHS, True), ""
+    fits = _fit(file, labels, None, bar)
+    if balances := metric.startswith("macro_"):
+        columns = labels.T if labels.ndim == 2 else [labels]  # of several each by itself
+        balanced = [compute_sample_weight("balanced", each) for each in columns]
+        fits += _fit(file, labels, np.stack(balanced, 1), bar)
+    if failed := ", ".join(f"{fit.c} in {fit.passes} passes" for fit in fits if not fit.converged):
+        print_line(
+            f"{column}: the linear reference model ({fits[0].solver}) did not converge with C = "
+            f"{failed}: its accuracy may be too low"
+        )
+    validated = [score(fit.scores["validation"])[metric] for fit in fits]
+    best = int(np.argmax(validated))
+    chosen = {
+        "C": fits[best].c, f"validation_{metric}": validated, "columns": file.features,
+        "min_documents": file.min_documents, "solver": fits[0].solver,
+        "passes": [fit.passes for fit in fits], "converged": not failed,
+    }  # fmt: skip
+    if balances:
+        chosen["class_weights"] = "balanced" if best >= len(STRENGTHS) else "none"
+    return fits[best].scores, chosen, fits[best].kept
+
+
+@dataclasses.dataclass
+class _Fit:
+    """What is kept of the optimum of one C, while its classes are fitted group by group."""
+
+    c: float
+    kept: np.ndarray  # weights, as of Optimum
+    scores: dict[str, np.ndarray]  # the decision function on validation and test
+    passes: int = 0
+    converged: bool = True
+    solver: str = ""
+
+
+def _fit(file: TfIdfFile, labels: np.ndarray, weights: np.ndarray | None, bar: Bar) -> list[_Fit]:
+    """Return the fits of all C, with documents of these weights."""
+    none = np.empty((0 if file.min_documents else file.features + 1, 0))
+    fits = {c: _Fit(c, none, {}) for c in STRENGTHS}
 
     def report(strength: float, passes: int) -> None:
         bar.update(passes, text=f"C = {strength}, {passes} passes")
 
-    for optimum in optima(file.splits["train"], file.features, labels, STRENGTHS, report):
-        c, solver = optimum.strength, optimum.solver
-        passes[c], converged[c] = max(passes[c], optimum.passes), converged[c] and optimum.converged
-        kept[c] = np.hstack([kept[c], optimum.weights[: len(kept[c])]])
+    for optimum in optima(file.splits["train"], file.features, labels, STRENGTHS, report, weights):
+        fit = fits[optimum.strength]
+        fit.solver, fit.passes = optimum.solver, max(fit.passes, optimum.passes)
+        fit.converged &= optimum.converged
+        fit.kept = np.hstack([fit.kept, optimum.weights[: len(none)]])
         for split in SPLITS[1:]:
             values = decide(file.splits[split], optimum.weights)
             if labels.ndim == 1 and labels.max() == 1:  # of two classes only the second has weights
                 values = np.hstack([-values, values])
-            scores[c][split] = np.hstack([scores[c].get(split, values[:, :0]), values])
-    if not all(converged.values()):
-        failed = ", ".join(f"{c} in {passes[c]} passes" for c in STRENGTHS if not converged[c])
-        print_line(
-            f"{column}: the linear reference model ({solver}) did not converge with C = {failed}: "
-            "its accuracy may be too low"
-        )
-    validated = [validate(of_parts["validation"]) for of_parts in scores.values()]
-    strength = STRENGTHS[int(np.argmax(validated))]
-    chosen = {
-        "C": strength, f"validation_{metric}": validated, "columns": file.features,
-        "min_documents": file.min_documents, "solver": solver, "passes": list(passes.values()),
-        "converged": all(converged.values()),
-    }  # fmt: skip
-    return scores[strength], chosen, kept[strength]
+            fit.scores[split] = np.hstack([fit.scores.get(split, values[:, :0]), values])
+    return [*fits.values()]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -247,6 +279,7 @@ def optima(
     labels: np.ndarray,
     strengths: Sequence[float],
     report: Callable[[float, int], None] = lambda strength, passes: None,
+    weights: np.ndarray | None = None,
 ) -> Iterator[Optimum]:
     """Yield the optimum of each C; where classes are fitted in groups, one group at a time.
 
@@ -254,12 +287,13 @@ def optima(
     labels: the class of each document, int (documents,); or whether each class is one of the
         document's, bool (documents, classes), of each class both.
     report: called with C and the finished passes; LIBLINEAR tells none.
+    weights: of the documents' losses, (documents, 1), or of several classes (documents, classes).
     """
     if rows.values <= IN_MEMORY:
         matrix = scipy.sparse.vstack([*rows], format="csr", dtype=np.float64)
         for strength in strengths:
             report(strength, 0)
-            yield _liblinear(matrix, labels, strength)
+            yield _liblinear(matrix, labels, strength, weights)
         return
     has_several = labels.ndim == 2
     count = labels.shape[1] if has_several else labels.max() + 1
@@ -268,11 +302,12 @@ def optima(
     for first in range(0, len(classes), at_once):
         group = np.asarray(classes[first : first + at_once])
         is_of = labels[:, group] if has_several else labels[:, None] == group
-        problem = _Problem(rows, columns, np.where(is_of, np.float32(1), np.float32(-1)))
-        weights = np.zeros((columns + 1, len(group)))
+        of_group = weights[:, group] if weights is not None and has_several else weights
+        problem = _Problem(rows, columns, np.where(is_of, np.float32(1), np.float32(-1)), of_group)
+        found = np.zeros((columns + 1, len(group)))
         for strength in strengths:
-            optimum = problem.solve(strength, weights, report)
-            weights = optimum.weights
+            optimum = problem.solve(strength, found, report)
+            found = optimum.weights
             yield optimum
 
 
@@ -282,20 +317,24 @@ def decide(rows: SparseFile, weights: np.ndarray) -> np.ndarray:
     return np.concatenate([_scores(chunk, narrow) for chunk in rows])
 
 
-def _liblinear(matrix: scipy.sparse.csr_matrix, labels: np.ndarray, strength: float) -> Optimum:
+def _liblinear(
+    matrix: scipy.sparse.csr_matrix, labels: np.ndarray, strength: float, weights: np.ndarray | None
+) -> Optimum:
     if labels.ndim == 2:  # each class by itself
-        each = [_liblinear(matrix, of_class, strength) for of_class in labels.T]
-        weights = np.hstack([optimum.weights for optimum in each])
+        of_classes = [None] * labels.shape[1] if weights is None else weights.T[..., None]
+        pairs = zip(labels.T, of_classes, strict=True)
+        each = [_liblinear(matrix, of_class, strength, weights) for of_class, weights in pairs]
+        found = np.hstack([optimum.weights for optimum in each])
         passes = max(optimum.passes for optimum in each)
         is_optimum = all(optimum.converged for optimum in each)
-        return Optimum(strength, weights, each[0].solver, passes, is_optimum)
+        return Optimum(strength, found, each[0].solver, passes, is_optimum)
     model = LinearSVC(C=strength, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # `converged` says it
-        model.fit(matrix, labels)
-    weights = np.vstack([model.coef_.T, model.intercept_])
+        model.fit(matrix, labels, None if weights is None else weights[:, 0])
+    found = np.vstack([model.coef_.T, model.intercept_])
     passes = int(np.max(model.n_iter_))
-    return Optimum(strength, weights, "LIBLINEAR", passes, passes < model.max_iter)
+    return Optimum(strength, found, "LIBLINEAR", passes, passes < model.max_iter)
 
 
 def _scores(chunk: scipy.sparse.csr_matrix, weights: np.ndarray) -> np.ndarray:
@@ -305,9 +344,12 @@ def _scores(chunk: scipy.sparse.csr_matrix, weights: np.ndarray) -> np.ndarray:
 class _Problem:
     """The problem of some classes, each against the others, on the same rows, for L-BFGS."""
 
-    def __init__(self, rows: SparseFile, columns: int, targets: np.ndarray) -> None:
+    def __init__(
+        self, rows: SparseFile, columns: int, targets: np.ndarray, weights: np.ndarray | None
+    ) -> None:
         """Read the rows once. `targets` are 1 or -1, float32 (documents, classes)."""
         self._rows, self._targets = rows, targets
+        self._of_rows = np.ones((len(targets), 1)) if weights is None else weights
         self._shape = (columns + 1, targets.shape[1])
         self._squares = np.zeros((columns + 1, 1))  # of each column, summed over the rows
         self._squares[-1] = rows.rows
@@ -355,10 +397,11 @@ class _Problem:
         value, gradient = 0.0, np.zeros(self._shape)
         narrow, first = weights.astype(np.float32), 0
         for chunk in self._rows:
-            targets = self._targets[first : first + chunk.shape[0]]
+            part = slice(first, first + chunk.shape[0])
+            targets, of_rows = self._targets[part], self._of_rows[part]
             violations = np.maximum(0, 1 - targets * _scores(chunk, narrow))
-            value += strength * float((violations.astype(np.float64) ** 2).sum())
-            slopes = -2 * strength * targets * violations
+            value += strength * float((of_rows * violations.astype(np.float64) ** 2).sum())
+            slopes = (-2 * strength * of_rows).astype(np.float32) * targets * violations
             gradient[:-1] += chunk.T @ slopes
             gradient[-1] += slopes.sum(0, dtype=np.float64)
             first += chunk.shape[0]

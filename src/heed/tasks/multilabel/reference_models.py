@@ -13,11 +13,12 @@ from heed.tasks.multilabel.metrics import compute_scores, label_matrix
 
 
 def fit_linear(
-    labels: Labels, file: TfIdfFile, classes: list[str], bar: Bar
+    labels: Labels, file: TfIdfFile, classes: list[str], metric: str | None, bar: Bar
 ) -> tuple[Shares, dict[str, Any], np.ndarray]:
     """Return the probabilities of a linear model for each class, how C was chosen, the weights.
 
-    A class of every training document, or of none, is predicted so.
+    A class of every training document, or of none, is predicted so. `metric`: the task's that
+    chooses; None is micro F1.
     """
     matrix, column = label_matrix(labels["train"], classes), str(labels["train"].name)
     count = matrix.sum(0)
@@ -34,11 +35,11 @@ def fit_linear(
         every[:, learned] = scores
         return every
 
-    def micro_f1(scores: np.ndarray) -> float:
-        return compute_scores(is_true, complete(scores) > 0)["micro_f1"]
+    def score(scores: np.ndarray) -> dict[str, float]:
+        return compute_scores(is_true, complete(scores) > 0)
 
     scores, chosen, kept = select_linear(
-        column, file, matrix[:, learned], "micro_f1", micro_f1, bar
+        column, file, matrix[:, learned], metric or "micro_f1", score, bar
     )
     logits = {split: complete(values) for split, values in scores.items()}
     # the logistic function, without overflow
