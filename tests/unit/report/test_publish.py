@@ -344,8 +344,8 @@ def test_the_front_page_of_docs_has_the_forest_plot_of_today(tmp_path):
     page.write_text(text.replace(" 30 experiments", " 7 experiments"))
     write_lists(tmp_path)
     written = page.read_text()
-    assert " 2 experiments of 2 published studies: " in written and written.endswith(text[-80:])
-    assert "translation: against baseline" in (tmp_path / "docs/forest.svg").read_text()
+    assert " 3 experiments of 2 published studies: " in written and written.endswith(text[-80:])
+    assert "translation: against uniform" in (tmp_path / "docs/forest.svg").read_text()
 
 
 RESULTS = "<!-- heed publish results of {}: begin -->\n<!-- heed publish results: end -->\n"
