@@ -221,6 +221,17 @@ def test_the_first_screen_has_its_parts_in_order_and_few_words_before_the_chart(
     assert "A note begins with what matters." in text and "It may go on" not in text
 
 
+@pytest.mark.parametrize("generated", [(True, True), (True, False), (False, False)])
+def test_of_real_text_a_study_says_nothing_only_where_all_of_its_text_is_generated(
+    tmp_path: Path, generated: tuple[bool, ...]
+):
+    results = read_made_up(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
+    pairs = zip(results.experiments, generated, strict=True)
+    experiments = [dataclasses.replace(each, generated=is_so) for each, is_so in pairs]
+    blocks = [*answer_chapter.lists(dataclasses.replace(results, experiments=experiments))]
+    assert ("Anything about real text" in str(blocks)) == all(generated)
+
+
 @pytest.mark.parametrize(("cues", "heavy"), [((), 70), ((90, 99), 5), ((3,), 5), ((55, 60), 10)])
 def test_the_excerpt_shows_the_cue_and_else_the_heaviest_words(cues, heavy):
     tokens = pd.DataFrame({"weight": 0.001, "rationale": False}, index=range(100))
