@@ -15,7 +15,7 @@ Nothing here imports dvc or snakemake: workflow/ does. pyproject.toml says which
 from pathlib import Path
 from typing import Any
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 __all__ = ["load_run"]
 
 

@@ -322,6 +322,17 @@ def test_the_table_of_verdicts_does_not_lie_under_its_chart(browser, reports, wh
     assert beside or table["y"] + table["height"] <= chart["y"], (table, chart)
 
 
+@pytest.mark.parametrize("what", ["sample", "talk", "translation"])
+def test_the_words_of_a_figure_lie_within_it_by_whatever_font(browser, reports, what):
+    left = "[...document.querySelectorAll('text')].map(t => t.getBoundingClientRect().left)"
+    figures = sorted((reports[what] / "figures").glob("*.svg"))
+    assert figures
+    for figure in figures:
+        page = opened(browser, figure)
+        assert min(page.evaluate(left)) >= -1, figure.name
+        page.context.close()
+
+
 def test_what_users_wrote_is_text_and_nothing_is_executed(browser, reports):
     page = opened(browser, reports["hostile"] / "index.html")
     assert (
