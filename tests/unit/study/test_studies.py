@@ -45,7 +45,7 @@ def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None
     assert sorted(study.name for study in listed) == [
         "amounts", "explanation", "explanation-sample", "federalist",
         "federalist-weights", "headlines", "imdb", "joined", "letters", "sample", "scores-match",
-        "talk", "translation", "translation-sample", "yelp",
+        "talk", "talk-continued", "translation", "translation-sample", "yelp",
     ]  # fmt: skip
     assert [study.name for study in listed if study.is_active] == ["sample"]
 
@@ -53,7 +53,7 @@ def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None
 def test_activating_a_study_validates_it_and_returns_its_cost(clone: Path) -> None:
     message = activate_study("talk", force=False)
     assert "talk is active now" in message
-    assert "51 trainings" in message
+    assert "54 trainings" in message
     assert study.load().study.name == "talk"
     assert (
         (clone / "params.yaml")
