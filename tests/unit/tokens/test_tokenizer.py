@@ -97,7 +97,7 @@ def test_a_process_that_is_killed_is_an_error():
         yield from [["one"]] * (tokenizer.FEW + 1)
         for process in multiprocessing.active_children():
             process.kill()
-        yield from [["two"]] * 20
+        yield from [["two " * 20_000]] * 20  # more than a pipe holds: sending waits for a reader
 
     with pytest.raises(HeedError, match="a process of this command was killed"):
         list(tokenize_chunks(texts(), "xx", 2))
