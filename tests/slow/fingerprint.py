@@ -10,7 +10,6 @@ changed with the verdicts, and for the linear reference model's shares, of 32-bi
 import hashlib
 import json
 import math
-import platform
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +21,7 @@ import yaml
 from safetensors import safe_open
 
 from heed.files import write_json
+from heed.training.machine import machine_kind
 
 TABLES = {  # a table of results/evaluate/MODEL: the columns that are the key of a row
     "classes.csv": ["seed", "class"],
@@ -34,15 +34,8 @@ TABLES = {  # a table of results/evaluate/MODEL: the columns that are the key of
 
 
 def machine() -> str:
-    """Return the processor and the versions that floating-point results depend on."""
-    import torch
-
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
-    names = (line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    torch_version = torch.__version__.partition("+")[0]
-    processor = next(names, platform.machine())
-    return f"{processor}, torch {torch_version}, numpy {np.__version__}"
+    """Return the machine kind and numpy's version, which floating-point results depend on."""
+    return f"{machine_kind('cpu')}, numpy {np.__version__}"
 
 
 def fingerprint(root: Path) -> dict[str, Any]:
