@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from heed.cli import stages
-from heed.evaluation.significance import assess
 from heed.evaluation.tested import read_model
 from heed.files import sha256
 from heed.prediction import write_predictions
@@ -70,10 +70,15 @@ def test_bfloat16_learns_the_same_within_half_a_point(experiment, tmp_path, monk
     stages.download(experiment)
     stages.tokenize(experiment)
     exact, short = (scores(f"{experiment}-{each}") for each in ("float32", "bfloat16"))
-    found = assess(short, exact)
-    line = f"{experiment}: {exact[0].mean():.4f} in float32, {short[0].mean():.4f} in "
-    line += f"bfloat16: {found.mean_pp:+.2f} ({found.interval_pp[0]:+.2f} to "
-    print(f"{line}{found.interval_pp[1]:+.2f}), equal within {found.equal_within_pp:.2f}")
+    # one seed begins with the same weights and order in both: differences within seeds
+    seeds = 100 * (short[0].mean(axis=1) - exact[0].mean(axis=1))
+    found = scipy.stats.ttest_1samp(seeds, 0)
+    low, high = found.confidence_interval(0.95)
+    equal_within = max(map(abs, found.confidence_interval(0.90)))
+    print(
+        f"{experiment}: {exact[0].mean():.4f} in float32, {short[0].mean():.4f} in bfloat16: "
+        f"{(low + high) / 2:+.2f} ({low:+.2f} to {high:+.2f}), equal within {equal_within:.2f}"
+    )
     weights = {sha256(path) for path in Path().glob("results/train/*/*/model.safetensors")}
     assert len(weights) == 2 * len(SEEDS), "all trainings are different"
-    assert found.equal_within_pp < MARGIN
+    assert equal_within < MARGIN
