@@ -120,7 +120,7 @@ def lists(results: Results, first: int = 0) -> Iterator[Block]:
                 items += [(f"{text}.",) for text in texts]
             elif texts:
                 items.append((*experiment_title(each), f"{'; '.join(texts)}."))
-        if number == 1 and any(each.generated for each in results.experiments):
+        if number == 1 and all(each.generated for each in results.experiments):
             items.append((say("Anything about real text: the scores are of generated text."),))
         if items:
             yield Heading(title)
