@@ -57,7 +57,7 @@ UNLIMITED = re.compile(
 # There these are not compared: words that say what a training found, and numbers that there are not
 # where no number of seeds would do, or nothing varies.
 UNCOMPARED = re.compile(
-    r".*:(verdict|.*_verdict|attention_over_this|found|holds|machine_kinds|convergence|diverged)"
+    r".*:(verdict|.*_verdict|attention_over_this|found|holds|machine_kinds?|convergence|diverged)"
     r"|.*:seeds_needed"
     r"|.*_examples.csv:text|explanation_criteria.csv:(permutation|seeds|adversarial_attention|rationale)"
 )
