@@ -12,8 +12,6 @@ import pandas as pd
 from benchmarks.workload import SETTINGS, Row, imdb_like, print_rows
 from heed.cli.program import environment_without_cache
 from heed.files import write_json, write_text
-from heed.models.classifier import Classifier
-from heed.models.size import count_parameters
 from heed.paths import TOKENS, recipe_file
 from heed.recipe import CorpusStatistics, Recipe, write_recipe
 from heed.tasks.classification.recipe import Data
@@ -68,7 +66,6 @@ def prepare(folder: Path, attention: str) -> None:
         model="big", experiment="big", task="classification", variant=attention, corpus="big",
         tokenizer="whitespace", folds=0, tokens=tokens.meta.digest, statistics=statistics,
         data=Data("kind", ["a", "b"]), hyperparameters=h,
-        parameters=count_parameters(lambda: Classifier(30_000, 2, h)),
     )  # fmt: skip
     write_recipe(folder / recipe_file("big"), recipe)
 
