@@ -15,9 +15,7 @@ __all__ = ["Prediction", "Target", "corpus_contradiction"]
 METRICS = ("mean_squared_error", "r2")
 VALIDATION_METRICS = ("mean_squared_error",)
 ITEM = "document"
-SCALE = Scale(
-    {"mean_squared_error": "mean squared error", "r2": "R²"}, in_points=True, bounded=False
-)
+SCALE = Scale({"mean_squared_error": "mean squared error", "r2": "R²"}, in_points=True)
 READS_NOISE = False
 
 
