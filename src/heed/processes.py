@@ -30,7 +30,7 @@ def process_pool(
         try:
             yield pool
         except BrokenProcessPool:
-            # or Python 3.11.2 waits for ever until somebody reads what it was sending (gh-94777)
+            # Python 3.11.2 would wait for ever for somebody to read what it was sending (gh-94777)
             pool._call_queue._reader.close()  # type: ignore[attr-defined]
             raise HeedError(
                 "a process of this command was killed; the system does that when memory runs out. "

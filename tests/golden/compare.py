@@ -91,12 +91,13 @@ def golden_kind() -> str:
 def machine_kinds(folder: Path) -> set[str]:
     """Return the machine kinds on which the models of a finished study were trained."""
     comparison = json.loads((folder / COMPARISON).read_text(encoding="utf-8"))
-    return {
-        kind
+    models = [
+        model
         for experiment in comparison["experiments"].values()
         for model in experiment["models"].values()
-        for kind in model["machine_kinds"]
-    }
+    ]
+    longer = {each["longer_training"]["machine_kind"] for each in models if each["longer_training"]}
+    return longer.union(*(each["machine_kinds"] for each in models))
 
 
 def golden_files(golden: Path) -> dict[Path, str]:

@@ -24,7 +24,8 @@ def test_lint_says_nothing_but_what_docs_drivers_answers(toy: Toy) -> None:
 def trainings(toy: Toy, *options: str, **environment: str) -> list[list]:
     """Run trainings that ask for a GPU; return the name, start, end and GPU of each."""
     toy.change("dropout: 0.5", "dropout: 0.4")
-    toy.change("{experiment: feelings", "{gpus: 1, experiment: feelings")
+    toy.change("dropout: 0.2", "dropout: 0.3")
+    toy.change("{experiment: ", "{gpus: 1, experiment: ")
     toy.log.write_text("")
     toy.run("snakemake", "--cores", "4", *options, TOY_GPU="1", HEED_GPU_COUNT="2", **environment)
     runs = map(json.loads, toy.log.read_text().splitlines())
@@ -36,7 +37,7 @@ def test_trainings_with_a_gpu_run_at_most_as_many_at_once_as_there_are_each_on_i
     toy: Toy,
 ) -> None:
     runs = trainings(toy, "--resources", "gpu=2", TOY_SLEEP="5")
-    assert len(runs) == 2  # a stage trains all seeds of a model
+    assert len(runs) == 3  # a stage trains all seeds of a model
     assert {gpu for *_, gpu in runs} == {"0", "1"}
     for name, started, _, gpu in runs:
         others = [other for other in runs if other[1] <= started < other[2] and other[0] != name]

@@ -204,7 +204,6 @@ def test_a_models_name_has_its_explanation_and_leads_to_the_glossary(browser, re
     link = page.locator("#table-sample-author_scores tbody th a").first
     assert "What every other variant is compared with" in link.get_attribute("title")
     expect(page.locator("#glossary-baseline")).not_to_be_in_viewport()
-    page.evaluate(OPEN_ALL)
     link.click()
     expect(page.locator("#glossary-baseline")).to_be_in_viewport()
 

@@ -77,7 +77,7 @@ def test_bfloat16_learns_the_same_within_half_a_point(experiment, tmp_path, monk
     equal_within = max(map(abs, found.confidence_interval(0.90)))
     print(
         f"{experiment}: {exact[0].mean():.4f} in float32, {short[0].mean():.4f} in bfloat16: "
-        f"{(low + high) / 2:+.2f} ({low:+.2f} to {high:+.2f}), equal within {equal_within:.2f}"
+        f"{seeds.mean():+.2f} ({low:+.2f} to {high:+.2f}), equal within {equal_within:.2f}"
     )
     weights = {sha256(path) for path in Path().glob("results/train/*/*/model.safetensors")}
     assert len(weights) == 2 * len(SEEDS), "all trainings are different"
