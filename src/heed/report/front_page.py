@@ -3,14 +3,16 @@
 import csv
 import dataclasses
 import re
+import statistics
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 import yaml
 
+from heed.evaluation.comparison import RESULTS_TABLE
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
-from heed.files import HeedError, read_json
+from heed.files import HeedError
 from heed.report.blocks import Axis, Figure, Mark, Panel
 from heed.report.figures.shapes import (
     INK,
@@ -62,10 +64,7 @@ def with_scores(index: str, reports: Path) -> str:
     """Return the index with the table of every way to read, of the experiments that it names."""
 
     def table(names: Sequence[tuple[str, str]]) -> list[list[str]]:
-        of_rows = [
-            read_json(reports / report / "metrics.json", "heed publish")[name]
-            for report, name in names
-        ]
+        of_rows = [_scores(reports / report, name) for report, name in names]
         ways = [way for way in WAYS if any(way in row for row in of_rows)]
         rows = [["Texts", *(WAYS[way] for way in ways), *WEIGHTS.values()]]
         for (report, name), row in zip(names, of_rows, strict=True):
@@ -92,6 +91,17 @@ def _with_tables(
         return match[1] + "".join(f"| {' | '.join(line)} |\n" for line in lines) + match[3]
 
     return place.sub(write, page)
+
+
+def _scores(folder: Path, experiment: str) -> dict[str, float]:
+    """Return each model's score on the test in a published report, the mean of its seeds."""
+    costs = _read(folder / "tables/cost.csv")
+    metric = next(row["metric"] for row in costs if row["experiment"] == experiment)
+    values: dict[str, list[float]] = {}
+    for row in _read(folder / RESULTS_TABLE):
+        if (row["experiment"], row["split"], row["metric"]) == (experiment, "test", metric):
+            values.setdefault(row["model"], []).append(float(row["value"]))
+    return {model: statistics.fmean(each) for model, each in values.items()}
 
 
 def _gain(folder: Path, experiment: str, pair: tuple[str, str]) -> str:
@@ -121,26 +131,23 @@ def check_names(readme: str, reports: Path, published: Mapping[str, Collection[s
 def _row(reports: Path, report: str, experiment: str) -> tuple[str, ...]:
     """Return the title, attention's score, and each other model's, in hundredths, with the gain."""
     folder = reports / report
-    scores = read_json(folder / "metrics.json", "heed publish")[experiment]
+    scores = _scores(folder, experiment)
     verdict = next(each for each in _read(folder / VERDICTS) if each["experiment"] == experiment)
     comparisons = _comparisons(folder, verdict)
     reference_model = "reference_model" if "reference_model" in verdict else "opponent"
 
-    own = scores[verdict["variant"]]
     kind = "" if verdict["variant"] == ATTENTION else f"`{verdict['variant']}` "
     control = verdict["control"] if verdict["control"] != verdict["baseline"] else ""
 
     def cell(other: str, name: str) -> str:
         if not other:
             return "–"
-        row = comparisons[other]
-        score = scores.get(other, own - float(row["difference_pp"]) / 100)  # the last has its own
-        return f"{name}{100 * score:.1f}: {_says(row)}"
+        return f"{name}{100 * scores[other]:.1f}: {_says(comparisons[other])}"
 
     title = _declared(folder)[experiment]["title"]
     return (
         f"[{title}](docs/studies/{report}/README.md)",
-        f"{kind}{100 * own:.1f}",
+        f"{kind}{100 * scores[verdict['variant']]:.1f}",
         cell(verdict["baseline"], ""),
         *(cell(other, f"`{other}` ") for other in (control, verdict[reference_model])),
     )

@@ -284,6 +284,8 @@ def test_the_index_has_the_scores_of_every_way_to_read():
     assert with_scores(index, ROOT / "docs/studies") == index
     score = json.loads((ROOT / "docs/studies/yelp/metrics.json").read_text())["yelp"]["bag"]
     (row,) = re.findall(r"\| \[Stars of reviews\].*", index)
+    (federalist,) = re.findall(r"\| \[The Federalist: .*", index)
+    assert "| 73.3 |" in federalist, "metrics.json has .7325, of .73252"
     assert f"| {100 * score:.1f} |" in row and "| undecided +0.73 (−0.75 to +2.22) |" in row
     assert with_scores(index.replace(row, "| 1 |"), ROOT / "docs/studies") == index
 
@@ -365,7 +367,13 @@ def test_the_table_names_models_and_has_no_cell_twice(tmp_path, control, model, 
     (folder / "tables").mkdir(parents=True)
     (folder / "params.yaml").write_text("experiments: {topic: {title: Topic}}\n")
     scores = {"attention": 0.8, "baseline": 0.5, control: 0.7 if control != "baseline" else 0.5}
-    (folder / "metrics.json").write_text(json.dumps({"topic": scores}))
+    table = pd.DataFrame([*scores.items(), (model or "majority", 0.6)], columns=["model", "value"])
+    table = table.assign(experiment="topic", metric="accuracy")
+    table.to_csv(folder / "tables/cost.csv", index=False)
+    seeds = [table.assign(split="test", value=table["value"] + 0.1 * sign) for sign in (-1, 1)]
+    pd.concat([*seeds, table.assign(split="validation", value=0)]).to_csv(
+        folder / "results.csv", index=False
+    )
     verdict = {"experiment": "topic", "variant": "attention", "baseline": "baseline"}
     verdict |= {"control": control, "reference_model": model}
     pd.DataFrame([verdict]).to_csv(folder / "tables/verdicts.csv", index=False)
