@@ -25,6 +25,7 @@ from scipy import optimize, stats
 STATISTICS, CHECKSUMS = "statistics", "SHA256SUMS"  # the folder in an edition, and in it its hashes
 KEYS = ["model", "seed", "fold", "item"]  # of a row; then come the metric and its statistics
 ALPHA, NOTHING, SMALLEST_P, SMALLEST_T_P = 0.05, 1e-12, sys.float_info.min, 1e-100
+ROUNDING = 1e-16
 MEANS = {"accuracy": "right", "subset_accuracy": "right"}  # metric: the statistic it is the mean of
 LABELS = ("true:", "predicted:", "both:")  # of each class, in columns with these prefixes
 OF_LABELS = re.compile(r"(micro|macro|weighted)_(precision|recall|f1)|label_accuracy")
@@ -263,14 +264,21 @@ def _read_runs(path: Path) -> dict[str, list[Array]]:
 
 
 def _agrees(name: str, text: str, value: float | None) -> bool:
-    """Return whether a printed number is the value, to two decimals; a p to three digits."""
+    """Return whether a printed number is the value, to two decimals; a p to three digits.
+
+    Where nothing varies between seeds, rounding decides a p below ROUNDING.
+    """
     if not text or value is None:
         return not text and value is None
-    step = 10.0 ** (math.floor(math.log10(value)) - 2) if name.startswith("p") and value else 0.01
     try:
-        return abs(float(text) - value) <= 0.500001 * step
+        printed = float(text)
     except ValueError:
         return False
+    step = 0.01
+    if name.startswith("p"):
+        printed, value = max(printed, ROUNDING), max(value, ROUNDING)
+        step = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return abs(printed - value) <= 0.500001 * step
 
 
 def _wrong_numbers(printed: Mapping[str, str], numbers: Numbers, kind: str = "") -> list[str]:
