@@ -30,7 +30,7 @@ from heed.tasks.translation.recipe import Data as Languages
 from tests.conftest import ROOT
 
 # Editions that were published before heed kept statistics, until their studies run again.
-WITHOUT = {"explanation-sample", "translation-sample"}
+WITHOUT = {"translation-sample"}
 STUDIES = sorted(path.parent.name for path in (ROOT / PUBLISHED_REPORTS).glob("*/edition.json"))
 CLASSES = ["a", "b", "c"]
 LANGUAGES = Languages("de", "en", "de", "en", has_gold_alignment=True)
