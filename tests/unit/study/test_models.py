@@ -69,7 +69,8 @@ def test_a_study_of_an_earlier_heed_with_keys_that_follow_is_the_same() -> None:
 
 TODAYS = (
     "sample", "amounts", "explanation", "explanation-sample", "federalist", "federalist-weights",
-    "headlines", "imdb", "joined", "letters", "scores-match", "talk", "talk-continued", "translation", "yelp",
+    "headlines", "imdb", "joined", "letters", "scores-match", "talk", "talk-continued",
+    "translation", "yelp",
 )  # fmt: skip
 OLD_STUDIES = {
     path for path in ROOT.glob("docs/studies/*/params.yaml") if path.parent.name not in TODAYS
