@@ -53,7 +53,7 @@ def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None
 def test_activating_a_study_validates_it_and_returns_its_cost(clone: Path) -> None:
     message = activate_study("talk", force=False)
     assert "talk is active now" in message
-    assert "54 trainings" in message
+    assert "72 trainings" in message
     assert study.load().study.name == "talk"
     assert (
         (clone / "params.yaml")
