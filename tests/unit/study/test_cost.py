@@ -189,12 +189,12 @@ def test_the_longer_trainings_cost_two_trainings_of_each_model_once() -> None:
 
 def test_twice_the_seeds_are_twice_the_trainings_and_a_cap_makes_them_cheaper(clone: Path) -> None:
     text = (clone / "workflow/studies/talk.yaml").read_text()
-    three = estimate_cost(study.parse(text))
-    six = estimate_cost(study.parse(text.replace("[1, 2, 3]", "[1, 2, 3, 4, 5, 6]")))
-    assert three.seconds(6) == pytest.approx(six.seconds(6), rel=0.1)
-    assert (three.seeds, six.seeds) == (3, 6)
+    four = estimate_cost(study.parse(text))
+    eight = estimate_cost(study.parse(text.replace("[1, 2, 3, 4]", "[1, 2, 3, 4, 5, 6, 7, 8]")))
+    assert four.seconds(8) == pytest.approx(eight.seconds(8), rel=0.1)
+    assert (four.seeds, eight.seeds) == (4, 8)
     short = study.parse(text.replace("max_tokens: 1000", "max_tokens: 50"))
-    assert estimate_cost(short).seconds(3) < three.seconds(3) / 2
+    assert estimate_cost(short).seconds(4) < four.seconds(4) / 2
 
 
 def test_explanations_and_adversarial_models_are_in_the_cost_of_a_seed(clone: Path) -> None:
