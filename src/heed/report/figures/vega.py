@@ -3,7 +3,8 @@
 A figure is rows of panels, and a panel is a table of marks; vega.yaml says how every kind of mark
 is drawn. The same figure gives the same bytes: the only font is one that vl-convert has within it.
 Colour-blind readers can tell the colours apart, and no information is in colour alone. The SVG has
-plain colour values, so that any program opens it; a style sheet in it replaces them in dark mode.
+plain colour values, so that any program opens it; a style sheet in it replaces them in dark mode,
+and where a reader's machine has another font scales that to the widths of this one.
 """
 
 import functools
@@ -24,6 +25,9 @@ from heed.report.figures.shapes import DARK, short_name
 from heed.report.signs import letters
 
 POINTS = 72  # of an inch
+# The width of Liberation Sans's digits, by its size: another font at its own size would be wider,
+# and the first letters of names would fall off the drawing.
+ADJUSTED = "text{font-size-adjust:ch-width .556}"
 MAX_FITS, NEAR, LEAST = 3, 2, 40  # drawings to find a size, points from it, points of axes
 MAX_END, NAME_HEIGHT = 20, 10  # characters of a name at the end of a line, and points
 # Signs that Liberation Sans has: Latin, Greek, Cyrillic, Hebrew, and those of figures.
@@ -251,7 +255,7 @@ def _placeholder(name: str, number: str) -> str:
 
 
 def _edit_svg(text: str, alt_text: str, size: tuple[float, float]) -> str:
-    """Return the SVG with an alternative text, a style sheet for dark mode, and fewer digits."""
+    """Return the SVG with an alternative text, a style sheet, and numbers of fewer digits."""
 
     def round_coordinate(match: re.Match[str]) -> str:
         return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
@@ -269,7 +273,7 @@ def _edit_svg(text: str, alt_text: str, size: tuple[float, float]) -> str:
         if f'{kind}="{light}"' in text
     )
     style_sheet = (
-        f"<style>:root{{color-scheme:light dark}}@media screen and "
+        f"<style>:root{{color-scheme:light dark}}{ADJUSTED}@media screen and "
         f"(prefers-color-scheme:dark){{{dark_rules}}}</style>"
     )
     head, _, rest = _sized(text, size, "pt").partition(">")
