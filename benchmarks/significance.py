@@ -14,13 +14,19 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from heed.evaluation.results import assign_roles
-from heed.evaluation.significance import ALPHA, VarianceComponents, crossed_components
+from heed.evaluation.significance import (
+    ALPHA,
+    MANY_DOCUMENTS,
+    VarianceComponents,
+    crossed_components,
+)
 from heed.study.own_entries import VARIANTS
 from heed.tasks.classification.recipe import Hyperparameters
 
-DOCUMENTS, MANY_DOCUMENTS = 500, 20_000
+DOCUMENTS, VERY_MANY = 500, 20_000
 ON_A_DOCUMENT = 0.1  # variance over documents of a difference, without that over seeds
 SEEDS, SIZES = (3, 5, 10), (1, 2, 3, 5, 10)
+FEW = (6, 10, 20, 50, 99)
 # Of a study of `heed corpus add`: its models, the one that is in question and its secondary family.
 MODELS, ASKED = [*VARIANTS], ["pooling", "attention"]
 SECONDARY = [
@@ -141,12 +147,29 @@ def false_alarms(studies: int) -> Iterator[str]:
         yield _row([name, *cells])
 
 
+def few_texts(studies: int) -> Iterator[str]:
+    """Yield the false alarms in percent of few test texts, by Student's t and by the normal one."""
+    yield "False alarms in percent with few texts, deviation 1 and 1, 10 seeds:"
+    yield _row(["texts", ".05", ".05/8", "normal distribution: .05", ".05/8"])
+    for texts in FEW:
+        compared = draw((normal(1), normal(1)), 10, studies, texts).compare(0, 1)
+        before = dataclasses.replace(
+            compared, components=dataclasses.replace(compared.components, number=MANY_DOCUMENTS)
+        )
+        cells = [
+            _shares([each.finds(0, level)], 1)
+            for each in (compared, before)
+            for level in (ALPHA, ALPHA / FAMILY)
+        ]
+        yield _row([texts, *cells])
+
+
 def equivalence(studies: int) -> Iterator[str]:
     """Yield how often two models are the same whose true difference is the margin, or nothing."""
-    yield f"The same by a margin of 1 point, {MANY_DOCUMENTS:,} texts, 3, 5, 10 seeds:"
+    yield f"The same by a margin of 1 point, {VERY_MANY:,} texts, 3, 5, 10 seeds:"
     yield _row(["deviation", "of a true difference of 1", "of none"])
     for name, models in CASES.items():
-        compared = [draw(models, seeds, studies, MANY_DOCUMENTS).compare(0, 1) for seeds in SEEDS]
+        compared = [draw(models, seeds, studies, VERY_MANY).compare(0, 1) for seeds in SEEDS]
         found = [[each.finds_same(true, 1) for each in compared] for true in (1, 0)]
         yield _row([name, *(_shares(each, 1) for each in found)])
 
@@ -230,7 +253,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--studies", type=int, default=100_000, metavar="N")
     parser.add_argument("--fold-studies", type=int, default=400, metavar="N")
     options = parser.parse_args(argv)
-    for table in (false_alarms, equivalence, power):
+    for table in (false_alarms, few_texts, equivalence, power):
         print("\n".join([*table(options.studies), ""]))
     with threadpool_limits(1, "blas"):  # the matrices are small: more threads take longer
         print("\n".join(folds(options.fold_studies)))

@@ -28,7 +28,7 @@ from heed.evaluation.tested import (
     read_reference_models,
 )
 from heed.files import HeedError, write_json, writing_folder
-from heed.hyperparameters import Training
+from heed.hyperparameters.alike import besides_architecture
 from heed.paths import PREDICTIONS
 from heed.recipe import Recipe
 from heed.tables import write_csv
@@ -240,15 +240,13 @@ def judge(
 def tuned_alike(first: ModelResult, second: ModelResult, tuning: Mapping[str, str]) -> bool:
     """Return whether two models were tuned in the same space with the same budget.
 
-    Or neither was, and they are trained alike: only their architectures differ.
+    Or neither was. All that is no architecture, and was not searched, is the same.
     """
     how, other = tuning.get(first.model, ""), tuning.get(second.model, "")
     if how or other:
         return how == other != results.FOREIGN
-    h, g = (vars(each.hyperparameters) for each in (first, second))
-    tuned = {each.name for each in dataclasses.fields(Training)} - {"precision", "device"}
-    keys = [key for key in h if key in tuned or key.endswith("dropout")]
-    return all(h[key] == g[key] for key in keys)
+    h, g = (besides_architecture(each.hyperparameters) for each in (first, second))
+    return h == g
 
 
 def _model_result(

@@ -32,6 +32,9 @@ ALPHA, POWER = 0.05, 0.8
 MAX_SEEDS = 1000  # `seeds_needed` searches up to this number: nobody trains more
 SMALLEST_P = sys.float_info.min  # a p is never reported as 0
 SMALLEST_T_P = 1e-100  # below it scipy has no quantiles of Student's t for all degrees of freedom
+# Of fewer documents the variance is estimated so badly that the normal distribution's critical
+# values raise false alarms (docs/statistics.md); of more, Student's t hardly differs from it.
+MANY_DOCUMENTS = 100
 TOLERANCE = 1e-12  # scores that differ by less are equal but for rounding
 
 # What each document contributes to the score of each run, (runs, documents), for each test split:
@@ -56,6 +59,12 @@ class VarianceComponents:
     # both models varies, 2 where both do alike (Welch 1947).
     models: float = 1.0
     repeats: int = 1  # of folds
+    number: int = MANY_DOCUMENTS  # of documents, of a fixed split
+
+    @property
+    def of_documents(self) -> float:
+        """The degrees of freedom of the documents' component."""
+        return math.inf if self.number >= MANY_DOCUMENTS else self.number - 1
 
     def standard_error(self, seeds: int) -> float:
         """Return the standard error of the mean over this many seeds, of all folds together."""
@@ -70,15 +79,17 @@ class VarianceComponents:
         """Return the smallest difference that is significant at `alpha`, two-sided.
 
         With folds by Student's t. With a fixed split few values estimate the seeds' part of the
-        variance and many the documents': the critical differences of each alone are combined as the
-        sides of a right angle (Howe 1974). One t with the degrees of freedom of Hillis (2007)
-        raised false alarms at small levels (docs/decisions.md).
+        variance and as a rule many the documents': the critical differences of each alone are
+        combined as the sides of a right angle (Howe 1974). One t with the degrees of freedom of
+        Hillis (2007) raised false alarms at small levels (docs/decisions.md).
         """
         if self.folds:
             return _critical_t(alpha, self.folds - 1) * self.standard_error(seeds)
+        few = self.number < MANY_DOCUMENTS
+        of_documents = _critical_t(alpha, self.number - 1) if few else -special.ndtri(alpha / 2)
         return np.hypot(
             _critical_t(alpha, self.models * (seeds - 1)) * np.sqrt(self.seeds / seeds),
-            -special.ndtri(alpha / 2) * np.sqrt(self.documents),
+            of_documents * np.sqrt(self.documents),
         )
 
     def p_value(self, difference: float, seeds: int) -> float:
@@ -99,14 +110,14 @@ class VarianceComponents:
         if self.folds:
             return self.folds - 1
         error = self.standard_error(seeds)
-        if not error or not self.seeds:  # nothing is estimated from few values
-            return math.inf
+        if not error or not self.seeds:  # nothing else is estimated from few values
+            return self.of_documents
         critical = self.critical_difference(seeds, alpha) / error
 
         def excess(share: float) -> float:  # of 1 / degrees of freedom
             return _critical_t(alpha, 1 / share) - critical
 
-        few, many = 1 / (self.models * (seeds - 1)), 1e-9
+        few, many = 1 / min(self.models * (seeds - 1), self.of_documents), 1e-9
         if excess(few) <= 0:
             return 1 / few
         return math.inf if excess(many) >= 0 else 1 / optimize.brentq(excess, many, few)
@@ -161,6 +172,7 @@ def crossed_components(
         seeds=np.maximum(first + second, residual / documents),
         documents=np.maximum(document_square - residual, 0) / (seeds * documents),
         models=np.clip((first + second) ** 2 / squares, 1, 2),
+        number=documents,
     )
 
 
@@ -239,7 +251,9 @@ def planned_difference(
     if seeds < max(2, folds) or documents < 2:
         return None
     of_seeds, of_documents = 2 * planned[0] ** 2, planned[1] / documents
-    components = VarianceComponents(folds, of_seeds, of_documents, models=2, repeats=repeats)
+    components = VarianceComponents(
+        folds, of_seeds, of_documents, models=2, repeats=repeats, number=round(documents)
+    )
     freedom = components.degrees_of_freedom(seeds)
     error = components.standard_error(seeds)
     return 100 * float(minimum_detectable(error, freedom))

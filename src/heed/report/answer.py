@@ -209,7 +209,8 @@ def tested_differences(result: ExperimentResult, method: Significance) -> list[T
 def answer(result: ExperimentResult, method: Significance) -> Answer:
     """Return the answer of one experiment: only what the tests support."""
     compared = compare_attention(result, tested_differences(result, method))
-    is_tested = compared is None or compared.primary.situation != UNTESTED
+    seeds = max(len(result.compared_score(each).values) for each in result.models.values())
+    is_tested = seeds > 1 if compared is None else compared.primary.situation != UNTESTED
     recommended = recommend(result, method) if is_tested else ""
     named = _named(compared, result) if compared else []
     # every score has one decimal more where that tells the two of a clause apart
@@ -356,10 +357,11 @@ def _network(name: str, result: ExperimentResult) -> str:
 
 
 def recommend(result: ExperimentResult, method: Significance) -> str:
-    """Return the simplest model whose score is within the margin of the best one; "" without a
-    linear model, for generated text, and where that model had not converged.
+    """Return the simplest model whose score is within the margin of the best one.
 
-    Reference models are simpler than networks, and of these the one with fewest parameters is.
+    Reference models are simpler than networks, and of these the one with fewest parameters is. ""
+    without a linear model, for generated text, where that model had not converged, and where
+    another might leave it behind if it were trained longer.
     """
     if LINEAR not in result.reference_models or result.corpus.statistics.generated:
         return ""
@@ -371,7 +373,10 @@ def recommend(result: ExperimentResult, method: Significance) -> str:
     scores = {name: result.sign * result.score_of(name) for name in names}
     enough = max(scores.values()) - method.equivalence_margin / 100
     found = next(name for name, score in scores.items() if score >= enough)
-    return "" if found in result.models and not result.models[found].has_converged else found
+    margin = method.equivalence_margin / 100
+    possible = (scores[n] + each.rise_pp(result.metric) / 100 for n, each in result.models.items())
+    is_open = found in result.models and not result.models[found].has_converged
+    return "" if is_open or scores[found] < max(possible) - margin else found
 
 
 def _advice(recommended: str, result: ExperimentResult, more: int) -> Iterator[str]:

@@ -25,7 +25,7 @@ from scipy import optimize, stats
 STATISTICS, CHECKSUMS = "statistics", "SHA256SUMS"  # the folder in an edition, and in it its hashes
 KEYS = ["model", "seed", "fold", "item"]  # of a row; then come the metric and its statistics
 ALPHA, NOTHING, SMALLEST_P, SMALLEST_T_P = 0.05, 1e-12, sys.float_info.min, 1e-100
-ROUNDING = 1e-16
+ROUNDING, MANY_ITEMS = 1e-16, 100
 MEANS = {"accuracy": "right", "subset_accuracy": "right"}  # metric: the statistic it is the mean of
 LABELS = ("true:", "predicted:", "both:")  # of each class, in columns with these prefixes
 OF_LABELS = re.compile(r"(micro|macro|weighted)_(precision|recall|f1)|label_accuracy")
@@ -108,7 +108,8 @@ def _ratio(numerator: Array, denominator: Array) -> Array:
 def crossed(first: Array, second: Array) -> Critical:
     """Return the critical difference of a fixed split: seeds (rows) and items are crossed.
 
-    Student's t for seeds (Welch 1947) and the normal distribution for items, combined as Howe 1974.
+    Student's t for seeds (Welch 1947) and the normal distribution for items (below MANY_ITEMS also
+    Student's t), combined as Howe 1974.
     """
     difference = first - second
     runs, items = difference.shape
@@ -119,7 +120,7 @@ def crossed(first: Array, second: Array) -> Critical:
     of_seeds = (max(own.sum(), residual / items) / runs) ** 0.5
     of_items = (max(by_item.var(ddof=1) - residual / runs, 0) / items) ** 0.5
     freedom = (runs - 1) * np.clip(own.sum() ** 2 / max((own**2).sum(), SMALLEST_P), 1, 2)
-    t, z = stats.t(freedom).isf, stats.norm.isf
+    t, z = stats.t(freedom).isf, (stats.norm if items >= MANY_ITEMS else stats.t(items - 1)).isf
     return lambda level: float(np.hypot(t(level / 2) * of_seeds, z(level / 2) * of_items))
 
 
@@ -338,11 +339,13 @@ def _wrong_verdicts(edition: Path, results: Results, primary: dict[str, Pair]) -
     rows = _read_csv(edition / "tables/verdicts.csv", "experiment", "variant", "control")
     for row in rows:
         for kind in (name for name in row if row[name] and f"{name}_verdict" in row):
-            _, said = results.get((row["experiment"], row["variant"], row[kind]), ({}, ""))
+            of = row["experiment"], row["variant"], row[kind]
+            numbers, said = results.get(of, ({}, ""))
+            pair = f"tables/verdicts.csv: {of[0]}: {of[1]} − {of[2]}"
             if said != (printed := row[f"{kind}_verdict"]):
-                pair = f"{row['experiment']}: {row['variant']} − {row[kind]}"
-                said, printed = said or "none", printed or "none"
-                yield f"tables/verdicts.csv: {pair}: {printed} is printed, {said} comes out"
+                yield f"{pair}: {printed or 'none'} is printed, {said or 'none'} comes out"
+            for wrong in _wrong_numbers({"difference_pp": row[f"{kind}_pp"]}, numbers):
+                yield f"{pair}: {wrong}"
     there = {(row["experiment"], row["variant"], row["control"]) for row in rows}
     for experiment, first, second in sorted({*primary.values()} - there):
         yield f"tables/verdicts.csv: {experiment}: no row has {first} − {second}"

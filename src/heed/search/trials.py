@@ -74,7 +74,8 @@ class Budget:
     """What the trials of a model may use together, in reports.
 
     `spent` is by trial. `promised` is what each that runs may use up to its next report; a trial
-    that is kept is promised all of its reports. So no search ever uses more than its budget.
+    that is kept is promised all of its reports. So no search ever uses more than its budget. What
+    had `ended` before the search was killed is only read again, which costs nothing.
     """
 
     def __init__(self, job: Job) -> None:
@@ -84,6 +85,8 @@ class Budget:
         # of a search that was killed, too
         past = {each: read_reports(setup.trial_folder(each)) for each in range(search.trials)}
         self.spent = {number: max(reports) for number, reports in past.items() if reports}
+        folders = {number: setup.trial_folder(number) for number in past}
+        self.ended = {number for number, folder in folders.items() if (folder / ENDED).exists()}
         self.promised: dict[int, int] = {}
         self.cut: set[int] = set()
 
@@ -92,8 +95,9 @@ class Budget:
         self.promised.pop(number, None)
         used = self.spent.get(number, 0)
         need = max(1, self.reports - used) if self.job.is_kept(number) else 1
+        need = 0 if number in self.ended else need
         left = self.total - sum(self.spent.values()) - sum(self.promised.values())
-        if need <= left or used >= self.reports:
+        if need <= max(0, left) or used >= self.reports:
             self.promised[number] = need
             return True
         return False

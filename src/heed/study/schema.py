@@ -6,6 +6,7 @@ wrote these keys on every line; they are still read, and must say what follows.
 """
 
 import dataclasses
+import itertools
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -14,11 +15,12 @@ from heed.explanation.declared import UNEXPLAINED, AdversarialAttention, Explain
 from heed.files import HeedError
 from heed.hyperparameters import MAX_SEED, MAX_SEEDS, MAX_THREADS, Configuration, required
 from heed.hyperparameters import hyperparameter as key
+from heed.hyperparameters.alike import besides_architecture
 from heed.hyperparameters.pretrained import Encoder, Pretrained
 from heed.recipe import Name
 from heed.records import FLATTENED, FOLLOWS, Key, Mistake, Types, read_record, unknown_name
 from heed.study.corpora import AnyCorpus, AnySource
-from heed.study.experiments import AnyExperiment, Search, Study, TrainingSection
+from heed.study.experiments import GROUPS, AnyExperiment, Search, Study, TrainingSection
 from heed.study.section import PRESETS, RECIPES, SECTIONS, rules_of
 
 MAX_GPUS = 1024
@@ -159,7 +161,9 @@ class Params:
     def tuning(self, model: str) -> str:
         """Return how a model is tuned: equal for models with the same space and the same budget.
 
-        Empty: not at all; FOREIGN: by the winner of another model.
+        They also have the same values of all that was not searched and is no architecture. Empty:
+        not tuned at all; FOREIGN: by the winner of another model, or named as one that `heed adopt`
+        has tuned, without values of its own.
         """
         chain = self.chain(self.models[model].search)
         named = (self.search(name) for name in chain)
@@ -172,10 +176,16 @@ class Params:
             return ""
         if self.models[model].match_parameters_of != model or searches[0].model not in ("", model):
             return FOREIGN
+        groups = (GROUPS[group] for each in searches for group in each.groups)
+        searched = {*itertools.chain(*groups, *(each.space for each in searches))}
+        is_over = not any(self.searches[name].trials for name in chain)
+        if is_over and searched.isdisjoint(self.models[model].overrides):
+            return FOREIGN
         h = self.hyperparameters(model)
+        rest = besides_architecture(h, {*searched, "epochs", "monitor"})
         spaces = [(sorted(each.groups), each.max_parameters, each.space) for each in searches]
         budgets = [each.budget(h) for each in searches]
-        return repr((spaces, budgets, [not each.model for each in searches]))
+        return repr((spaces, budgets, [not each.model for each in searches], rest))
 
     def presets(self, task: str) -> dict[str, Configuration]:
         """Return the presets that models of `task` may name: heed's own, and all of this study."""

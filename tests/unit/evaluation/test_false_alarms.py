@@ -55,6 +55,16 @@ def test_false_alarms_of_a_fixed_split_are_at_most_the_level(seeds, std, first):
             assert alarms.sum() <= expected + 3 * np.sqrt(expected), (documents, level)
 
 
+@pytest.mark.parametrize("seeds", [2, 10])
+@pytest.mark.parametrize("documents", [10, 30, 99])
+def test_false_alarms_of_few_documents_are_at_most_a_fifth_above_the_level(seeds, documents):
+    means, components = alarms_of_a_fixed_split(seeds, documents, 0.01, 100_000)
+    for level in LEVELS:
+        alarms = np.abs(means) > components.critical_difference(seeds, level)
+        expected = 1.2 * level * len(means)
+        assert alarms.sum() <= expected + 3 * np.sqrt(expected), level
+
+
 @pytest.mark.parametrize("folds", [3, 5, 10])
 def test_false_alarms_of_folds_are_at_most_the_level(folds):
     generator = np.random.default_rng(folds)

@@ -42,10 +42,10 @@ def test_the_critical_difference_of_a_fixed_split_is_howes():
     components = variance_components(*over_nothing([RATINGS.T]))
     total = seeds + documents - residual
     assert components.standard_error(4) == pytest.approx(math.sqrt(total / 24), rel=1e-6)
-    # Student's t with 3 degrees of freedom, 3.182446, for what differs between raters; the normal
-    # distribution's 1.959964 for the targets: the sides of a right angle (Howe 1974).
-    few, many = seeds / 24, (documents - residual) / 24
-    expected = math.sqrt(3.182446**2 * few + 1.959964**2 * many)
+    # Student's t with 3 degrees of freedom, 3.182446, for what differs between raters, and with 5,
+    # 2.570582, for the six targets: the sides of a right angle (Howe 1974).
+    of_seeds, of_targets = seeds / 24, (documents - residual) / 24
+    expected = math.sqrt(3.182446**2 * of_seeds + 2.570582**2 * of_targets)
     assert components.critical_difference(4, 0.05) == pytest.approx(expected, rel=1e-6)
     assert components.p_value(expected, 4) == pytest.approx(0.05, rel=1e-5)
     freedom = components.degrees_of_freedom(4)
@@ -57,6 +57,9 @@ def test_the_critical_difference_of_a_fixed_split_is_howes():
     [
         (VarianceComponents(folds=0, seeds=1.0, documents=0.0), 4),
         (VarianceComponents(folds=0, seeds=0.0, documents=1.0), math.inf),
+        (VarianceComponents(folds=0, seeds=0.0, documents=1.0, number=100), math.inf),
+        (VarianceComponents(folds=0, seeds=0.0, documents=1.0, number=99), 98),
+        (VarianceComponents(folds=0, seeds=1e-9, documents=1.0, number=4), 3),
         (VarianceComponents(folds=5, seeds=1.0, documents=1.0), 4),
     ],
 )

@@ -35,6 +35,10 @@ CELL = Hyperparameters(dropout=0.2)
         ({"word_dropout": 0.1}, "", "", False),
         ({"tfidf_dropout": 0.1, "tfidf_branch": "words"}, "", "", False),
         ({"precision": "bfloat16"}, "", "", True),
+        ({"max_tokens": 50}, "", "", False),
+        ({"class_weights": "balanced"}, "", "", False),
+        ({"vectors": "tuned"}, "", "", False),
+        ({"skip": True, "linear_size": 9}, "", "", True),
         ({"learning_rate": 0.1}, "space", "space", True),  # each has its own winner
         ({}, "space", "other space", False),
         ({}, "space", "", False),
@@ -48,6 +52,20 @@ def test_models_are_tuned_alike_by_one_search_or_by_one_training(changed, first,
         for name, h in (("a", CELL), ("b", dataclasses.replace(CELL, **changed)))
     ]
     assert tuned_alike(*models, {"a": first, "b": second}) == alike
+
+
+@pytest.mark.parametrize(
+    ("changed", "alike"),
+    [
+        ({"decoder": "concatenate", "max_source_tokens": 20}, True),  # as many states
+        ({"training_share": 0.5}, False),
+        ({"segmentation": "bpe"}, False),
+    ],
+)
+def test_translators_are_tuned_alike_where_they_read_alike(changed, alike):
+    first, second = Translator(), dataclasses.replace(Translator(), **changed)
+    models = [SimpleNamespace(model="a", hyperparameters=each) for each in (first, second)]
+    assert tuned_alike(*models, {}) == alike
 
 
 METHOD = Significance("", 0.05, 0.8, 1.0, None, {})

@@ -88,6 +88,20 @@ SITUATIONS = {
         {"generated": False, "longer": {"attention": 3.5}},
         f"Attention beats {LAST}, 85.0% against 81.0%; it beats a linear model, 70.0%.",
     ),
+    "real text: nor where another network might leave it behind": (
+        {"generated": False, "linear": 0.845, "longer": {"attention": 3.5}},
+        f"Attention beats {LAST}, 85.0% against 81.0%; against a linear model, 84.5%, it is open: "
+        "attention had not converged.",
+    ),
+    "real text: a network that had not converged, and is too far behind": (
+        {"generated": False, "linear": 0.95, "longer": {"attention": 3.5}},
+        f"Use the linear model: 95.0%; attention beats {LAST}, 85.0% against 81.0%; a linear model "
+        "does better, 95.0%.",
+    ),
+    "real text, one seed, nothing is judged: no advice": (
+        {"generated": False, "answers": ("location",), "baseline": (0.8,), "attention": (0.9,)},
+        "No comparison: no variant that answers the study's question.",
+    ),
     "another variant of the question beats the baseline": (
         {"answers": ("attention", "pooling"), "attention": (0.70, 0.92, 0.81)}
         | {"pooling": (0.85, 0.87, 0.86)},

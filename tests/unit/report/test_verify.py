@@ -213,7 +213,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         summaries.append(gain)
         page += f"<td>{low} to {high}</td>".replace("-", "−")
         matrix = {"experiment": name, "variant": "attention", "control": "mean"}
-        verdicts.append(matrix | {"control_verdict": said})
+        size = table.loc[0, "difference_pp"]
+        verdicts.append(matrix | {"control_verdict": said, "control_pp": size})
     pd.DataFrame(verdicts).to_csv(folder / "tables/verdicts.csv", index=False)
     (folder / "index.html").write_text(page)
     pd.concat(summaries).to_csv(folder / "tables/summary.csv", index=False)
@@ -322,6 +323,10 @@ CHANGES: dict[str, tuple[Change, str]] = {
         ),
         "verdicts.csv: plain: attention − mean: better is printed, not converged comes out",
     ),
+    "a difference in the matrix": (
+        text("tables/verdicts.csv", "not converged,", "not converged,1"),
+        "verdicts.csv: plain: attention − mean: difference_pp is printed as",
+    ),
     "the page": (
         text("index.html", "</td>", "</td><td>−1.00 to +2.00</td>"),
         r"index.html: -1.00 to \+2.00 is that of no comparison",
@@ -352,7 +357,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
         "verdicts.csv: plain: attention − mean: none is printed, not converged comes out",
     ),
     "a row of the matrix": (
-        text("tables/verdicts.csv", "plain,attention,mean,not converged\n", ""),
+        text("tables/verdicts.csv", "plain,attention,mean", "plain,attention,baseline"),
         "verdicts.csv: plain: no row has attention − mean",
     ),
     "a row of a table": (

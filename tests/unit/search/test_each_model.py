@@ -176,6 +176,20 @@ def test_what_a_killed_search_has_used_counts(study):
     assert not job(EACH.replace("trainings: 3", "trainings: 0")).budget.total < float("inf")
 
 
+def test_what_had_ended_before_a_search_was_killed_is_read_again_though_the_budget_is_spent(study):
+    first = job()
+    for number, last in ((0, 3), (1, 1), (2, 3), (3, 2)):
+        folder = first.setup.trial_folder(number)
+        folder.mkdir(parents=True)
+        reports = ({"report": each + 1, "score": 0.5, "best": 0.5} for each in range(last))
+        (folder / "reported.jsonl").write_text("\n".join(map(json.dumps, reports)) + "\n")
+        (folder / "ended").write_text("")
+    again = job()
+    assert sum(again.budget.spent.values()) == again.budget.total == 9
+    assert [again.budget.promise(number) for number in range(5)] == [True] * 4 + [False]
+    assert again.budget.report(1, 1) and not again.budget.cut
+
+
 def test_tpe_begins_with_the_models_own_configuration_and_learns_from_it(study):
     text = EACH.replace("trainings: 3", "sampler: tpe")
     draws = job(text).draws
@@ -212,6 +226,8 @@ def test_each_model_takes_its_own_winner(study, epochs):
     assert (adopted.searches["hunt"].trials, adopted.searches["hunt"].adopted) == (0, 12)
     before = parse(text)
     assert {adopted.tuning(model) for model in BOTH} == {before.tuning(BOTH[0])}, "still alike"
+    added = parse(Path("params.yaml").read_text() + UNIFORM)
+    assert added.tuning("tiny-uniform") == "foreign", "it was never searched"
     stages.search("hunt", "")
     stages.recipe("tiny-baseline")
     assert read_model_recipe("tiny-baseline").hyperparameters.learning_rate == 0.02
@@ -224,6 +240,10 @@ def test_models_are_tuned_alike_by_one_space_and_one_budget():
     assert parse(STUDY).tuning("tiny-baseline") == ""
     own = parse(STUDY).tuning("tiny-attention")
     assert own not in ("", "foreign", second), "its first trial is no configuration of its own"
+    other = UNIFORM.replace("uniform}", "uniform, dropout: 0.9}")
+    *_, changed = (each.tuning("tiny-uniform") for each in (params, parse(EACH + other)))
+    assert changed not in ("", "foreign", first), "what was not searched differs"
+    assert parse(EACH + UNIFORM).tuning("tiny-uniform") == first
     borrowed = parse(STUDY.replace("search: none", "search: hunt"))
     assert borrowed.tuning("tiny-baseline") == "foreign"
     assert parse(EACH.replace("trials: 12", "trials: 0")).tuning("tiny-baseline") == ""

@@ -374,8 +374,9 @@ def _method(results: Results, measure: Measure) -> Iterator[str]:
     if primary := "; ".join(_primary_questions(results)):
         yield say(
             "An experiment has at most one primary question, tested at {level} by itself: "
-            "{primary}. All other comparisons, except checks against a trivial reference model, "
-            "are secondary: their intervals and p values allow for their number in the experiment.",
+            "{primary}. The intervals and p values of all others allow for the number of "
+            "comparisons in the experiment, with reference models and without them each for "
+            "itself, except of checks against a trivial reference model.",
             level=f"{method.alpha:g}",
             primary=primary,
         )
