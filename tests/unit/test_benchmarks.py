@@ -57,8 +57,8 @@ def test_every_benchmark_runs(name):
     ],
 )
 def test_runs_on_two_machine_kinds_differ_as_docs_machines_says(study, scores, capsys):
-    first = f"studies/{study}" if study == "translation-sample" else f"machines/{study}-first"
-    machines.main([f"{ROOT}/docs/{first}", f"{ROOT}/docs/machines/{study}"])
+    folder = ROOT / "docs/machines"
+    machines.main([f"{folder}/{study}-first", f"{folder}/{study}"])
     printed = capsys.readouterr().out
     for metric in scores:
         assert metric in printed
