@@ -163,7 +163,7 @@ def _lines(experiment: Experiment, attention: str) -> list[Line]:
         Line(
             name,
             each,
-            tested.get((name, BASELINE)),
+            tested.get((name, f"{name}-{BASELINE}"), tested.get((name, BASELINE))),
             tested.get((attention, name)) if name != BASELINE else None,
         )
         for name, each in (result.models | result.reference_models).items()

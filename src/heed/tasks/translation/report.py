@@ -108,7 +108,11 @@ def chapter(results: Results, experiment: Experiment) -> list[blocks.Block]:
 
 def _lines(results: Results, experiment: Experiment) -> list[Line]:
     result = results.comparison.experiments[experiment.key]
-    gains = {each.first: each for each in experiment.comparisons if each.second == BASELINE}
+    gains = {  # over the variant's own baseline, where it has one
+        each.first: each
+        for each in experiment.comparisons
+        if each.second in (BASELINE, f"{each.first}-{BASELINE}")
+    }
     lines = []
     for variant, model in result.models.items():
         evaluated = read_table(results.evaluation_folder(model.model) / "summary.csv")
