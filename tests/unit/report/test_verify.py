@@ -368,7 +368,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     ),
     "params.yaml": (text("params.yaml", "study:", "["), "params.yaml: cannot be read"),
     "no page": (gone("index.html"), "index.html: not there"),
-    "no statistics": (
+    "an edition of before": (
         lambda folder: shutil.rmtree(folder / "statistics"),
         "made: has no statistics/: it was published before heed kept",
     ),
