@@ -19,6 +19,7 @@ from heed.evaluation.significance import (
     MANY_DOCUMENTS,
     VarianceComponents,
     crossed_components,
+    t_test,
 )
 from heed.study.own_entries import VARIANTS
 from heed.tasks.classification.recipe import Hyperparameters
@@ -26,7 +27,7 @@ from heed.tasks.classification.recipe import Hyperparameters
 DOCUMENTS, VERY_MANY = 500, 20_000
 ON_A_DOCUMENT = 0.1  # variance over documents of a difference, without that over seeds
 SEEDS, SIZES = (3, 5, 10), (1, 2, 3, 5, 10)
-FEW = (6, 10, 20, 50, 99)
+FEW, FEW_DIFFER = (6, 10, 20, 50, 99), (310, 500, 1_000, 2_000)
 # Of a study of `heed corpus add`: its models, the one that is in question and its secondary family.
 MODELS, ASKED = [*VARIANTS], ["pooling", "attention"]
 SECONDARY = [
@@ -174,6 +175,27 @@ def equivalence(studies: int) -> Iterator[str]:
         yield _row([name, *(_shares(each, 1) for each in found)])
 
 
+def few_different(studies: int) -> Iterator[str]:
+    """Yield how often two models are the same whose true difference is the margin, in few texts."""
+    yield "The same by a margin of 1 point, of a true difference of 1, all 3 seeds alike:"
+    yield _row(["texts", "only the first is right", "only the second", "the same"])
+    for texts in FEW_DIFFER:
+        for losses in (0.0, 0.002):
+            shares = [0.01 + losses, losses, 0.99 - 2 * losses]
+            drawn = np.random.default_rng(texts).multinomial(texts, shares, studies)
+            counts, times = np.unique(drawn[:, :2], axis=0, return_counts=True)
+            same = [100 * _are_same(texts, *each) for each in counts]
+            cells = [f"{100 * each:.1f}%" for each in shares[:2]]
+            yield _row([texts, *cells, f"{np.average(same, weights=times):.1f}"])
+
+
+def _are_same(texts: int, wins: int, losses: int) -> bool:
+    place = np.arange(texts)
+    first, second = (np.tile(each, (3, 1)) for each in (place < wins, place >= texts - losses))
+    test = t_test([first], [second])
+    return test is not None and test.equal_within_pp < 1
+
+
 def power(studies: int) -> Iterator[str]:
     """Yield the table of the studies that find a difference of so many points, in percent."""
     yield "Power: primary, secondary (.05/8), over one of two reference models; before: .05/15"
@@ -253,7 +275,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--studies", type=int, default=100_000, metavar="N")
     parser.add_argument("--fold-studies", type=int, default=400, metavar="N")
     options = parser.parse_args(argv)
-    for table in (false_alarms, few_texts, equivalence, power):
+    for table in (false_alarms, few_texts, equivalence, few_different, power):
         print("\n".join([*table(options.studies), ""]))
     with threadpool_limits(1, "blas"):  # the matrices are small: more threads take longer
         print("\n".join(folds(options.fold_studies)))

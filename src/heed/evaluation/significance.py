@@ -35,6 +35,9 @@ SMALLEST_T_P = 1e-100  # below it scipy has no quantiles of Student's t for all 
 # Of fewer documents the variance is estimated so badly that the normal distribution's critical
 # values raise false alarms (docs/statistics.md); of more, Student's t hardly differs from it.
 MANY_DOCUMENTS = 100
+# Where fewer documents differ, the variance is estimated as too small to show that two models are
+# practically the same (docs/statistics.md).
+FEW_DIFFERENT = 10
 TOLERANCE = 1e-12  # scores that differ by less are equal but for rounding
 
 # What each document contributes to the score of each run, (runs, documents), for each test split:
@@ -287,17 +290,21 @@ def t_test(first: Scores, second: Scores, alpha: float = ALPHA, repeats: int = 1
     """Return the interval and the p of a difference; None with one seed.
 
     The difference is shown to be less than `equal_within_pp` by two one-sided tests at `alpha`
-    (Schuirmann 1987).
+    (Schuirmann 1987), of a share of documents in which few differ by an exact test as well.
     """
     components, blocks = variance_components(first, second, repeats), differences(first, second)
     if components is None:
         return None
     seeds, mean = sum(len(block) for block in blocks), mean_difference(blocks)
+    documents = sum(block.shape[1] for block in blocks) // repeats
     if components.standard_error(seeds) <= TOLERANCE:
-        documents = sum(block.shape[1] for block in blocks) // repeats
         return _test_without_variance(mean, documents, alpha)
     half = float(components.critical_difference(seeds, alpha))
     within = abs(mean) + float(components.critical_difference(seeds, min(2 * alpha, 1.0)))
+    different = sum(int(block.any(axis=0).sum()) for block in blocks) / repeats
+    is_share = all(np.isin(block, (-1, 0, 1)).all() for block in blocks)
+    if is_share and different < FEW_DIFFERENT:
+        within = max(within, _largest_share(abs(mean), documents, alpha))
     interval = 100 * (mean - half), 100 * (mean + half)
     return Test(interval, components.p_value(mean, seeds), 100 * within)
 
@@ -309,11 +316,20 @@ def _test_without_variance(mean: float, documents: int, alpha: float) -> Test:
     for a probability of `alpha`. Else p is that of the test over all sign flips, 2 / 2^documents.
     """
     if abs(mean) <= TOLERANCE:
-        unseen = 100 * (1 - alpha ** (1 / documents))
+        unseen = 100 * _largest_share(0.0, documents, alpha)
         return Test((-unseen, unseen), 1.0, unseen)
     half = 2 * abs(mean) * (1 - (alpha / 2) ** (1 / documents))
     interval = 100 * (mean - half), 100 * (mean + half)
     return Test(interval, max(0.5 ** (documents - 1), SMALLEST_P), 100 * (abs(mean) + half))
+
+
+def _largest_share(share: float, documents: int, alpha: float) -> float:
+    """Return the largest share that is tenable beside a share seen in so many documents.
+
+    At the level `alpha`, one-sided (Clopper & Pearson 1934).
+    """
+    count = share * documents  # of a mean over seeds, so not always whole
+    return float(special.betaincinv(count + 1, documents - count, 1 - alpha))
 
 
 def assess(

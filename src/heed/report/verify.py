@@ -25,7 +25,7 @@ from scipy import optimize, stats
 STATISTICS, CHECKSUMS = "statistics", "SHA256SUMS"  # the folder in an edition, and in it its hashes
 KEYS = ["model", "seed", "fold", "item"]  # of a row; then come the metric and its statistics
 ALPHA, NOTHING, SMALLEST_P, SMALLEST_T_P = 0.05, 1e-12, sys.float_info.min, 1e-100
-ROUNDING, MANY_ITEMS = 1e-16, 100
+ROUNDING, MANY_ITEMS, FEW_DIFFERENT = 1e-16, 100, 10
 MEANS = {"accuracy": "right", "subset_accuracy": "right"}  # metric: the statistic it is the mean of
 LABELS = ("true:", "predicted:", "both:")  # of each class, in columns with these prefixes
 OF_LABELS = re.compile(r"(micro|macro|weighted)_(precision|recall|f1)|label_accuracy")
@@ -154,12 +154,23 @@ def compare(first: Sequence[Array], second: Sequence[Array], k: int, tests: int)
     if critical(level) > NOTHING:
         half, p = critical(level), _p_value(critical, size)
         within = size + critical(min(2 * level, 1))
+        if _few_differ(differences, k):  # Clopper & Pearson 1934
+            share = stats.beta(size * number + 1, number * (1 - size)).isf(level)
+            within = max(within, float(share))
     else:  # all items have one difference: their number decides
         unseen = 1 - (level / 2 if size > NOTHING else level) ** (1 / number)
         half, p = (2 * size * unseen, 2 * 0.5**number) if size > NOTHING else (unseen, 1.0)
         within, p = size + half, max(p, SMALLEST_P)
     numbers |= {"low_pp": 100 * (mean - half), "high_pp": 100 * (mean + half), "p": p}
     return numbers | {"p_corrected": min(1.0, tests * p), "equal_within_pp": 100 * within}
+
+
+def _few_differ(differences: Sequence[Array], k: int) -> bool:
+    """Return whether a share of items is compared, and few of them differ in any run."""
+    draws = len(differences) / k if k else 1
+    different = sum(each.any(0).sum() for each in differences) / draws
+    is_share = all(np.isin(each, (-1, 0, 1)).all() for each in differences)
+    return bool(is_share and different < FEW_DIFFERENT)
 
 
 def _p_value(critical: Critical, size: float) -> float:

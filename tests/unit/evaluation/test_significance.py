@@ -203,6 +203,19 @@ def test_no_difference_in_few_documents_does_not_show_that_two_models_are_the_sa
     assert (always.interval_pp[0] > 0) == (always.p < 0.05)
 
 
+@pytest.mark.parametrize("differ", [1, 9])
+def test_few_documents_that_differ_show_no_more_than_the_exact_interval_of_their_share(differ):
+    right = np.tile(np.arange(310) < differ, (3, 1)).astype(np.int8)
+    exact = stats.binomtest(differ, 310).proportion_ci(0.9, "exact").high
+    assert t_test(*over_nothing([right])).equal_within_pp == pytest.approx(100 * exact)
+    # Halves are no share of documents, as BLEU is none: the t tests alone, which show more.
+    halves = t_test(*over_nothing([right / 2])).equal_within_pp
+    assert halves < 100 * exact / 2
+    many = [np.tile(np.arange(310) < 10, (3, 1)) * each for each in (1, 0.5)]
+    of_ten, of_halves = (t_test(*over_nothing([each])).equal_within_pp for each in many)
+    assert of_ten == pytest.approx(2 * of_halves)
+
+
 def test_tests_are_deterministic_and_are_json_without_nan():
     generator = np.random.default_rng(8)
     one = [np.ones((1, 5), int)]

@@ -85,6 +85,10 @@ BLOCKS = {
     "a reference model, and one seed": ([drawn(0.7, 1, 100)], [drawn(0.6, 1, 100)]),
     "one item": ([drawn(0.5, 3, 1)], [drawn(0.5, 3, 1)]),
     "right on the same items": ([SAME], [SAME]),
+    "one item differs": ([np.eye(1, 300).repeat(3, 0)], [np.zeros((3, 300))]),
+    "one item of folds differs": (
+        [np.eye(1, 60, fold - 9) for fold in range(10)], [np.zeros((1, 60))] * 10,
+    ),
     "always right, and never": ([np.ones((3, 8))], [np.zeros((3, 8))]),
     "seeds that differ, items that do not": (
         [np.repeat([[1.0], [0.0], [1.0]], 30, 1)], [np.zeros((3, 30))],
