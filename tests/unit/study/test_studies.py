@@ -45,7 +45,8 @@ def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None
     assert sorted(study.name for study in listed) == [
         "amounts", "explanation", "explanation-sample", "federalist",
         "federalist-weights", "headlines", "imdb", "joined", "letters", "sample", "scores-match",
-        "talk", "talk-continued", "translation", "translation-sample", "yelp",
+        "talk", "talk-continued", "talk-letters", "translation", "translation-sample",
+        "yelp",
     ]  # fmt: skip
     assert [study.name for study in listed if study.is_active] == ["sample"]
 
