@@ -1,10 +1,11 @@
 """Figures as data, and their one renderer: SVG for the page and PDF for LaTeX, by Vega-Lite.
 
 A figure is rows of panels, and a panel is a table of marks; vega.yaml says how every kind of mark
-is drawn. The same figure gives the same bytes: the only font is one that vl-convert has within it.
-Colour-blind readers can tell the colours apart, and no information is in colour alone. The SVG has
-plain colour values, so that any program opens it; a style sheet in it replaces them in dark mode,
-and where a reader's machine has another font scales that to the widths of this one.
+is drawn. The same figure gives the same bytes on one machine: the only font is Liberation Sans,
+which vl-convert has within it. Colour-blind readers can tell the colours apart, and no information
+is in colour alone. The SVG has plain colour values, so that any program opens it; a style sheet in
+it replaces them in dark mode, and where a reader's machine has another font scales that to the
+widths of this one.
 """
 
 import functools
@@ -30,8 +31,9 @@ POINTS = 72  # of an inch
 ADJUSTED = "text{font-size-adjust:ch-width .556}"
 MAX_FITS, NEAR, LEAST = 3, 2, 40  # drawings to find a size, points from it, points of axes
 MAX_END, NAME_HEIGHT = 20, 10  # characters of a name at the end of a line, and points
-# Signs that Liberation Sans has: Latin, Greek, Cyrillic, Hebrew, and those of figures.
-PRINTED = re.compile(r"[ -~\xa0-\u017f\u0370-\u045f\u05d0-\u05ea–—‘’“”„…−×√•€≤≥\n]*")
+# Signs that every Liberation Sans has, also that of Debian 12, which has no Hebrew: a machine's own
+# comes before that of vl-convert.
+PRINTED = re.compile(r"[ -~\xa0-\u017f\u0384-\u03ce\u0400-\u045f–—‘’“”„…−×√•€≤≥\n]*")
 # An empty line of a text, whose height no program adds.
 EMPTY_LINE = re.compile(r'<tspan x="0" dy="([\d.]+)"/><tspan x="0" dy="[\d.]+">')
 SUBSTITUTES = {"ₖ": "_k"}
