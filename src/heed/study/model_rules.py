@@ -19,7 +19,7 @@ from heed.records import (
 )
 from heed.study.experiments import GROUPS, NOT_SEARCHED, RECIPE, Dimension, Search
 from heed.study.schema import PARAMETER_MATCHED, Model, Params
-from heed.study.section import NAMES_BY_TASK, RECIPES, SECTIONS, rules_of
+from heed.study.section import NAMES_BY_TASK, PRESETS, RECIPES, SECTIONS, rules_of
 from heed.task import task_names
 from heed.task.interface import Contradiction
 
@@ -215,6 +215,13 @@ def _trial_contradictions(params: Params, name: str, model: str) -> Iterator[tup
             yield "groups", f"{group} has {', '.join(unknown)}, which {task} lacks"
     if search.trials and not space:
         yield "space", "there is nothing to search: name `groups`, or hyperparameters in `space`"
+    has_own_monitor = h.monitor not in (search.metric, RECIPES[task].Hyperparameters.monitor)
+    if search.trials and has_own_monitor and params.models[model].preset not in PRESETS[task]:
+        yield (
+            "trials",
+            f"the search's metric, {search.metric}, selects the epoch that is kept of its models: "
+            f"`monitor: {h.monitor}` would not be read. Remove it there, or from `defaults`",
+        )
     is_whole = (search.grace_period * search.reports) % 1 == 0
     if search.scheduler == "asha" and (search.grace_period > epochs or not is_whole):
         yield (

@@ -366,4 +366,4 @@ def test_the_title_of_a_study_asks_what_its_first_screen_answers(tmp_path):
     files = sorted((ROOT / "workflow/studies").glob("*.yaml"))
     titles = {path.stem: yaml.safe_load(path.read_text())["study"]["title"] for path in files}
     others = [name for name, title in titles.items() if not title.startswith(question)]
-    assert others == ["sample"] and len(titles) == 17
+    assert others == ["sample"] and len(titles) == 18

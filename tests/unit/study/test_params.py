@@ -154,6 +154,8 @@ WRONG = [
     ("trials: 6", "trials: -6", f"{S}.trials", "at least 0"),
     ("trials: 6", "seed: 3\n    trials: 6", f"{S}.seed", "the study's seeds are [1, 2, 3]"),
     ("trials: 6", "address: 10.0.0.1:6379\n    trials: 6", f"{S}.address", "unknown key"),
+    ("search: sample-author-searched,", "search: sample-author-searched, monitor: last,",
+     f"{S}.trials", "`monitor: last` would not be read"),
     ("sample-author-mean", "sample-author-pretrained", "models.sample-author-pretrained.variant",
      "pretrained is the name of a reference model"),
     *(("searches:\n", f"{encoder}\npretrained: {{{entry}}}\nsearches:\n", key, message)

@@ -43,7 +43,7 @@ def test_the_sample_study_is_what_params_yaml_holds_as_committed() -> None:
 def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None:
     listed = list_studies()
     assert sorted(study.name for study in listed) == [
-        "amounts", "explanation", "explanation-sample", "federalist",
+        "amounts", "encoder", "explanation", "explanation-sample", "federalist",
         "federalist-weights", "headlines", "imdb", "joined", "letters", "sample", "scores-match",
         "talk", "talk-continued", "talk-letters", "translation", "translation-sample",
         "yelp",
@@ -125,7 +125,7 @@ def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) 
     before = (clone / "params.yaml").read_text()
     with pytest.raises(
         HeedError,
-        match=r"no such study. Known: amounts, explanation-sample, .*, headlines, imdb, joined, ",
+        match=r"no such study. Known: amounts, encoder, explanation-sample, .*, headlines, imdb, ",
     ):
         activate_study("tlak", force=False)
     (clone / "workflow/studies/talk.yaml").write_text(re.sub(r"epochs: \d+", "epochs: -1", before))
