@@ -69,9 +69,29 @@ def model_contradictions(params: Params, name: str) -> Mistakes:
     contradictions = [
         *hyperparameter_contradictions(params.task(model), h),
         *variant_contradictions(params, name, model),
+        *_unread_monitor(params, model),
     ]
     for names, message in contradictions:  # the key is the first that the model sets itself
         yield (*key, next((each for each in names if each in model.overrides), names[0])), message
+
+
+def _unread_monitor(params: Params, model: Model) -> Iterator[Contradiction]:
+    """Yield that a searched model says which epoch is kept. One of heed's own presets may."""
+    searches = (params.search(name) for name in params.chain(model.search))
+    if (search := next((each for each in searches if each.trials), None)) is None:
+        return
+    task, key = params.task(model), "monitor"
+    default = getattr(params.defaults, task).monitor
+    own = params.defaults.presets.get(model.preset, {}) | model.overrides
+    if default != RECIPES[task].Hyperparameters.monitor and model.preset not in PRESETS[task]:
+        own = {key: default} | own
+    if own.get(key, search.metric) != search.metric:
+        yield (
+            ("search", key),
+            f"a search keeps the best epoch by its own `metric`, {search.metric}; {key}: "
+            f"{own[key]} is not read. Set `metric` of the search, or remove the other (out of "
+            "`defaults`: into the models that are not searched)",
+        )
 
 
 def equal_models(params: Params) -> Mistakes:
@@ -215,13 +235,6 @@ def _trial_contradictions(params: Params, name: str, model: str) -> Iterator[tup
             yield "groups", f"{group} has {', '.join(unknown)}, which {task} lacks"
     if search.trials and not space:
         yield "space", "there is nothing to search: name `groups`, or hyperparameters in `space`"
-    has_own_monitor = h.monitor not in (search.metric, RECIPES[task].Hyperparameters.monitor)
-    if search.trials and has_own_monitor and params.models[model].preset not in PRESETS[task]:
-        yield (
-            "trials",
-            f"the search's metric, {search.metric}, selects the epoch that is kept of its models: "
-            f"`monitor: {h.monitor}` would not be read. Remove it there, or from `defaults`",
-        )
     is_whole = (search.grace_period * search.reports) % 1 == 0
     if search.scheduler == "asha" and (search.grace_period > epochs or not is_whole):
         yield (
