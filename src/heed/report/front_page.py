@@ -207,7 +207,8 @@ def primary_comparisons(reports: Path) -> list[Primary]:
     for path in sorted(reports.glob(f"*/{VERDICTS}")):
         folder = path.parents[1]
         for verdict in _read(path):
-            other = verdict.get("control") or verdict["baseline"]
+            if not (other := verdict.get("control") or verdict.get("baseline")):
+                continue  # it has reference models alone to compare with
             declared = _declared(folder)[verdict["experiment"]]
             metric = task_module(declared["task"], "recipe").VALIDATION_METRICS[0]
             unit = Measure(declared["task"], metric).long_unit
