@@ -19,7 +19,7 @@ from heed.records import (
 )
 from heed.study.experiments import GROUPS, NOT_SEARCHED, RECIPE, Dimension, Search
 from heed.study.schema import PARAMETER_MATCHED, Model, Params
-from heed.study.section import NAMES_BY_TASK, PRESETS, RECIPES, SECTIONS, rules_of
+from heed.study.section import NAMES_BY_TASK, RECIPES, SECTIONS, rules_of
 from heed.task import task_names
 from heed.task.interface import Contradiction
 
@@ -69,29 +69,9 @@ def model_contradictions(params: Params, name: str) -> Mistakes:
     contradictions = [
         *hyperparameter_contradictions(params.task(model), h),
         *variant_contradictions(params, name, model),
-        *_unread_monitor(params, model),
     ]
     for names, message in contradictions:  # the key is the first that the model sets itself
         yield (*key, next((each for each in names if each in model.overrides), names[0])), message
-
-
-def _unread_monitor(params: Params, model: Model) -> Iterator[Contradiction]:
-    """Yield that a searched model says which epoch is kept. One of heed's own presets may."""
-    searches = (params.search(name) for name in params.chain(model.search))
-    if (search := next((each for each in searches if each.trials), None)) is None:
-        return
-    task, key = params.task(model), "monitor"
-    default = getattr(params.defaults, task).monitor
-    own = params.defaults.presets.get(model.preset, {}) | model.overrides
-    if default != RECIPES[task].Hyperparameters.monitor and model.preset not in PRESETS[task]:
-        own = {key: default} | own
-    if own.get(key, search.metric) != search.metric:
-        yield (
-            ("search", key),
-            f"a search keeps the best epoch by its own `metric`, {search.metric}; {key}: "
-            f"{own[key]} is not read. Set `metric` of the search, or remove the other (out of "
-            "`defaults`: into the models that are not searched)",
-        )
 
 
 def equal_models(params: Params) -> Mistakes:

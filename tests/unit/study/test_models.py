@@ -159,7 +159,7 @@ def test_the_values_are_the_defaults_then_the_presets_then_the_models_own() -> N
 def test_a_preset_of_heeds_own_is_its_values_written_out() -> None:
     written_out = ", ".join(f"{key}: {str(value).lower()}" for key, value in SMALL.items())
     by_name, by_keys = (
-        parse(SAMPLE.replace("sample-author, attention:", f"sample-author, {keys}, attention:"))
+        parse(SAMPLE.replace("attention: multi-head", f"{keys}, attention: multi-head"))
         for keys in ("preset: small", written_out)
     )
     for model in by_name.models:

@@ -154,10 +154,6 @@ WRONG = [
     ("trials: 6", "trials: -6", f"{S}.trials", "at least 0"),
     ("trials: 6", "seed: 3\n    trials: 6", f"{S}.seed", "the study's seeds are [1, 2, 3]"),
     ("trials: 6", "address: 10.0.0.1:6379\n    trials: 6", f"{S}.address", "unknown key"),
-    ("search: sample-author-searched,", "search: sample-author-searched, monitor: last,",
-     "models.sample-author-searched.monitor", "accuracy; monitor: last is not read"),
-    ("defaults:\n  classification:\n", "defaults:\n  classification:\n    monitor: last\n",
-     "models.sample-author-searched.search", "out of `defaults`: into the models"),
     ("sample-author-mean", "sample-author-pretrained", "models.sample-author-pretrained.variant",
      "pretrained is the name of a reference model"),
     *(("searches:\n", f"{encoder}\npretrained: {{{entry}}}\nsearches:\n", key, message)
