@@ -125,7 +125,8 @@ def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) 
     before = (clone / "params.yaml").read_text()
     with pytest.raises(
         HeedError,
-        match=r"no such study. Known: amounts, encoder, explanation-sample, .*, headlines, imdb, ",
+        match=r"no such study. Known: amounts, encoder, explanation-sample, .*, headlines, imdb, "
+        "joined, ",
     ):
         activate_study("tlak", force=False)
     (clone / "workflow/studies/talk.yaml").write_text(re.sub(r"epochs: \d+", "epochs: -1", before))
