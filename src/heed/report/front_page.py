@@ -119,7 +119,7 @@ def check_names(readme: str, reports: Path, published: Mapping[str, Collection[s
     for name in (name for match in RESULTS.finditer(readme) for name in match[2].split()):
         report, _, experiment = name.partition("/")
         path = reports / report / VERDICTS
-        rows = _read(path) if path.is_file() and report not in published else []
+        rows = _compared(path) if path.is_file() and report not in published else []
         if experiment not in published.get(report, [row["experiment"] for row in rows]):
             raise HeedError(
                 f"README.md: {name} in the table of results: {reports.name}/{report} has no such "
@@ -132,7 +132,7 @@ def _row(reports: Path, report: str, experiment: str) -> tuple[str, ...]:
     """Return the title, attention's score, and each other model's, in hundredths, with the gain."""
     folder = reports / report
     scores = _scores(folder, experiment)
-    verdict = next(each for each in _read(folder / VERDICTS) if each["experiment"] == experiment)
+    verdict = next(row for row in _compared(folder / VERDICTS) if row["experiment"] == experiment)
     comparisons = _comparisons(folder, verdict)
     reference_model = "reference_model" if "reference_model" in verdict else "opponent"
 
@@ -172,6 +172,11 @@ def _comparisons(folder: Path, verdict: Mapping[str, str]) -> dict[str, dict[str
     return {each["second"]: each for each in rows if each["first"] == verdict["variant"]}
 
 
+def _compared(path: Path) -> list[dict[str, str]]:
+    """Return the verdicts of the experiments with a control or a baseline for attention."""
+    return [row for row in _read(path) if row["variant"]]
+
+
 def _read(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
@@ -206,9 +211,8 @@ def primary_comparisons(reports: Path) -> list[Primary]:
     found = []
     for path in sorted(reports.glob(f"*/{VERDICTS}")):
         folder = path.parents[1]
-        for verdict in _read(path):
-            if not (other := verdict.get("control") or verdict.get("baseline")):
-                continue  # it has reference models alone to compare with
+        for verdict in _compared(path):
+            other = verdict.get("control") or verdict["baseline"]
             declared = _declared(folder)[verdict["experiment"]]
             metric = task_module(declared["task"], "recipe").VALIDATION_METRICS[0]
             unit = Measure(declared["task"], metric).long_unit

@@ -19,7 +19,7 @@ from heed.report import html
 from heed.report.experiments import may_publish_text
 from heed.report.figures.vega import as_svg
 from heed.report.formats import format_points
-from heed.report.front_page import LOOKS, forest_plot, with_results, with_scores
+from heed.report.front_page import LOOKS, check_names, forest_plot, with_results, with_scores
 from heed.report.provenance_page import run_git
 from heed.report.publish import (
     BEGIN,
@@ -355,6 +355,12 @@ def test_the_front_page_of_docs_has_the_forest_plot_of_today(tmp_path):
     written = page.read_text()
     assert " 4 experiments of 2 published studies: " in written and written.endswith(text[-80:])
     assert "translation: against uniform" in (tmp_path / "docs/forest.svg").read_text()
+
+
+def test_the_readme_cannot_name_an_experiment_that_compares_attention_with_nothing():
+    check_names(RESULTS.format("imdb/imdb"), ROOT / "docs/studies", {})
+    with pytest.raises(HeedError, match=r"encoder/imdb in the table of results: .* no such compa"):
+        check_names(RESULTS.format("encoder/imdb"), ROOT / "docs/studies", {})
 
 
 RESULTS = "<!-- heed publish results of {}: begin -->\n<!-- heed publish results: end -->\n"
