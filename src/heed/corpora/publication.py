@@ -37,9 +37,10 @@ class File:
     name: str
     mirror: str  # path below HEED_MIRROR
     hashes: tuple[str, ...]  # sha256:… or blob:… (git's); one for each archive of the same content
-    url: str = ""  # "" when the host requires a login; `instructions` are for the user then
-    instructions: str = ""
+    url: str = ""  # "" where there is no public address: the mirror alone has such a file
     on_request: bool = False  # downloaded only when `files` in params.yaml names it
+    # says of a file with another hash what it is, where that can be told; "" elsewhere
+    describe: Callable[[Path], str] = lambda path: ""
 
     def mismatch(self, path: Path) -> str:
         """Return how the file at `path` differs from the hashes, or "" when one is right."""
@@ -48,8 +49,8 @@ class File:
         hashes = [f"{kind}:{hash_file[kind](path)}" for kind in kinds]
         if {*hashes} & {*self.hashes}:
             return ""
-        size = path.stat().st_size
-        return f"expected {' or '.join(self.hashes)}, found {' '.join(hashes)} ({size:,} bytes)"
+        found = f"{' '.join(hashes)} ({path.stat().st_size:,} bytes)"
+        return f"expected {' or '.join(self.hashes)}, found {found}{self.describe(path)}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,13 +129,14 @@ class Kind:
         return {*sum(self.one_of_keys, ()), *self.optional_keys}
 
 
-def require_file(folder: Path, name: str) -> Path:
-    """Return the path of a raw file. Raises HeedError when the file is missing."""
+def require_file(folder: Path, name: str, origin: str = "") -> Path:
+    """Return the path of a raw file, published at `origin`. Raises HeedError when it is missing."""
     path = folder / name
     if not path.is_file():
+        published = f" Its address is {origin}" if origin else ""
         raise HeedError(
             f"{path}: not there. Run: heed download {folder.name} (and check that "
-            f"`sources.{folder.name}.files` names it)"
+            f"`sources.{folder.name}.files`, if it is there, names this file).{published}"
         )
     return path
 

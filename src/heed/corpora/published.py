@@ -6,6 +6,7 @@ as text. Multi30k's repository states no licence: its text is read, and never pu
 
 import contextlib
 import csv
+import html
 import io
 import itertools
 import json
@@ -28,7 +29,7 @@ from heed.corpora.publication import (
     read_published_lines,
     require_file,
 )
-from heed.files import HeedError, bounded_lines
+from heed.files import bounded_lines
 
 if TYPE_CHECKING:
     from heed.corpora.declared import Corpus
@@ -43,13 +44,6 @@ SENTIMENT = {
 IMDB_ARCHIVE, MOVIES_ARCHIVE, GUTENBERG_FILE = "aclImdb_v1.tar.gz", "movies.tar.gz", "1404.txt"
 YELP_ARCHIVE, YELP_COLUMNS = "yelp.csv.zip", "yelp.csv.gz"
 TRAIN, EVAL = "classifier_data_train.json", "classifier_data_eval.json"
-FULL, PREFIX = "News_Category_Dataset_v2.json", "News_Category_Dataset_v2.prefix.json.gz"
-INSTRUCTIONS = (
-    "its host requires a login. Get News_Category_Dataset_v2.json from the Kaggle data set "
-    "rmisra/news-category-dataset "
-    "(version 2) and put it where HEED_MIRROR points to, as news/News_Category_Dataset_v2.json; "
-    "heed checks its hash"
-)
 CAPTION_HASHES = {
     "train.en.gz": "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
     "train.de.gz": "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
@@ -69,6 +63,12 @@ SST_HASHES = {
     "test.txt": "ffb5d36e27b8aa134553b07a5286c196e6f253eadb35d9c97e827f9bf64288e5",
     "test.block": "3c8e4373e069110cdedd79c741837f03b9512ee57f92fb7588d09c89d6c7f92b",
 }
+EUROPARL_HASHES = {  # as published, and compressed
+    "src-train.txt": "a4deafe1eb225d98f196ad87e90eec8494a729690c06e0186ee9d2793667a0d2 "
+    "71514b832905734632842a62fb4c1180d7c840ca8cdcdb71c087399801d3f4bc",
+    "tgt-train.txt": "fe1f824a189baa650eec46269e66eef07f7304ba7572598ebbe61c55eeff7d01 "
+    "960326af90401b543103309e24ac55902bb53bc314519dd2352d220539085680",
+}
 GITHUB = "https://raw.githubusercontent.com"
 
 
@@ -80,18 +80,17 @@ def _source(
     hashes: dict[str, str],
     public_domain: bool = False,
 ) -> SourceKind:
-    """Return a source of files in a folder of the mirror and at `host`; "" needs a login.
+    """Return a source of files in a folder of the mirror and at `host`.
 
     `hashes` are of SHA-256 where no kind is named; spaces are between those of several archives.
     """
     files = []
     for file, digests in hashes.items():
         # upstream the marks of SST-Wiki's train.txt are in train.txt.block
-        url = host and f"{host}/{file.replace('.block', '.txt.block')}"
-        is_fixture = file in (PREFIX, YELP_COLUMNS)
-        instructions = "it is a fixture of the tests" if is_fixture else INSTRUCTIONS
+        url = f"{host}/{file.replace('.block', '.txt.block')}"
+        copy = f"{folder}/{file}{'.gz' * (name == 'europarl')}"
         hashed = tuple(d if ":" in d else f"sha256:{d}" for d in digests.split())
-        files.append(File(file, f"{folder}/{file}", hashed, url, instructions, is_fixture))
+        files.append(File(file, copy, hashed, url, file == YELP_COLUMNS))
     return SourceKind(name=name, files=tuple(files), size=size, public_domain=public_domain)
 
 
@@ -107,17 +106,6 @@ DECLARED = (
         "Huggin-Face-Transformer/b68c6f1380638917461bd86cf200fc3b92a386f6", {
         TRAIN: "blob:a74f24be4b3d21cd066b7f727bc51f260fb03bd3",
         EVAL: "blob:aec9a12a6c90cb71a9f365dee792e50ff50d5a1f",
-    }),
-    _source("huffpost", 88e6, "news", "", {
-        FULL: "blob:cc83ea1669145aea0fa97d57ad4e64f1e56a356b",
-        # a fixture of the format: 4,782 real rows, of the newest dates
-        PREFIX: "sha256:04bd0bf7832e3b146201b91f369d722ebd8e66a24c4c5b6a144ec5eb033109fb",
-    }),
-    _source("few-shot-01", 7e6, "news/few_shot_01", f"{GITHUB}/dinglei0801/Beyond-Soft-Prompts/"
-        "f88580ce9a288f1e549ce5f48a5778294691dc88/data/HuffPost/few_shot/01", {
-        "train.json": "blob:e470175c094f65b15ca1324ffbbd95b938b4cf91",
-        "valid.json": "blob:32a88763586efd3f9750e70b6b77e8b2126787f4",
-        "test.json": "blob:b3a0300474b3300cae0cfec2b12851ca59afc03b",
     }),
     _source("movies", 3.9e6, "eraser_movies", "https://www.eraserbenchmark.com/zipped", {
         MOVIES_ARCHIVE: (
@@ -141,6 +129,8 @@ DECLARED = (
     }),
     _source("multi30k", 2e6, "multi30k", f"{GITHUB}/multi30k/dataset/"
         "a3d2e0d26b56f3846f66a952536ffed4e401d05a/data/task1/raw", CAPTION_HASHES),
+    _source("europarl", 3.2e6, "europarl", f"{GITHUB}/OpenNMT/OpenNMT-py/"
+        "97111d97551c24857076a4102eabdb468b35cff4/data", EUROPARL_HASHES),
 )  # fmt: skip
 SOURCES = {source.name: source for source in DECLARED}
 
@@ -175,72 +165,6 @@ def read_train_and_eval(raw: Path) -> Documents:
     """Return the pieces of both published files: split train, and eval as split test."""
     train, test = require_file(raw, TRAIN), require_file(raw, EVAL)
     return itertools.chain(read_pieces(train, "train"), read_pieces(test, "test"))
-
-
-# --- HuffPost -------------------------------------------------------------------------------------
-
-DROPPED = "LATINO VOICES"
-MERGED = {
-    "PARENTS": "PARENTING", "ARTS": "CULTURE & ARTS", "GREEN": "ENVIRONMENT",
-    "FOOD & DRINK": "TASTE",
-    **dict.fromkeys(("THE WORLDPOST", "WORLD NEWS", "WORLDPOST"), "WORLD"),
-}  # fmt: skip
-CAP = 2001  # maximum documents per class in the talk's News
-JOINED = 5  # headlines in a text of `news-headlines-joined`
-
-
-def merge_category(category: str) -> str | None:
-    """Return the talk's class of a category (41 to 34), None for the one that it dropped."""
-    return None if category == DROPPED else MERGED.get(category, category)
-
-
-def read_articles(raw: Path) -> Documents:
-    """Yield every article as headline, a space, description."""
-    path = next((raw / name for name in (FULL, PREFIX) if (raw / name).is_file()), None)
-    if path is None:
-        raise HeedError(f"{raw / FULL}: not there. Run: heed download {raw.name}")
-    for number, row in read_published_lines(path):
-        if category := merge_category(row["category"]):
-            text = f"{row['headline']} {row['short_description']}".strip()
-            yield Document(f"huffpost/{number}", text, {"category": category})
-
-
-def read_capped_articles(raw: Path, seed: int) -> Documents:
-    """Yield at most CAP articles per class, drawn with `seed`, in the order of the file."""
-    import numpy as np  # not at the top: the declarations are read without it
-
-    documents = list(read_articles(raw))
-    labels = np.asarray([document.labels["category"] for document in documents])
-    generator = np.random.default_rng(seed)
-    drawn: list[int] = []
-    for label in np.unique(labels):
-        drawn.extend(generator.permutation(np.flatnonzero(labels == label))[:CAP].tolist())
-    yield from (documents[i] for i in sorted(drawn))
-
-
-def read_headlines(raw: Path) -> Documents:
-    """Yield the headlines of all three files, without their split, which is by class."""
-    for file in SOURCES["few-shot-01"].files:
-        path = require_file(raw, file.name)
-        for number, row in read_published_lines(path):
-            if category := merge_category(row["class_name"].upper()):
-                yield Document(f"{path.stem}/{number}", row["sentence"], {"category": category})
-
-
-def read_joined_headlines(raw: Path) -> Documents:
-    """Yield texts of JOINED headlines of a category each, in the order of the files.
-
-    They are longer: for the question whether self-attention needs longer texts.
-    """
-    waiting: dict[str, list[str]] = {}
-    number = 0
-    for document in read_headlines(raw):
-        texts = waiting.setdefault(str(document.labels["category"]), [])
-        texts.append(str(document.text))
-        if len(texts) == JOINED:
-            yield Document(f"joined/{number}", " ".join(texts), document.labels)
-            number += 1
-            texts.clear()
 
 
 # --- movies and SST-Wiki, whose rationale is words ---------------------------
@@ -374,6 +298,22 @@ def read_captions(raw: Path) -> Documents:
                 yield Document(f"{name}/{number}", texts=texts, split=split)
 
 
+# --- Europarl -------------------------------------------------------------------------------------
+
+
+def read_europarl(raw: Path) -> Documents:
+    """Yield the sentence pairs of OpenNMT's examples, tokenised; escapes (`&apos;`) are undone."""
+    paths = {"en": require_file(raw, "src-train.txt"), "de": require_file(raw, "tgt-train.txt")}
+    with contextlib.ExitStack() as stack:
+        files = [
+            bounded_lines(path, stack.enter_context(open_compressed(path)))
+            for path in paths.values()
+        ]
+        for number, lines in enumerate(zip(*files, strict=True), 1):
+            texts = (html.unescape(line.decode()).strip() for line in lines)
+            yield Document(f"europarl/{number}", texts=dict(zip(paths, texts, strict=True)))
+
+
 # --- kinds ----------------------------------------------------------------------------------------
 
 
@@ -396,15 +336,6 @@ KINDS = (
         "letters-pieces", "letters", lambda raw, _: read_pieces(require_file(raw, EVAL)),
         "author language", 4_881, 62, grouped=True,
     ),
-    _kind(  # tokens of a document of HuffPost: a guess from the headlines
-        "news", "huffpost", lambda raw, corpus: read_capped_articles(raw, corpus.split.seed),
-        "category", 64_000, 32,
-    ),
-    _kind("news-big", "huffpost", lambda raw, _: read_articles(raw), "category", 199_700, 32),
-    _kind("news-headlines", "few-shot-01", lambda raw, _: read_headlines(raw), "category", 36_000,
-        11),
-    _kind("news-headlines-joined", "few-shot-01", lambda raw, _: read_joined_headlines(raw),
-        "category", 36_000 // JOINED, 11 * JOINED),
     _kind(  # no other split: test is marked by another rule than train and validation
         "movies", "movies", lambda raw, _: read_movies(raw), "sentiment", 1_999, 774,
         splits=("given",), rationale="human", learned=1_800, validated=200,
@@ -416,4 +347,6 @@ KINDS = (
         grouped=True, learned=922, added=157),
     _kind("multi30k", "multi30k", lambda raw, _: read_captions(raw), "", 31_014, 40, parallel=True,
         languages=CAPTIONED, splits=ANY_SPLIT, learned=30_014, validated=1_014),
+    _kind("europarl", "europarl", lambda raw, _: read_europarl(raw), "", 10_000, 46, parallel=True,
+        languages=("en", "de")),
 )  # fmt: skip

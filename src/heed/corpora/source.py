@@ -52,9 +52,10 @@ def _fetch(name: str, file: File, path: Path, max_bytes: float) -> None:
     origin = copy if is_local or mirror.startswith(("http://", "https://")) else file.url
     command = f"heed download {name}"
     if not origin:
-        missing = f"{copy}: not there; " if mirror else ""
+        missing = f" ({copy} is not there)" if mirror else ""
         raise HeedError(
-            f"{path}: cannot be downloaded: {missing}{file.instructions}. Then run again: {command}"
+            f"{path}: has no public address. Put it into the folder that HEED_MIRROR names, as "
+            f"{file.mirror}{missing}. Then run again: {command}"
         )
     with writing(path) as temporary:
         if is_local:
@@ -66,9 +67,10 @@ def _fetch(name: str, file: File, path: Path, max_bytes: float) -> None:
             )
             _download(origin, path, temporary, max_bytes, advice)
         if mismatch := file.mismatch(temporary):
+            replace = f" by {file.url}" if is_local and file.url else ""
             raise HeedError(
-                f"{path}: {origin} is not the published file: {mismatch}. Replace it, and run "
-                f"again: {command}"
+                f"{path}: {origin} is not the published file: {mismatch}. Replace it{replace}, and "
+                f"run again: {command}"
             )
     print_line(f"{path}: from {origin}, verified")
 

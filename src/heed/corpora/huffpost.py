@@ -1,0 +1,208 @@
+"""HuffPost's articles (Misra 2022), the talk's News, and headlines of them that others tokenised.
+
+The whole News_Category_Dataset is public in twelve parts, as version 3 of the data: articles from
+2012-01-28 to 2022-09-23, without their authors. Those up to 2018-05-26 are version 2, the talk's,
+in the order of its official file, which is on a host that requires a login.
+"""
+
+import contextlib
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from heed.corpora.publication import (
+    Document,
+    Documents,
+    File,
+    Kind,
+    SourceKind,
+    read_published_lines,
+    require_file,
+)
+from heed.files import HeedError
+
+# --- files ----------------------------------------------------------------------------------------
+
+# the official file, and a fixture of its format: 4,782 real rows of the newest dates
+OFFICIAL, PREFIX = "News_Category_Dataset_v2.json", "News_Category_Dataset_v2.prefix.json.gz"
+PARTS_ADDRESS = (
+    "https://raw.githubusercontent.com/namra2000/Big_Data_News_Category_Analysis/"
+    "ef4682d78cd5abf605c647e774d549a91a27f8a0/output/sentiment_output.parquet"
+)
+WRITER = "1ce6f580-1bf2-40da-b378-d28561df5cf6-c000"  # in the published names of the parts
+PART_HASHES = (
+    "b61c472e82f5298eb21044570d3ae9edfa7049873f7e2f9a63cbdf1813526513",
+    "4530d14104346e8fcfb8128a9eeabf713b5a33676935605a1275cbb7ef4a36bf",
+    "e4b1a294212d7b91f3e98dce27bcc6b5326b4cbe48a160f119cc5503f6494045",
+    "91fdf202c2f772587abeb7ffc42ecb058b555fbeb38a9c624784234c8ace4366",
+    "890affa68f0d04d7b3c2e68006c6073f6c537ca2169799a352147f9ed07b5814",
+    "b70299bd2a837131a3b9f51151e69f32b357f67181e8c3e05b653dbe4fbc55ce",
+    "640b2062aa18c6bf4f59af3edcd46ccfdafc683ea08882427268290056da76ef",
+    "11aa85c9d99b8f3b635b9d15c5249ecc4ae17efaa04748d0c69e7a3388a654bb",
+    "d50d3ee2f01d5d06969a51aff8943324503f0be96ac7bf8594b82dadd3a2278a",
+    "f8f5c385d580ac5fe8ac5705904c72639c036d8362960b78b45406e0bd16977f",
+    "7dde071af1f5f7efeb007735c42fb3a36f6b81b397592419a23da190bbf60743",
+    "7f471cb888716297cc762ab7b4cdf90402d70e43ec81e24aed484a7d21cb006d",
+)
+FEW_SHOT_ADDRESS = (
+    "https://raw.githubusercontent.com/dinglei0801/Beyond-Soft-Prompts/"
+    "f88580ce9a288f1e549ce5f48a5778294691dc88/data/HuffPost/few_shot/01"
+)
+FEW_SHOT_HASHES = {
+    "train.json": "blob:e470175c094f65b15ca1324ffbbd95b938b4cf91",
+    "valid.json": "blob:32a88763586efd3f9750e70b6b77e8b2126787f4",
+    "test.json": "blob:b3a0300474b3300cae0cfec2b12851ca59afc03b",
+}
+LAST_DATE = "2018-05-26"  # of version 2
+VERSION_2 = f"version 2, 200,853 articles from 2012-01-28 to {LAST_DATE}"
+
+
+def describe_articles(path: Path) -> str:
+    """Say which articles a JSON file has that is not the official one; "" of any other file."""
+    dates: list[str] = []
+    with contextlib.suppress(HeedError, json.JSONDecodeError, KeyError, TypeError):
+        for _, row in read_published_lines(path):
+            dates.append(str(row["date"])[: len(LAST_DATE)])
+    if not dates:
+        return ""
+    return (
+        f". It has {len(dates):,} articles from {min(dates)} to {max(dates)}; this file is "
+        f"{VERSION_2}"
+    )
+
+
+def _part(number: int, digest: str) -> File:
+    name = f"part-{number:05d}"
+    url = f"{PARTS_ADDRESS}/{name}-{WRITER}.snappy.parquet"
+    return File(
+        f"{name}.snappy.parquet", f"news/v3/{name}.snappy.parquet", (f"sha256:{digest}",), url
+    )
+
+
+PARTS = tuple(itertools.starmap(_part, enumerate(PART_HASHES)))
+OTHER_FORMS = (
+    File(OFFICIAL, f"news/{OFFICIAL}", ("blob:cc83ea1669145aea0fa97d57ad4e64f1e56a356b",),
+         on_request=True, describe=describe_articles),
+    File(PREFIX, f"news/{PREFIX}",
+         ("sha256:04bd0bf7832e3b146201b91f369d722ebd8e66a24c4c5b6a144ec5eb033109fb",),
+         on_request=True),
+)  # fmt: skip
+ARTICLES = SourceKind(name="huffpost", files=(*PARTS, *OTHER_FORMS), size=35e6)
+HEADLINES = SourceKind(
+    name="few-shot-01",
+    files=tuple(
+        File(name, f"news/few_shot_01/{name}", (digest,), f"{FEW_SHOT_ADDRESS}/{name}")
+        for name, digest in FEW_SHOT_HASHES.items()
+    ),
+    size=7e6,
+)
+
+# --- classes --------------------------------------------------------------------------------------
+
+DROPPED = "LATINO VOICES"
+MERGED = {
+    "PARENTS": "PARENTING", "ARTS": "CULTURE & ARTS", "GREEN": "ENVIRONMENT",
+    "FOOD & DRINK": "TASTE",
+    **dict.fromkeys(("THE WORLDPOST", "WORLD NEWS", "WORLDPOST"), "WORLD"),
+}  # fmt: skip
+CAP = 2001  # maximum documents per class in the talk's News
+JOINED = 5  # headlines in a text of `news-headlines-joined`
+
+
+def merge_category(category: str) -> str | None:
+    """Return the talk's class of a category (41 to 34), None for the one that it dropped."""
+    return None if category == DROPPED else MERGED.get(category, category)
+
+
+# --- articles -------------------------------------------------------------------------------------
+
+
+def read_version_2(raw: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (number from 1, article) of version 2, in its order, from whichever files are there."""
+    if lines := next((raw / name for name in (OFFICIAL, PREFIX) if (raw / name).is_file()), None):
+        yield from read_published_lines(lines)
+        return
+    rows = itertools.chain.from_iterable(read_part(raw, part) for part in PARTS)
+    yield from enumerate((row for row in rows if row["date"] <= LAST_DATE), 1)
+
+
+def read_part(raw: Path, part: File) -> Iterator[dict[str, Any]]:
+    """Yield the articles of a part. Raises HeedError when it is missing, or not what it was."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = require_file(raw, part.name, part.url)
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(
+                columns=["category", "headline", "short_description", "date"]
+            ):
+                yield from batch.to_pylist()
+    except (pa.ArrowException, OSError, KeyError) as error:
+        raise HeedError(
+            f"{path}: cannot be read ({str(error)[:200]}): {part.mismatch(path)}. Delete it, and "
+            f"run: heed download {raw.name}, which gets it from {part.url}"
+        ) from None
+
+
+def read_articles(raw: Path) -> Documents:
+    """Yield every article as headline, a space, description; some have no description."""
+    for number, row in read_version_2(raw):
+        if category := merge_category(row["category"]):
+            text = f"{row['headline']} {row['short_description']}".strip()
+            yield Document(f"huffpost/{number}", text, {"category": category})
+
+
+def read_capped_articles(raw: Path, seed: int) -> Documents:
+    """Yield at most CAP articles per class, drawn with `seed`, in the order of the file."""
+    import numpy as np  # not at the top: the declarations are read without it
+
+    documents = list(read_articles(raw))
+    labels = np.asarray([document.labels["category"] for document in documents])
+    generator = np.random.default_rng(seed)
+    drawn: list[int] = []
+    for label in np.unique(labels):
+        drawn.extend(generator.permutation(np.flatnonzero(labels == label))[:CAP].tolist())
+    yield from (documents[i] for i in sorted(drawn))
+
+
+def read_headlines(raw: Path) -> Documents:
+    """Yield the headlines of all three files, without their split, which is by class."""
+    for file in HEADLINES.files:
+        path = require_file(raw, file.name)
+        for number, row in read_published_lines(path):
+            if category := merge_category(row["class_name"].upper()):
+                yield Document(f"{path.stem}/{number}", row["sentence"], {"category": category})
+
+
+def read_joined_headlines(raw: Path) -> Documents:
+    """Yield texts of JOINED headlines of a category each, in the order of the files.
+
+    They are longer: for the question whether self-attention needs longer texts.
+    """
+    waiting: dict[str, list[str]] = {}
+    number = 0
+    for document in read_headlines(raw):
+        texts = waiting.setdefault(str(document.labels["category"]), [])
+        texts.append(str(document.text))
+        if len(texts) == JOINED:
+            yield Document(f"joined/{number}", " ".join(texts), document.labels)
+            number += 1
+            texts.clear()
+
+
+# --- kinds ----------------------------------------------------------------------------------------
+
+KINDS = (
+    Kind(name="news", source=ARTICLES, labels=("category",), documents=64_021,
+        read=lambda raw, corpus: read_capped_articles(raw, corpus.split.seed)),
+    Kind(name="news-big", source=ARTICLES, labels=("category",), documents=199_724,
+        read=lambda raw, _: read_articles(raw)),
+    Kind(name="news-headlines", source=HEADLINES, labels=("category",), documents=36_000,
+        tokens_per_document=11, read=lambda raw, _: read_headlines(raw)),
+    Kind(name="news-headlines-joined", source=HEADLINES, labels=("category",),
+        documents=36_000 // JOINED, tokens_per_document=11 * JOINED,
+        read=lambda raw, _: read_joined_headlines(raw)),
+)  # fmt: skip
