@@ -7,8 +7,9 @@ this check.
 
 The file of a search has the lines of the models that it searches, the file of the recipe of a model
 that matches another in size the line of that one, the file of a model's training whether it is also
-trained longer, and the file of the comparison how models are tuned and which corpora have a
-pretrained reference model: dvc.yaml does not know them.
+trained longer, the files of models the seeds of an experiment that has its own, and the file of the
+comparison how models are tuned and which corpora have a pretrained reference model: dvc.yaml does
+not know them.
 
 It also writes the results `none`, on which the report depends where a study has none of its own: of
 no explanation and of no adversarial model.
@@ -208,6 +209,11 @@ def read_lines(params: Params) -> dict[Path, dict[str, object]]:
         if model.match_parameters_of != name:
             line = params.models[model.match_parameters_of].line()
             lines[code_file("recipe", name)] = {"match_parameters_of": line}
+        of_model = [code_file(stage, name) for stage in ("train", "score", "explain")]
+        others = (n for n, each in params.adversarial_attention.items() if each.model == name)
+        of_model += [code_file("adversarial_attention", each) for each in others]
+        if own := params.experiments[model.experiment].seeds:
+            lines |= {path: {"seeds": own, **lines.get(path, {})} for path in of_model}
     return lines
 
 

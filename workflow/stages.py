@@ -348,7 +348,8 @@ class Run:
         self._params = load()
         self.stages = read_stages(params=self._params)
         # of a model: one for each seed, and the longer one
-        self.trainings = len(self._params.seeds) + self._params.study.longer_training
+        seeds = max(len(self._params.seeds_of(name)) for name in self._params.experiments)
+        self.trainings = seeds + self._params.study.longer_training
 
     def _lock(self) -> None:
         """Refuse a second snakemake in this clone; kill -9 drops the lock too."""

@@ -67,7 +67,7 @@ def train(model: str, seeds: list[int] | None = None) -> None:
     """
     from heed.training.run import LongerInfo, delete_other_runs, train_runs
 
-    of_study, with_longer = seeds or read_seeds(), not seeds and read_longer_training()
+    of_study, with_longer = seeds or read_seeds(model), not seeds and read_longer_training()
     for info in train_runs(model, of_study, count_cores(), with_longer, read_logger()):
         if isinstance(info, LongerInfo):
             epochs = info.recipe.hyperparameters.epochs
@@ -91,7 +91,7 @@ def score(model: str, seeds: list[int] | None = None) -> None:
     from heed.evaluation.tested import evaluate
     from heed.prediction import write_predictions
 
-    seeds = seeds or read_seeds()
+    seeds = seeds or read_seeds(model)
     print_line(f"{model}: {write_predictions(model, seeds):,} predictions")
     print_line(evaluate(model, seeds).to_string(index=False))
 
@@ -108,7 +108,7 @@ def explain(model: str, seeds: list[int] | None = None, documents: float = 0.0) 
     noise = declared.models[model].noise if model in declared.models else None
     with progress_bar(model) as bar:
         summary = write_explanations(
-            model, seeds or read_seeds(), documents or declared.documents,
+            model, seeds or read_seeds(model), documents or declared.documents,
             lambda seed, done, total: bar.update(done, total, f"seed {seed}"), noise,
         )  # fmt: skip
     print_line(f"{model}: {summary['mean'].notna().sum():,} means of tests in summary.csv")
@@ -125,7 +125,7 @@ def adversarial_attention(name: str, seeds: list[int] | None = None) -> None:
 
     with progress_bar(name) as bar:
         summary = write_adversarial_model(
-            name, seeds or read_seeds(),
+            name, seeds or read_seeds(_read_entry("adversarial_attention", name).get("model")),
             lambda seed, what, done, total: bar.update(done, total, f"seed {seed}, {what}"),
         )  # fmt: skip
     print_line(f"{name}: {summary['mean'].notna().sum():,} means in summary.csv")
@@ -183,6 +183,7 @@ def compare() -> None:
         asked.name, asked.attention, metrics, asked.equivalence_margin, asked.convergence_pp,
         tuning, [*params.pretrained],
         {name: each.control for name, each in params.experiments.items()},
+        {name: each.seeds for name, each in params.experiments.items() if each.seeds},
     )  # fmt: skip
     comparison = compare(models, params.seeds, question, paths.COMPARISON, paths.METRICS)
     for message in mixed_machine_kinds(comparison):
@@ -251,11 +252,22 @@ def _read_params() -> dict[str, object]:
     return values if isinstance(values, dict) else {}
 
 
-def read_seeds() -> list[int]:
-    """Return `seeds` of params.yaml, read without the schema, which checks all of the file."""
+def _read_entry(section: str, name: object) -> dict[str, object]:
+    """Return an entry of a section of params.yaml, or {}, read as `read_seeds` reads it."""
+    entries = _read_params().get(section)
+    entry = entries.get(name) if isinstance(entries, dict) else None
+    return entry if isinstance(entry, dict) else {}
+
+
+def read_seeds(model: object) -> list[int]:
+    """Return the seeds of a model's experiment, or else the study's.
+
+    params.yaml is read without the schema, which checks all of the file.
+    """
     from heed.files import HeedError
 
-    seeds = _read_params().get("seeds")
+    own = _read_entry("experiments", _read_entry("models", model).get("experiment")).get("seeds")
+    seeds = own or _read_params().get("seeds")
     if not (isinstance(seeds, list) and seeds and all(type(s) is int and s > 0 for s in seeds)):
         raise HeedError(
             f"{paths.PARAMS}: seeds: expected whole numbers from 1, found {seeds}. `heed check` "

@@ -56,6 +56,7 @@ FEW_SHOT_HASHES = {
     "test.json": "blob:b3a0300474b3300cae0cfec2b12851ca59afc03b",
 }
 LAST_DATE = "2018-05-26"  # of version 2
+FIELDS = ("category", "headline", "short_description", "date")
 VERSION_2 = f"version 2, 200,853 articles from 2012-01-28 to {LAST_DATE}"
 
 
@@ -136,10 +137,9 @@ def read_part(raw: Path, part: File) -> Iterator[dict[str, Any]]:
     path = require_file(raw, part.name, part.url)
     try:
         with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(
-                columns=["category", "headline", "short_description", "date"]
-            ):
-                yield from batch.to_pylist()
+            for batch in file.iter_batches(columns=[*FIELDS]):
+                for row in batch.to_pylist():
+                    yield {name: row[name] for name in FIELDS}
     except (pa.ArrowException, OSError, KeyError) as error:
         raise HeedError(
             f"{path}: cannot be read ({str(error)[:200]}): {part.mismatch(path)}. Delete it, and "
@@ -197,9 +197,10 @@ def read_joined_headlines(raw: Path) -> Documents:
 
 KINDS = (
     Kind(name="news", source=ARTICLES, labels=("category",), documents=64_021,
+        tokens_per_document=34,
         read=lambda raw, corpus: read_capped_articles(raw, corpus.split.seed)),
     Kind(name="news-big", source=ARTICLES, labels=("category",), documents=199_724,
-        read=lambda raw, _: read_articles(raw)),
+        tokens_per_document=34, read=lambda raw, _: read_articles(raw)),
     Kind(name="news-headlines", source=HEADLINES, labels=("category",), documents=36_000,
         tokens_per_document=11, read=lambda raw, _: read_headlines(raw)),
     Kind(name="news-headlines-joined", source=HEADLINES, labels=("category",),

@@ -48,7 +48,7 @@ class Question:
     `study` is its name. `tuning`: how each model is tuned, equal texts for equal spaces and
     budgets; empty: not.
     `pretrained` are the corpora with a pretrained reference model, `controls` the controls that
-    experiments declare.
+    experiments declare, `seeds` the seeds of those that have their own.
     """
 
     study: str
@@ -59,6 +59,7 @@ class Question:
     tuning: Mapping[str, str] = dataclasses.field(default_factory=dict)
     pretrained: Collection[str] = ()
     controls: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
+    seeds: Mapping[str, list[int]] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +83,7 @@ def compare(
 ) -> Comparison:
     """Write results/compare and metrics.json; return the comparison. Raises HeedError."""
     tested = {
-        name: _read_experiment(name, models, seeds, question)
+        name: _read_experiment(name, models, question.seeds.get(name, seeds), question)
         for name, models in experiments.items()
     }
     folds = [bool(each.recipe.folds) for each in tested.values()]
@@ -94,7 +95,12 @@ def compare(
         question.convergence_pp,
         results.FAMILIES,
     )
-    judged = {name: _experiment_result(each, method, question) for name, each in tested.items()}
+    judged = {
+        name: dataclasses.replace(
+            _experiment_result(each, method, question), seeds=question.seeds.get(name)
+        )
+        for name, each in tested.items()
+    }
     comparison = Comparison(seeds, method, judged)
     with writing_folder(folder, checksums=True) as out:
         results.write_comparison(out / "comparison.json", comparison)
@@ -114,15 +120,16 @@ def _results_table(
     """
     rows: list[tuple[str, str, str, int | None, str, str, float]] = []
     for name, result in comparison.experiments.items():
+        own_seeds = comparison.seeds_of(name)
         for variant, model in tested[name].models.items():
-            runs = zip(comparison.seeds, model.best_epochs, model.validation, strict=True)
+            runs = zip(own_seeds, model.best_epochs, model.validation, strict=True)
             rows += [
                 (study, name, variant, seed, "validation", metric, values[epoch - 1])
                 for seed, epoch, validation in runs
                 for metric, values in validation.items()
             ]
         for model_name, each in (result.models | result.reference_models).items():
-            seeds = comparison.seeds if model_name in result.models else []
+            seeds = own_seeds if model_name in result.models else []
             rows += [
                 (study, name, model_name, seed, "test", metric, value)
                 for metric, score in each.summary.items()

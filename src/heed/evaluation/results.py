@@ -196,6 +196,7 @@ class ExperimentResult:
     models: dict[str, ModelResult]  # by variant
     reference_models: dict[str, ReferenceResult]
     comparisons: dict[str, dict[str, Difference]]  # by first and second model
+    seeds: Annotated[list[int] | None, OMITTED] = None  # its own, in place of the study's
 
     @property
     def sign(self) -> int:
@@ -235,6 +236,10 @@ class Comparison:
     seeds: list[int]
     significance: Significance
     experiments: dict[str, ExperimentResult]
+
+    def seeds_of(self, experiment: str) -> list[int]:
+        """Return the seeds of an experiment's models: its own, or the study's."""
+        return self.experiments[experiment].seeds or self.seeds
 
 
 def mean_and_std(values: list[float]) -> MeanAndStd:
@@ -292,7 +297,7 @@ def runs_by_machine_kind(
 def mixed_machine_kinds(comparison: Comparison) -> Iterator[str]:
     """Yield a message for each experiment whose runs are not known to be of one machine kind."""
     for name, experiment in comparison.experiments.items():
-        runs = runs_by_machine_kind(experiment, comparison.seeds)
+        runs = runs_by_machine_kind(experiment, comparison.seeds_of(name))
         kinds = []
         for kind, variants in runs.items():
             noted = (

@@ -137,7 +137,7 @@ def _experiment(
     name: str, params: "Params", comparison: Comparison, talk: dict[str, dict[str, Talk]]
 ) -> Experiment:
     declared, result = params.experiments[name], comparison.experiments[name]
-    seeds, method = comparison.seeds, comparison.significance
+    seeds, method = comparison.seeds_of(name), comparison.significance
     original, degraded_from, degradations = declared.suboptimal_of, "", []
     if original in comparison.experiments:
         degraded_from = params.experiments[original].title

@@ -229,7 +229,7 @@ def publish(
 def published_statistics(comparison: Comparison) -> dict[str, pd.DataFrame]:
     """Return for each experiment what `heed verify` reads. Raises HeedError: what it needs."""
     return {
-        name: _published_statistics(name, experiment, comparison.seeds)
+        name: _published_statistics(name, experiment, comparison.seeds_of(name))
         for name, experiment in comparison.experiments.items()
     }
 

@@ -130,7 +130,8 @@ class Results:
 
         Raises HeedError: a file is missing or broken.
         """
-        return [read_training_time(self.folder, model, seed) for seed in self.comparison.seeds]
+        seeds = self.comparison.seeds_of(self.params.models[model].experiment)
+        return [read_training_time(self.folder, model, seed) for seed in seeds]
 
     def longer_time(self, model: str) -> TrainingTime | None:
         """Return the time of a model's longer training; None without one. Raises HeedError."""
@@ -145,7 +146,7 @@ class Results:
             folder / model / f"{seed}.json"
             for experiment in self.experiments
             for model in self.models(experiment).values()
-            for seed in (*self.comparison.seeds, LONGER)
+            for seed in (*self.comparison.seeds_of(experiment.key), LONGER)
         ]
         there = [*filter(Path.exists, files)]
         return self.sources.add_files(folder, there, "results/timing/train", "heed train MODEL")

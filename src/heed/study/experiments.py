@@ -4,7 +4,15 @@ import dataclasses
 import math
 from typing import Annotated, Any, Literal
 
-from heed.hyperparameters import MAX_COUNT, MAX_THREADS, Training, Value, required
+from heed.hyperparameters import (
+    MAX_COUNT,
+    MAX_SEED,
+    MAX_SEEDS,
+    MAX_THREADS,
+    Training,
+    Value,
+    required,
+)
 from heed.hyperparameters import hyperparameter as key
 from heed.recipe import Name
 from heed.records import FLATTENED, FOLLOWS, Limits, OneOf, Types
@@ -18,6 +26,9 @@ ADVERSARIAL_METRICS = {
 }
 TALK = ("imdb", "imdb-suboptimal", "letters-author", "letters-language", "news", "news-big")
 PAIR = Limits(min_length=2, max_length=2)  # both ends of a range
+Seeds = Annotated[
+    list[Annotated[int, Limits(ge=1, le=MAX_SEED)]], Limits(min_length=1, max_length=MAX_SEEDS)
+]
 LIMITS = ("at_least", "at_most")
 FORMS = {"verdict": ("against",), "metric": LIMITS, "criterion": ("outcome",)}
 ABOUT = {"claim", "variant", "adversarial_model"}
@@ -125,6 +136,8 @@ class Experiment(DeclaredExperiment):
     title: str = required("heading in the report")
     metric: str | None = key(None, "metric by which models are compared (default: the first of the "
         "task, docs/tasks.md)")  # fmt: skip
+    seeds: Seeds | None = key(None, "its models are trained once with each of these, in place of "
+        "the study's `seeds`")  # fmt: skip
     control: Name | None = key(None, "variant over which the first of `study.attention` is tested "
         "by itself (default: equal weights, `uniform` or `mean`; else `parameter-matched`, else "
         "`baseline`)")  # fmt: skip

@@ -133,6 +133,7 @@ def variant_contradictions(params: Params, name: str, model: Model) -> Iterator[
 def search_contradictions(params: Params, name: str) -> Mistakes:
     """Yield (key, message) for every contradiction of a search."""
     key, search = params.search_key(name), params.searches[name]
+    seeds = params.seeds_of(search.experiment)
     for model, section in params.models.items():
         if search.trials and section.search == name and section.experiment != search.experiment:
             yield ("models", model, "search"), f"search {name} is of {search.experiment}"
@@ -147,9 +148,9 @@ def search_contradictions(params: Params, name: str) -> Mistakes:
         ),
         (
             "seed",
-            f"the study's seeds are {params.seeds}: a search with one of them would select "
-            f"hyperparameters for that run; found {search.seed}",
-        ): search.seed in params.seeds,
+            f"the seeds are {seeds}: a search with one of them would select hyperparameters for "
+            f"that run; found {search.seed}",
+        ): search.seed in seeds,
     }
     found = [(field, message) for (field, message), holds in mistakes.items() if holds]
     found += _wrong_model(params, name)

@@ -12,7 +12,7 @@ from heed.corpora.rows import LABELS
 from heed.evaluation.results import BASELINE, Roles, assign_roles
 from heed.hyperparameters import Configuration
 from heed.hyperparameters.pretrained import OF_TUNE, PRETRAINED
-from heed.records import Mistake, RecordError, unknown_name
+from heed.records import Key, Mistake, RecordError, unknown_name
 from heed.study.experiments import ADVERSARIAL_METRICS, ExpectedResult, Experiment
 from heed.study.model_rules import (
     Mistakes,
@@ -91,8 +91,10 @@ def _unknown_names(params: Params) -> Mistakes:
 
 
 def _contradictions(params: Params) -> Mistakes:
-    if len({*params.seeds}) < len(params.seeds):
-        yield ("seeds",), f"each seed once, found {params.seeds}"
+    own_seeds = {("experiments", n, "seeds"): e.seeds for n, e in params.experiments.items()}
+    for key, seeds in {("seeds",): params.seeds, **own_seeds}.items():
+        if seeds and len({*seeds}) < len(seeds):
+            yield key, f"each seed once, found {seeds}"
     if BASELINE in params.study.attention:
         yield ("study", "attention"), f"{BASELINE} is what the others are compared with"
     variants = sorted({model.variant for model in params.models.values()})
@@ -143,19 +145,30 @@ def _pretrained_contradictions(params: Params, name: str) -> Mistakes:
             yield (*key, each.name), "is of a tuned encoder: add `tune: true`"
 
 
+def _seeds_on(params: Params, corpus: str) -> dict[Key, list[int]]:
+    """Return the seeds of the experiments on a corpus, by the key that declares them."""
+    experiments = params.experiments_on(corpus).items()
+    own: dict[Key, list[int]] = {
+        ("experiments", name, "seeds"): each.seeds for name, each in experiments if each.seeds
+    }
+    has_others = len(own) < len(experiments) or not experiments
+    return {("seeds",): params.seeds, **own} if has_others else own
+
+
 def _corpus_contradictions(params: Params, name: str) -> Mistakes:
     key, corpus = ("corpora", name), params.corpora[name]
     kind, source = KINDS[corpus.kind], params.sources[corpus.source]
     if folds := corpus.split.folds:
-        trained = Counter((seed - 1) % folds for seed in params.seeds)
-        if len({trained[fold] for fold in range(folds)}) > 1:
-            repeats = f", {folds} in {corpus.split.repeats} repeats" * (corpus.split.repeats > 1)
-            yield (
-                ("seeds",),
-                f"corpus {name} has {corpus.split.k} folds{repeats}: each must have equally many "
-                f"seeds, as with the seeds 1 to {folds} or to a multiple of {folds}; found "
-                f"{_count_folds(trained, folds)}",
-            )
+        repeats = f", {folds} in {corpus.split.repeats} repeats" * (corpus.split.repeats > 1)
+        for place, seeds in _seeds_on(params, name).items():
+            trained = Counter((seed - 1) % folds for seed in seeds)
+            if len({trained[fold] for fold in range(folds)}) > 1:
+                yield (
+                    place,
+                    f"corpus {name} has {corpus.split.k} folds{repeats}: each must have equally "
+                    f"many seeds, as with the seeds 1 to {folds} or to a multiple of {folds}; "
+                    f"found {_count_folds(trained, folds)}",
+                )
     languages = corpus_languages(corpus, source)
     for field in ("tokenizers", "optional_languages"):
         for language in sorted({*(getattr(corpus, field) or ())} - {*languages}):

@@ -13,14 +13,21 @@ from typing import Annotated, Any
 from heed.evaluation.results import FOREIGN
 from heed.explanation.declared import UNEXPLAINED, AdversarialAttention, Explain
 from heed.files import HeedError
-from heed.hyperparameters import MAX_SEED, MAX_SEEDS, MAX_THREADS, Configuration, required
+from heed.hyperparameters import MAX_THREADS, Configuration, required
 from heed.hyperparameters import hyperparameter as key
 from heed.hyperparameters.alike import besides_architecture
 from heed.hyperparameters.pretrained import Encoder, Pretrained
 from heed.recipe import Name
 from heed.records import FLATTENED, FOLLOWS, Key, Mistake, Types, read_record, unknown_name
 from heed.study.corpora import AnyCorpus, AnySource
-from heed.study.experiments import GROUPS, AnyExperiment, Search, Study, TrainingSection
+from heed.study.experiments import (
+    GROUPS,
+    AnyExperiment,
+    Search,
+    Seeds,
+    Study,
+    TrainingSection,
+)
 from heed.study.section import PRESETS, RECIPES, SECTIONS, rules_of
 
 MAX_GPUS = 1024
@@ -78,9 +85,7 @@ class Params:
     """The configuration of one study."""
 
     study: Study
-    seeds: Annotated[
-        list[Annotated[int, {"ge": 1, "le": MAX_SEED}]], {"min_length": 1, "max_length": MAX_SEEDS}
-    ] = required("every model is trained once with each")
+    seeds: Seeds = required("every model is trained once with each")
     sources: dict[Name, AnySource]
     corpora: dict[Name, AnyCorpus]
     experiments: dict[Name, AnyExperiment]
@@ -97,6 +102,10 @@ class Params:
     pretrained: dict[Name, Pretrained] = key(
         {}, "the corpora on which a pretrained encoder is a reference model"
     )
+
+    def seeds_of(self, experiment: str) -> list[int]:
+        """Return the seeds of an experiment's models: its own, or the study's."""
+        return self.experiments[experiment].seeds or self.seeds
 
     def experiments_on(self, corpus: str) -> dict[str, Any]:
         """Return the experiments on a corpus."""

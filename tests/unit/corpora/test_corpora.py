@@ -93,43 +93,13 @@ def test_the_letters_use_both_files_as_published(corpora, tmp_path):
     assert Counter(document.split for document in documents) == {"train": 183, "test": 4881}
 
 
-def test_the_headlines_are_in_34_classes_and_five_of_a_class_make_a_longer_text(read):
-    single, joined = read("news-headlines"), read("news-headlines-joined")
-    counts = Counter(document.labels["category"] for document in single)
-    assert len(single) == 36000 and len(counts) == 34
-    expected = {"WORLD": 2700, "PARENTING": 1800, "ARTS & CULTURE": 900}
-    assert counts | expected == counts and not {"LATINO VOICES", "PARENTS"} & {*counts}
-    assert Counter(document.labels["category"] for document in joined) == {
-        category: count // 5 for category, count in counts.items()
-    }
-    of_first = [each.text for each in single if each.labels == joined[0].labels]
-    assert joined[0].text == " ".join(of_first[:5])
-
-
-def test_the_merges_of_the_41_labels_give_34(corpora):
-    labels = json.loads((corpora / "news/v2_label_counts.json").read_text())
-    merged = Counter()
-    for label, count in labels.items():
-        if published.merge_category(label):
-            merged[published.merge_category(label)] += count
-    assert len(labels) == 41 and len(merged) == 34
-    assert sum(merged.values()) == 200853 - labels["LATINO VOICES"]
-    capped = sum(min(count, published.CAP) for count in merged.values())
-    assert round(capped * 0.2) == pytest.approx(12824, abs=20), "the talk's number of test items"
-    assert -(-sum(merged.values()) // 10) == pytest.approx(19972, abs=1)
-
-
-def test_news_is_read_from_the_genuine_format_and_capped(read, monkeypatch):
-    big = read("news-big", [published.PREFIX])
-    assert big[0].text.startswith(
-        "There Were 2 Mass Shootings In Texas Last Week, But Only 1 On TV She left her husband."
-    )
-    assert big[0].labels == {"category": "CRIME"}
-    monkeypatch.setattr(published, "CAP", 50)
-    capped = read("news")
-    assert max(Counter(document.labels["category"] for document in capped).values()) == 50
-    assert capped == read("news"), "drawn by the seed"
-    assert {d.id for d in capped} < {d.id for d in big}
+def test_europarl_is_10000_pairs_without_escapes(read):
+    documents = read("europarl")
+    assert len(documents) == 10_000 and not sum("&apos;" in d.texts["en"] for d in documents)
+    assert documents[0].texts["en"].startswith("It is not acceptable that , with the help of")
+    assert documents[0].texts["de"].startswith("Es geht nicht an , dass über")
+    assert "Parliament 's legislative prerogative" in documents[0].texts["en"]
+    assert [d.id for d in documents if not all(d.texts.values())] == ["europarl/5"]
 
 
 @pytest.mark.slow

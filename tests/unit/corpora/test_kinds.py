@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import heed.corpora
-from heed.corpora import published
+from heed.corpora import huffpost, published
 from heed.corpora.declared import SplitKind
 from heed.corpora.kinds import KINDS, PUBLICATIONS, SOURCE_KINDS, read_documents
 from heed.corpora.publication import Kind, SourceKind
@@ -123,7 +123,7 @@ def write_raw(folder: Path, source: str) -> Path:
         "letters": dict.fromkeys(
             [published.TRAIN, published.EVAL], row(text="a", author="b", lang="c", file="d")
         ),
-        "huffpost": {published.FULL: row(category="ARTS", headline="a", short_description="b")},
+        "huffpost": {huffpost.OFFICIAL: row(category="ARTS", headline="a", short_description="b")},
         "few-shot-01": dict.fromkeys(NAMES, 2 * row(class_name="arts", sentence="a")),
         "sst-wiki": {
             f"{split}{end}": text
@@ -131,6 +131,7 @@ def write_raw(folder: Path, source: str) -> Path:
             for end, text in ((".txt", "1\ta b . c\n"), (".block", "1 1 0 0\n"))
         },
         "federalist": {published.GUTENBERG_FILE: papers()},
+        "europarl": dict.fromkeys(["src-train.txt", "tgt-train.txt"], "a &apos;s\n"),
         "table": {"table.csv": "t,l,s,e,i,g\na,b,train,0-1,x,y\n"},
         "parallel": {"table.csv": "x,y,s\na,b,train\n"},
     }

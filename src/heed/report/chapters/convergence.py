@@ -120,7 +120,7 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
         experiment,
         "_convergence",
         say("Twice the epochs, with one seed"),
-        _columns(measure, results.comparison.seeds[0]),
+        _columns(measure, results.comparison.seeds_of(experiment.key)[0]),
         lines,
         notes=tuple((text,) for text in _notes(results, lines, measure)),
         location=f"experiments.{experiment.key}.models",

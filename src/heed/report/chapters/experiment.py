@@ -72,7 +72,9 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
         verdict = (*verdict, " ", say("{first} over {second}: {size}.", **values))
     blocks: list[Block] = [Paragraph(verdict)] if verdict else []
     blocks.append(Paragraph((experiment.corpus,), "small"))
-    if sentence := degenerate_sentence(experiment.result, results.comparison.seeds):
+    if sentence := degenerate_sentence(
+        experiment.result, results.comparison.seeds_of(experiment.key)
+    ):
         warning = f"{sentence[0].upper()}{sentence[1:]}."
         meaning = Span(say("What a degenerate run is"), link=glossary_address(DEGENERATE))
         blocks.append(Paragraph((f"{warning} ", meaning, "."), "note", media=(PAGE,)))

@@ -119,6 +119,11 @@ def _method(results: Results, report: list[Block], found: list[Reference]) -> It
             "choices, and all scores are of the test split, which decides nothing."
         ),
     ]
+    texts += [
+        say("In {name} the seeds are {seeds}.", name=each.title, seeds=", ".join(map(str, own)))
+        for each in results.experiments
+        if (own := each.result.seeds)
+    ]
     if any(each.result.corpus.folds for each in results.experiments):
         texts.append(say("With folds each seed tests on another part of the corpus."))
     if results.params.study.longer_training:
@@ -132,7 +137,10 @@ def _method(results: Results, report: list[Block], found: list[Reference]) -> It
     tables = (each for each in walk_blocks(report) if isinstance(each, Table))
     for notes in (each.notes for each in tables if each.key.startswith(FIRST)):
         yield from (Paragraph(note) for note in notes)
-    if any(degenerate_sentence(each.result, seeds) for each in results.experiments):
+    if any(
+        degenerate_sentence(each.result, results.comparison.seeds_of(each.key))
+        for each in results.experiments
+    ):
         terms = (each for each in walk_blocks(report) if isinstance(each, Term))
         yield from (Paragraph(each.texts) for each in terms if each.key == glossary_key(DEGENERATE))
     yield _sources(found)

@@ -27,7 +27,8 @@ def machine_kinds(results: Results, experiment: Experiment) -> list[Block]:
     It says what follows from several machine kinds (measured: docs/report.md).
     """
     comparison = results.comparison
-    runs = runs_by_machine_kind(comparison.experiments[experiment.key], comparison.seeds)
+    key = experiment.key
+    runs = runs_by_machine_kind(comparison.experiments[key], comparison.seeds_of(key))
     if len(runs) < 2:
         return []
     kinds = len(runs)

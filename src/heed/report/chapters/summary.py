@@ -151,7 +151,7 @@ def _weights(results: Results, experiment: Experiment) -> Iterator[str]:
 def _not_said(results: Results, experiment: Experiment) -> Iterator[str]:
     """Yield what weakens an experiment beside its open comparisons."""
     compared, result = experiment.attention_comparison, experiment.result
-    if text := degenerate_sentence(result, results.comparison.seeds):
+    if text := degenerate_sentence(result, results.comparison.seeds_of(experiment.key)):
         yield say("how well a model does when all its runs succeed: {degenerate}", degenerate=text)
     control = equal_weights_control(result, compared.variant) if compared else ""
     gain = compared.baseline if compared else None
@@ -216,12 +216,20 @@ def _summary_tables(results: Results) -> list[Table]:
         columns = (*_columns(results, experiments), *_talk_columns(experiments))
         name = measure.name[0].upper() + measure.name[1:]
         title = say("{metric} on test, and gain, of every experiment", metric=name)
+        counts = sorted({len(results.comparison.seeds_of(each.key)) for each in experiments})
         metric = say_count(
             "{metric} on test, mean over {count} seed.",
             "{metric} on test, mean over {count} seeds.",
-            len(results.comparison.seeds),
+            counts[-1],
             metric=name,
         )
+        if len(counts) > 1:
+            metric = say(
+                "{metric} on test, mean over {few} to {many} seeds.",
+                metric=name,
+                few=counts[0],
+                many=counts[-1],
+            )
         tables[key] = Table(
             key,
             title,
@@ -369,7 +377,7 @@ def _note(results: Results, experiments: list[Experiment], metric: str, is_first
 
 def _method(results: Results, measure: Measure) -> Iterator[str]:
     comparison, method = results.comparison, results.comparison.significance
-    if len(comparison.seeds) == 1:
+    if all(len(comparison.seeds_of(name)) == 1 for name in comparison.experiments):
         yield say("One seed has neither.")
     if primary := "; ".join(_primary_questions(results)):
         yield say(

@@ -38,7 +38,7 @@ def curves(
 
     A degenerate run is no part of the band, and is drawn alone, unless every run is degenerate.
     """
-    measure, seeds = validation_measure(experiment), results.comparison.seeds
+    measure, seeds = validation_measure(experiment), results.comparison.seeds_of(experiment.key)
     tables, result = read_tables(results, experiment, "history", variants), experiment.result
     degenerate = {
         name: [*degenerate_seeds(result.models[name], result, seeds)] for name in variants

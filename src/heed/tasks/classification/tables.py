@@ -126,7 +126,7 @@ def tables_of(
 ) -> tuple[list[ClassTable], list[ClassTable]]:
     """Return the tables of baseline and attention, side by side, and of all other models."""
     data = results.comparison.experiments[experiment.key]
-    seeds = [say("seed {seed}", seed=seed) for seed in results.comparison.seeds]
+    seeds = [say("seed {seed}", seed=seed) for seed in results.comparison.seeds_of(experiment.key)]
     folds = [say("fold {fold}", fold=fold) for fold in range(data.corpus.folds)]
     tables = [_table(*each, data, seeds, experiment.talk) for each in data.models.items()]
     tables += [_table(*each, data, folds, {}) for each in data.reference_models.items()]

@@ -92,7 +92,7 @@ def chapter(results: Results, experiment: Experiment) -> list[blocks.Block]:
     )
     return [
         _table(results, experiment, lines),
-        _every_value(experiment, lines, results.comparison.seeds),
+        _every_value(experiment, lines, results.comparison.seeds_of(experiment.key)),
         lengths_file(results, experiment),
         blocks.Heading(say("Figures"), media=(blocks.PAGE,)),
         blocks.Group(drawn[:SHOWN], "plots"),
@@ -227,7 +227,7 @@ def _scoring_notes(results: Results, experiment: Experiment) -> list[blocks.Text
     for variant, model in results.models(experiment).items():
         variants.setdefault(_scoring_note(results, model), []).append(variant)
     notes: list[blocks.Texts] = []
-    if len(results.comparison.seeds) > 1:
+    if len(results.comparison.seeds_of(experiment.key)) > 1:
         notes.append((say("Small second line: the standard deviation over seeds."),))
     for note, names in variants.items():
         who = (f"{', '.join(names)}: ",) if len(variants) > 1 else ()

@@ -1,0 +1,190 @@
+"""The talk's News: version 2 of the data, from its public parts or from the official file."""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from heed.corpora import huffpost, source
+from heed.corpora.kinds import read_documents
+from heed.corpora.publication import read_published_lines
+from heed.files import HeedError
+from heed.study import Corpus, Source, Split
+
+RANDOM = Split(kind="random", test=0.2)
+PART = huffpost.PARTS[3]
+Rows = list[dict[str, str]]
+
+
+def read(kind: str, raw: Path) -> list:
+    return list(read_documents(Corpus(source="x", kind=kind, split=RANDOM), raw))
+
+
+def download(folder: Path, *files: str) -> Path:
+    name = "few-shot-01" if "train.json" in files else "huffpost"
+    source.download(name, Source(kind=name, files=[*files] or None), folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def raw(corpora: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the source, from its parts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEED_MIRROR", str(corpora))
+        return download(tmp_path_factory.mktemp("raw") / "huffpost")
+
+
+@pytest.fixture(scope="session")
+def articles(raw: Path) -> list:
+    return read("news-big", raw)
+
+
+def test_the_parts_have_the_label_counts_of_version_2(corpora, raw, articles):
+    counts = json.loads((corpora / "news/v2_label_counts.json").read_text())
+    found = Counter(row["category"] for _, row in huffpost.read_version_2(raw))
+    assert (sum(counts.values()), found) == (200_853, counts)
+    merged = Counter(document.labels["category"] for document in articles)
+    assert len(counts) == 41 and len(merged) == 34
+    assert sum(merged.values()) == len(articles) == 199_724, "without LATINO VOICES"
+    assert merged | {"WORLD": 8_420, "PARENTING": 12_632} == merged
+    assert len({document.id for document in articles}) == len(articles)
+
+
+def test_the_genuine_first_rows_are_equal_in_every_field_and_in_order(
+    corpora, monkeypatch, raw, articles, tmp_path
+):
+    monkeypatch.setenv("HEED_MIRROR", str(corpora))
+    prefix = download(tmp_path / "huffpost", huffpost.PREFIX)
+    documents = read("news-big", prefix)
+    assert documents == articles[: len(documents)] and len(documents) > 4_700
+    assert documents[0].text == (
+        "There Were 2 Mass Shootings In Texas Last Week, But Only 1 On TV She left her husband. He "
+        "killed their children. Just another day in America."
+    )
+    numbered = zip(huffpost.read_version_2(prefix), huffpost.read_version_2(raw), strict=False)
+    fields = ("category", "headline", "short_description", "date")
+    assert all(a == b and all(x[f] == y[f] for f in fields) for (a, x), (b, y) in numbered)
+
+
+def test_the_official_file_gives_the_same_documents_in_the_same_order(raw, articles, tmp_path):
+    rows = (row | {"authors": "", "link": ""} for _, row in huffpost.read_version_2(raw))
+    (tmp_path / huffpost.OFFICIAL).write_text("\n".join(map(json.dumps, rows)))
+    assert read("news-big", tmp_path) == articles
+
+
+def test_the_headlines_of_few_shot_work_are_among_the_articles(corpora, raw):
+    plain = lambda text: re.sub(r"\W+", "", text.lower())  # noqa: E731  # they are tokenised
+    known = {(row["category"], plain(row["headline"])) for _, row in huffpost.read_version_2(raw)}
+    found = Counter(
+        (row["class_name"].upper(), plain(row["sentence"])) in known
+        for file in huffpost.FEW_SHOT_HASHES
+        for _, row in read_published_lines(corpora / "news/few_shot_01" / file)
+    )
+    # in the others the word "text" became "sentence"
+    assert found == {True: 36_855, False: 45}
+
+
+def test_news_has_at_most_2001_articles_of_a_class_drawn_by_the_seed(raw, articles):
+    news = read("news", raw)
+    counts = Counter(document.labels["category"] for document in news)
+    whole = Counter(document.labels["category"] for document in articles)
+    assert counts == {name: min(count, 2_001) for name, count in whole.items()}
+    assert len(news) == 64_021
+    assert news == read("news", raw)
+    places = {document.id: place for place, document in enumerate(articles)}
+    order = [places[document.id] for document in news]
+    assert order == sorted(order), "in the order of the file"
+
+
+def test_the_headlines_are_in_34_classes_and_five_of_a_class_make_a_longer_text(
+    corpora, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("HEED_MIRROR", str(corpora))
+    raw = download(tmp_path / "few-shot-01", *huffpost.FEW_SHOT_HASHES)
+    single, joined = read("news-headlines", raw), read("news-headlines-joined", raw)
+    counts = Counter(document.labels["category"] for document in single)
+    assert len(single) == 36000 and len(counts) == 34
+    expected = {"WORLD": 2700, "PARENTING": 1800, "ARTS & CULTURE": 900}
+    assert counts | expected == counts and not {"LATINO VOICES", "PARENTS"} & {*counts}
+    assert Counter(document.labels["category"] for document in joined) == {
+        category: count // 5 for category, count in counts.items()
+    }
+    of_first = [each.text for each in single if each.labels == joined[0].labels]
+    assert joined[0].text == " ".join(of_first[:5])
+
+
+# --- wrong files ----------------------------------------------------------------------------------
+
+ROWS: Rows = [
+    {"category": "GREEN", "headline": "a", "short_description": "b", "date": "2022-09-23"},
+    {"category": "TASTE", "headline": "c", "short_description": "", "date": "2012-01-28"},
+]
+COLUMNS = pa.Table.from_pylist(ROWS)
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    """A folder with all parts, of two articles each."""
+    for part in huffpost.PARTS:
+        pq.write_table(COLUMNS, tmp_path / part.name)
+    return tmp_path
+
+
+def test_articles_after_version_2_are_left_out_and_the_others_numbered(made):
+    documents = read("news-big", made)
+    assert [document.id for document in documents] == [f"huffpost/{n}" for n in range(1, 13)]
+    assert documents[0].text == "c" and documents[0].labels == {"category": "TASTE"}
+
+
+def spoil(how: str, path: Path) -> None:
+    if how == "missing":
+        path.unlink()
+    elif how == "cut off":
+        path.write_bytes(path.read_bytes()[:-100])
+    elif how == "no parquet":
+        path.write_text("<html>")
+    else:
+        pq.write_table(pa.table({"text": ["a"]}), path)
+
+
+@pytest.mark.parametrize("how", ["missing", "cut off", "no parquet", "another table"])
+def test_a_wrong_part_is_one_message_with_its_address(made, how):
+    spoil(how, made / PART.name)
+    with pytest.raises(HeedError) as raised:
+        read("news", made)
+    message = str(raised.value)
+    assert message.startswith(f"{made / PART.name}: ") and PART.url in message
+    assert "heed download" in message and len(message.splitlines()) == 1
+    assert how == "missing" or PART.hashes[0] in message
+
+
+def test_a_wrong_part_of_a_mirror_is_refused_with_what_was_expected(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEED_MIRROR", str(tmp_path / "mirror"))
+    copy = tmp_path / "mirror" / huffpost.PARTS[0].mirror
+    copy.parent.mkdir(parents=True)
+    pq.write_table(COLUMNS, copy)
+    with pytest.raises(HeedError) as raised:
+        download(tmp_path / "raw")
+    for text in (str(copy), huffpost.PARTS[0].url, huffpost.PARTS[0].hashes[0], "Replace it by"):
+        assert text in str(raised.value)
+
+
+@pytest.mark.parametrize("ending", ["", '\n{"category": "TASTE", "head'], ids=["whole", "cut off"])
+def test_a_json_file_of_another_version_is_described(tmp_path, monkeypatch, ending):
+    monkeypatch.setenv("HEED_MIRROR", str(tmp_path))
+    path = tmp_path / "news" / huffpost.OFFICIAL
+    path.parent.mkdir()
+    path.write_text("\n".join(map(json.dumps, ROWS)) + ending)
+    with pytest.raises(HeedError) as raised:
+        download(tmp_path / "raw", huffpost.OFFICIAL)
+    assert str(raised.value).endswith(
+        ". It has 2 articles from 2012-01-28 to 2022-09-23; this file is version 2, 200,853 "
+        "articles from 2012-01-28 to 2018-05-26. Replace it, and run again: heed download huffpost"
+    )
+    path.write_text("no articles")
+    with pytest.raises(HeedError, match=r"\(11 bytes\)\. Replace it"):
+        download(tmp_path / "raw", huffpost.OFFICIAL)
