@@ -5,11 +5,11 @@ the files of their packages that are not code (templates); and the versions of t
 they compute with. Every other stage depends on one such file, which DVC compares, and so runs after
 this check.
 
-The file of a search has the lines of the models that it searches, the file of the recipe of a model
-that matches another in size the line of that one, the file of a model's training whether it is also
-trained longer, the files of models the seeds of an experiment that has its own, and the file of the
-comparison how models are tuned and which corpora have a pretrained reference model: dvc.yaml does
-not know them.
+Files have what stages read of params.yaml, and dvc.yaml cannot name: that of a download has the
+published files that are needed, that of a search the lines of the models that it searches, that of
+the recipe of a model that matches another in size the line of that one, that of a model's training
+whether it is also trained longer, those of models the seeds of an experiment that has its own, and
+that of the comparison how models are tuned and which corpora have a pretrained reference model.
 
 It also writes the results `none`, on which the report depends where a study has none of its own: of
 no explanation and of no adversarial model.
@@ -127,6 +127,8 @@ def read_parts(params: Params) -> dict[tuple[str, str], set[str]]:
 
 def _experiments(params: Params, section: str, key: str) -> list[str]:
     """Return the experiments that an entry of a section is of."""
+    if section == "sources":
+        return []
     if section == "experiments":
         return [key]
     if section == "pretrained":
@@ -201,6 +203,8 @@ def read_lines(params: Params) -> dict[Path, dict[str, object]]:
     # a corpus that is no longer pretrained leaves a folder that DVC never deletes
     compared: dict[str, object] = {"tuning": tuning, "pretrained": sorted(params.pretrained)}
     lines: dict[Path, dict[str, object]] = {code_file("compare"): compared}
+    for name in params.sources:
+        lines[code_file("download", name)] = {"published_files": params.files_of(name)}
     for name in params.searches:
         models = {model: params.models[model].line() for model in params.searched_models(name)}
         lines[code_file("search", name)] = {"models": models}

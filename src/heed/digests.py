@@ -19,6 +19,7 @@ CODE = Path("results/code")
 # Stages whose code depends on the task of an experiment have a file for each key of a section of
 # params.yaml, the others one.
 SECTIONS = {
+    "download": "sources",
     "search": "searches", "recipe": "models", "train": "models", "score": "models",
     "explain": "models", "adversarial_attention": "adversarial_attention",
     "reference_models": "experiments", "embed": "pretrained", "pretrained": "pretrained",

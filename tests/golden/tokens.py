@@ -4,6 +4,7 @@ FOLDER is a mirror of the real corpora (HEED_MIRROR). A corpus whose files it do
 digest null.
 """
 
+import dataclasses
 import functools
 import json
 import os
@@ -52,7 +53,14 @@ def declared_corpora() -> list[Declared]:
     paths = [ROOT / "params.yaml", *ROOT.glob("workflow/studies/*.yaml")]
     studies = {path: load(path) for path in sorted([*paths, *ROOT.glob("tests/studies/*.yaml")])}
     return [
-        Declared(path.relative_to(ROOT).as_posix(), name, corpus, params.sources[corpus.source])
+        Declared(
+            path.relative_to(ROOT).as_posix(),
+            name,
+            corpus,
+            dataclasses.replace(
+                params.sources[corpus.source], files=params.files_of(corpus.source)
+            ),
+        )
         for path, params in studies.items()
         for name, corpus in params.corpora.items()
     ]

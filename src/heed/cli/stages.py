@@ -1,5 +1,6 @@
 """The commands of stages, whose code is found from the functions' imports (workflow/digests.py)."""
 
+import dataclasses
 import os
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,10 @@ def download(source: str) -> None:
     from heed.corpora.source import download
     from heed.study import load
 
-    download(source, load().section("sources", source), paths.RAW / source)
+    params = load()
+    section = params.section("sources", source)
+    section = dataclasses.replace(section, files=params.files_of(source))
+    download(source, section, paths.RAW / source)
 
 
 def tokenize(corpus: str) -> None:

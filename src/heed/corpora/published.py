@@ -334,7 +334,7 @@ KINDS = (
         62, splits=("given",)),
     _kind(  # the 4,881 pieces of the eval file, without a split
         "letters-pieces", "letters", lambda raw, _: read_pieces(require_file(raw, EVAL)),
-        "author language", 4_881, 62, grouped=True,
+        "author language", 4_881, 62, grouped=True, files=(EVAL,),
     ),
     _kind(  # no other split: test is marked by another rule than train and validation
         "movies", "movies", lambda raw, _: read_movies(raw), "sentiment", 1_999, 774,

@@ -91,8 +91,9 @@ def _unknown_names(params: Params) -> Mistakes:
 
 
 def _contradictions(params: Params) -> Mistakes:
-    own_seeds = {("experiments", n, "seeds"): e.seeds for n, e in params.experiments.items()}
-    for key, seeds in {("seeds",): params.seeds, **own_seeds}.items():
+    places: dict[Key, list[int] | None] = {("seeds",): params.seeds}
+    places |= {("experiments", n, "seeds"): e.seeds for n, e in params.experiments.items()}
+    for key, seeds in places.items():
         if seeds and len({*seeds}) < len(seeds):
             yield key, f"each seed once, found {seeds}"
     if BASELINE in params.study.attention:

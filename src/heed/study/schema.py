@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Annotated, Any
 
+from heed.corpora.kinds import KINDS
 from heed.evaluation.results import FOREIGN
 from heed.explanation.declared import UNEXPLAINED, AdversarialAttention, Explain
 from heed.files import HeedError
@@ -106,6 +107,16 @@ class Params:
     def seeds_of(self, experiment: str) -> list[int]:
         """Return the seeds of an experiment's models: its own, or the study's."""
         return self.experiments[experiment].seeds or self.seeds
+
+    def files_of(self, source: str) -> list[str] | None:
+        """Return the published files that corpora need of a source; None: all.
+
+        A source that names its `files` has these, whatever its corpora need.
+        """
+        if self.sources[source].files:
+            return self.sources[source].files
+        needed = [KINDS[each.kind].files for each in self.corpora.values() if each.source == source]
+        return sorted({*itertools.chain(*needed)}) if needed and all(needed) else None
 
     def experiments_on(self, corpus: str) -> dict[str, Any]:
         """Return the experiments on a corpus."""
