@@ -26,6 +26,15 @@ class Talk:
         """Return precision, recall, f1 and support of a class, whatever its case, as printed."""
         return _as_printed(self.classes.get(name.casefold(), {}))
 
+    @property
+    def misprints(self) -> list[str]:
+        """The supports that the talk's text has otherwise than its other classes leave."""
+        return [
+            f"{row['class']} {row['support']} (printed as {row['support_as_printed']})"
+            for row in self.classes.values()
+            if row["support_as_printed"]
+        ]
+
     def average_scores(self, row: str) -> dict[str, str]:
         """Return the figures of the row accuracy, macro avg or weighted avg, as printed."""
         if row == "accuracy":

@@ -30,6 +30,24 @@ GAINS = {
 }
 
 
+def test_the_supports_of_the_talk_add_up_where_its_text_is_garbled():
+    misprints = {
+        (name, variant): each.misprints
+        for name, experiment in PUBLISHED.items()
+        for variant, each in experiment.items()
+        if each.misprints
+    }
+    assert misprints == {
+        ("news", "attention"): ["GOOD NEWS 305 (printed as 385)"],
+        ("news-big", "baseline"): ["STYLE & BEAUTY 1017 (printed as 1817)"],
+        ("news-big", "attention"): ["STYLE & BEAUTY 1017 (printed as 1917)"],
+    }
+    for each in (each for experiment in PUBLISHED.values() for each in experiment.values()):
+        if each.classes:
+            total = sum(int(row["support"]) for row in each.classes.values())
+            assert total == int(each.summary["test_items"])
+
+
 @pytest.mark.parametrize("experiment", GAINS)
 def test_three_of_the_talks_six_gains_are_shown_by_its_documents(experiment):
     tested = talk_test(PUBLISHED[experiment])

@@ -152,6 +152,9 @@ def _table(
     notes: list[Texts] = []
     if others:
         notes.append((say("The talk has these classes too: {classes}.", classes=others),))
+    if talk.misprints:
+        corrected = ", ".join(talk.misprints)
+        notes.append((f"The talk’s support of a class is corrected by the total: {corrected}.",))
     notes.append(_std_note(result, data, talk, has_seeds=bool(runs) and of_model))
     if isinstance(result, ModelResult) and result.gain:
         notes.append(_gain_note(key, result.gain, data, talks))
