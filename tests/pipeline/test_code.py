@@ -197,6 +197,37 @@ def test_every_stage_of_the_command_line_has_its_code(clone: Path) -> None:
     )
 
 
+def test_an_experiments_own_seeds_are_of_its_models_alone(edited: Path) -> None:
+    before = {path: path.read_bytes() for path in (edited / "results/code").rglob("*.json")}
+    params = edited / "params.yaml"
+    params.write_text(params.read_text().replace("title: Feelings", "title: F, seeds: [3, 4, 5]"))
+    assert run(edited) == ""
+    changed = {path for path, text in before.items() if path.read_bytes() != text}
+    stages_of_models = ("train", "score", "explain")
+    expected = {
+        edited / digests.code_file(stage, f"feelings-{variant}")
+        for stage in stages_of_models
+        for variant in ("baseline", "attention")
+    }
+    assert changed == expected | {edited / digests.code_file("adversarial_attention", "liar")}
+    assert all(json.loads(path.read_text())["seeds"] == [3, 4, 5] for path in changed)
+
+
+def test_a_download_names_the_files_that_its_corpora_need(edited: Path) -> None:
+    params = edited / "params.yaml"
+    source = "sources:\n  letters: {kind: letters}\n"
+    corpus = "corpora:\n  pieces: {source: letters, kind: KIND, split: {kind: SPLIT}}\n"
+    text = params.read_text().replace("sources:\n", source).replace("corpora:\n", corpus)
+    params.write_text(text.replace("KIND", "letters-pieces").replace("SPLIT", "random, test: 0.2"))
+    assert run(edited) == ""
+    needed = "published_files"
+    assert code(edited, "download", "letters")[needed] == ["classifier_data_eval.json"]
+    assert code(edited, "download", "one")[needed] is None, "all"
+    params.write_text(text.replace("KIND", "letters").replace("SPLIT", "given"))
+    assert run(edited) == ""
+    assert code(edited, "download", "letters")[needed] is None, "train and test"
+
+
 ENCODER = f"""
 encoders: {{tiny: {{folder: encoder, sha256: {"a" * 64}}}}}
 pretrained: {{letters: {{encoder: tiny}}}}

@@ -148,8 +148,8 @@ def search_contradictions(params: Params, name: str) -> Mistakes:
         ),
         (
             "seed",
-            f"the seeds are {seeds}: a search with one of them would select hyperparameters for "
-            f"that run; found {search.seed}",
+            f"the study's seeds are {seeds}: a search with one of them would select "
+            f"hyperparameters for that run; found {search.seed}",
         ): search.seed in seeds,
     }
     found = [(field, message) for (field, message), holds in mistakes.items() if holds]

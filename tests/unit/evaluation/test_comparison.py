@@ -326,6 +326,16 @@ def test_one_seed_is_compared_without_interval_and_p(study):
     assert [*metrics] == ["verdict", "difference_pp", "baseline", "attention", "linear"]
 
 
+def test_an_experiment_is_compared_with_its_own_seeds(study):
+    question = dataclasses.replace(QUESTION, seeds={"tiny": [1, 2]})
+    own = compare(MODELS, [7, 8, 9], question, FILE.parent, METRICS)
+    assert own.seeds_of("tiny") == [1, 2] and own.seeds == [7, 8, 9]
+    assert read_comparison(FILE) == own
+    table = pd.read_csv(FILE.parent / "results.csv")
+    assert {*table["seed"].dropna()} == {1, 2}
+    assert own.experiments["tiny"].comparisons == compared().experiments["tiny"].comparisons
+
+
 def test_predictions_of_other_seeds_or_missing_ones_are_refused(study):
     message = r"is of seeds \[1, 2\], the study has \[1, 2, 3\]. Run: heed score tiny-baseline"
     with pytest.raises(HeedError, match=message):

@@ -158,6 +158,8 @@ WRONG = [
      "pretrained is the name of a reference model"),
     *(("searches:\n", f"{encoder}\npretrained: {{{entry}}}\nsearches:\n", key, message)
       for encoder, entry, key, message in ENCODERS),
+    ("title: Sample letters by author", "seeds: [1, 1], title: Sample letters by author",
+     "experiments.sample-author.seeds", "each seed once, found [1, 1]"),
     ("choice: [16, 24, 32]", "choice: [16, 24, 0]", f"{S}.space.hidden_size", "found 0"),
 ]  # fmt: skip
 

@@ -1,17 +1,20 @@
 """One study is active; edits are not overwritten, nor does a study from elsewhere harm."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from heed import study
-from heed.cli import commands
+from heed.cli import commands, stages
 from heed.files import HeedError
 from heed.study.editing import add_model, remove_model, set_seeds
 from heed.study.studies import activate_study, list_studies, make_study
@@ -45,10 +48,39 @@ def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None
     assert sorted(study.name for study in listed) == [
         "amounts", "encoder", "explanation", "explanation-sample", "federalist",
         "federalist-weights", "headlines", "imdb", "joined", "letters", "sample", "scores-match",
-        "talk", "talk-continued", "talk-letters", "translation", "translation-sample",
-        "yelp",
+        "talk", "translation", "translation-sample", "yelp",
     ]  # fmt: skip
     assert [study.name for study in listed if study.is_active] == ["sample"]
+
+
+ONE_LINE = re.compile(r"# +(letters: \{source: letters, kind: letters, .*\})\n")
+
+
+def test_one_line_gives_the_talk_the_published_letters(tmp_path, monkeypatch) -> None:
+    """With files of their form; the published train file is not where this runs."""
+    text = (ROOT / "workflow/studies/talk.yaml").read_text()
+    published = ONE_LINE.findall(text)[0]
+    pieces = r"(?m)^  letters: \{source: letters, kind: letters-pieces.*$"
+    changed = re.sub(pieces, f"  {published}", text)
+    assert sum(a != b for a, b in zip(text.split("\n"), changed.split("\n"), strict=True)) == 1
+    monkeypatch.chdir(tmp_path)
+    Path("params.yaml").write_text(changed)
+    params = study.load()
+    assert params.files_of("letters") is None, "both"
+    assert study.parse(text).files_of("letters") == ["classifier_data_eval.json"]
+    raw = Path("data/raw/letters")
+    raw.mkdir(parents=True)
+    for name, count in (("classifier_data_train.json", 60), ("classifier_data_eval.json", 20)):
+        same = {"year": "1900", "lang": "de"}
+        rows = (
+            same | {"author": "ab"[n % 2], "text": f"{name} {n}", "file": f"{n}.json"}
+            for n in range(count)
+        )
+        (raw / name).write_text("\n".join(map(json.dumps, rows)))
+    stages.tokenize("letters")
+    splits = pd.read_parquet("data/tokens/letters/documents.parquet")
+    assert Counter(splits["split"]) == {"train": 57, "validation": 3, "test": 20}
+    assert splits.query("split == 'test'")["id"].str.startswith("classifier_data_eval/").all()
 
 
 def test_activating_a_study_validates_it_and_returns_its_cost(clone: Path) -> None:
