@@ -105,16 +105,19 @@ def unknown_name(name: str, kind: str, known_names: Iterable[str]) -> str:
 def as_json(value: Any) -> Any:
     """Return a record, or a container of records, as JSON; keys in the order of the fields."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        entries: dict[str, object] = {}
-        for name, field in fields_of(type(value)).items():
-            entry = as_json(getattr(value, name))
-            if field.is_omitted and getattr(value, name) == field.default:
-                continue
-            entries |= entry if field.is_flattened else {name: entry}
-        return entries
+        return _record_as_json(value)
     if isinstance(value, dict):
         return {name: as_json(entry) for name, entry in value.items()}
     return [as_json(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+def _record_as_json(record: Any) -> dict[str, object]:
+    entries: dict[str, object] = {}
+    for name, field in fields_of(type(record)).items():
+        value = getattr(record, name)
+        if not (field.is_omitted and value == field.default):
+            entries |= as_json(value) if field.is_flattened else {name: as_json(value)}
+    return entries
 
 
 def read_record(kind: type[Record], value: Any, key: str = "", strict: bool = False) -> Record:
@@ -227,9 +230,7 @@ class _Reader:
             limits |= VISIBLE
         if value is None or len(self.mistakes) > found:
             return read
-        is_finite = not isinstance(value, float) or math.isfinite(value)
-        tests = [LIMITS[name][0](value, limit) for name, limit in limits.items() if name in LIMITS]
-        if limits and not (is_finite and all(tests)):
+        if not _is_within(value, limits):
             return self._note(key, kind, value, limits)
         try:
             for check in marks_of(kind, FunctionType):
@@ -249,21 +250,26 @@ class _Reader:
         if dataclasses.is_dataclass(outer):
             return self._read_fields(kind, value, key)
         if outer is dict:
-            keys = {name: (*key, str(name)) for name in value}
-            return {
-                self.read(inner[0], name, keys[name]): self.read(inner[1], entry, keys[name])
-                for name, entry in value.items()
-            }
+            return self._read_mapping(inner, value, key)
         if outer in (list, tuple):
-            kinds = inner if outer is tuple else [inner[0]] * len(value)
-            pairs = enumerate(zip(kinds, value, strict=True))
-            names = [each for each in value if each and isinstance(each, str)]
-            if self.is_section and (
-                twice := [n for n, count in Counter(names).items() if count > 1]
-            ):
-                self.mistakes.append((key, f"each name once, found twice: {', '.join(twice)}"))
-            return outer(self.read(each, entry, (*key, str(i))) for i, (each, entry) in pairs)
+            return self._read_list(outer, inner, value, key)
         return float(value) if plain is float else value
+
+    def _read_mapping(self, inner: tuple[Any, ...], value: dict[Any, Any], key: Key) -> Any:
+        keys = {name: (*key, str(name)) for name in value}
+        return {
+            self.read(inner[0], name, keys[name]): self.read(inner[1], entry, keys[name])
+            for name, entry in value.items()
+        }
+
+    def _read_list(self, outer: Any, inner: tuple[Any, ...], value: list[Any], key: Key) -> Any:
+        kinds = inner if outer is tuple else [inner[0]] * len(value)
+        names = Counter(each for each in value if each and isinstance(each, str))
+        twice = [name for name, count in names.items() if count > 1]
+        if self.is_section and twice:
+            self.mistakes.append((key, f"each name once, found twice: {', '.join(twice)}"))
+        pairs = enumerate(zip(kinds, value, strict=True))
+        return outer(self.read(each, entry, (*key, str(i))) for i, (each, entry) in pairs)
 
     def _read_one_of(self, one_of: OneOf, value: dict[str, object], key: Key) -> Any:
         if one_of.key not in value:
@@ -275,32 +281,43 @@ class _Reader:
 
     def _read_fields(self, kind: Any, value: dict[str, object], key: Key) -> Any:
         """Return a record. A key that is missing only by a misspelling is no mistake of its own."""
-        keys, plain, values = keys_of(kind), get_origin(plain_type(kind)) or plain_type(kind), {}
-        rest = {name: each for name, each in value.items() if name not in keys}
+        plain, values = get_origin(plain_type(kind)) or plain_type(kind), {}
+        rest = {name: each for name, each in value.items() if name not in keys_of(kind)}
         unknown = [*map(str, rest)] if self.forbids_unknown else []
         for name, field in fields_of(plain).items():
             declared = types_of(kind).get(name, field.declared)
-            if field.is_flattened and dataclasses.is_dataclass(plain_type(declared)):
+            if not field.is_flattened:
+                if name in value:
+                    values[name] = self._read_field(declared, value[name], (*key, name), field)
+            elif dataclasses.is_dataclass(plain_type(declared)):
                 part = {name: value[name] for name in keys_of(declared) if name in value}
                 values[name] = self.read(declared, part, key)
-            elif field.is_flattened:
+            else:
                 values[name], unknown = self.read(declared, rest, key), []
-            elif name in value and value[name] == field.default == "":
-                values[name] = ""
-            elif name in value:
-                values[name] = self.read(declared, value[name], (*key, name), field.limits)
+        missing = self._missing(plain, values)
+        self._note_keys(kind, key, unknown, missing)
+        return None if missing else plain(**values)
+
+    def _read_field(self, declared: Any, value: Any, key: Key, field: Field) -> Any:
+        is_empty = value == field.default == ""
+        return "" if is_empty else self.read(declared, value, key, field.limits)
+
+    def _note_keys(self, kind: Any, key: Key, unknown: list[str], missing: list[str]) -> None:
+        keys = keys_of(kind)
         for name in unknown:
             message = f"unknown key{suggest(name, keys)} Allowed: {', '.join(keys)}"
             self.mistakes.append(((*key, name), message))
         meant = "".join(suggest(name, keys) for name in unknown)
-        missing = [
+        self.mistakes += [((*key, name), MISSES) for name in missing if f" {name}?" not in meant]
+
+    def _missing(self, kind: Any, values: Mapping[str, Any]) -> list[str]:
+        """Return the fields of a record that have no value, and must have one."""
+        return [
             name
-            for name, field in fields_of(plain).items()
+            for name, field in fields_of(kind).items()
             if name not in values
             and (field.default is MISSING or (self.needs_all and not field.is_omitted))
         ]
-        self.mistakes += [((*key, name), MISSES) for name in missing if f" {name}?" not in meant]
-        return None if missing else plain(**values)
 
     def _note(self, key: Key, kind: Any, value: Any, limits: Mapping[str, Any]) -> None:
         texts = [] if "choices" in limits else [_describe(plain_type(kind))]
@@ -309,6 +326,12 @@ class _Reader:
             texts += [f"{LIMITS[name][1]} {text}"] if name in LIMITS else []
         expected = limits.get("expected") or ", ".join(texts)
         self.mistakes.append((key, f"expected {expected}, found {SHOWN.repr(value)}"))
+
+
+def _is_within(value: Any, limits: Mapping[str, Any]) -> bool:
+    is_finite = not isinstance(value, float) or math.isfinite(value)
+    tests = (LIMITS[name][0](value, limit) for name, limit in limits.items() if name in LIMITS)
+    return not limits or (is_finite and all(tests))
 
 
 def _has_type(kind: Any, value: Any) -> bool:
@@ -323,15 +346,20 @@ def _has_type(kind: Any, value: Any) -> bool:
         return any(type(each) is type(value) and each == value for each in inner)
     if outer in UNIONS:
         return any(_has_type(option, value) for option in inner)
-    if isinstance(value, bool) or outer is bool:
-        return isinstance(value, bool) and outer is bool
+    return _has_plain_type(outer, len(inner), value)
+
+
+def _has_plain_type(kind: Any, items: int, value: Any) -> bool:
+    """The same of a type that is no union; `items` are those of a tuple."""
+    if isinstance(value, bool) or kind is bool:
+        return isinstance(value, bool) and kind is bool
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         return False
-    if outer is tuple:
-        return isinstance(value, list) and len(value) == len(inner)
-    if dataclasses.is_dataclass(outer):
+    if kind is tuple:
+        return isinstance(value, list) and len(value) == items
+    if dataclasses.is_dataclass(kind):
         return isinstance(value, dict)
-    return isinstance(value, (int, float) if outer is float else outer)
+    return isinstance(value, (int, float) if kind is float else kind)
 
 
 def _describe(kind: Any) -> str:
