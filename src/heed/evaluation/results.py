@@ -7,7 +7,7 @@ import dataclasses
 import itertools
 import math
 import statistics
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Annotated, Any
@@ -418,37 +418,39 @@ def assign_roles(
     `X-mean` belong to a variant X. Where these two leave out the same items, X over the baseline
     would compare amounts of data.
     """
-    variants = [name for name in hyperparameters if name != BASELINE]
-    chosen = [name for name in attention if name in variants]
-    controls = [
-        name
-        for name in variants
-        if name not in chosen
-        and not name.endswith((f"-{BASELINE}", "-mean"))
-        and (name in CONTROLS or not _weighs_words(hyperparameters[name]))
-    ]
-    if control in variants and control not in (*chosen[:1], *controls):
+    chosen = [name for name in attention if name in hyperparameters and name != BASELINE]
+    rest = [name for name in hyperparameters if name != BASELINE and name not in chosen]
+    controls = [name for name in rest if _is_control(name, hyperparameters[name])]
+    if control in {*hyperparameters} - {BASELINE, *chosen[:1], *controls}:
         controls.append(control)
-    others = [name for name in variants if name not in (*chosen, *controls)]
-    part = {
-        name: [getattr(each, key, None) for key in TRAINING_SPLIT]
-        for name, each in hyperparameters.items()
-    }
-    owners = {
-        name: name.removesuffix(f"-{BASELINE}").removesuffix("-mean")
-        for name in (*controls, *others)
-    }
-    splits = [
-        name
-        for name, owner in owners.items()
-        if BASELINE in part and part[name] == part.get(f"{owner}-{BASELINE}") != part[BASELINE]
-    ]
-    baseline = [BASELINE] if BASELINE in part else []
+    others = [name for name in rest if name not in controls]
+    baseline = [name for name in hyperparameters if name == BASELINE]
     if control is None:
         equal = equal_weights(hyperparameters[chosen[0]]) if chosen else ()
         possible = [each for each in (*equal, "parameter-matched") if each in controls]
         control = next(iter(possible + baseline), "")
+    splits = _with_other_splits((*controls, *others), hyperparameters) if baseline else []
     return Roles(baseline, chosen, controls, others, list(reference_models), splits, control)
+
+
+def _is_control(name: str, hyperparameters: Any) -> bool:
+    if name.endswith((f"-{BASELINE}", "-mean")):
+        return False
+    return name in CONTROLS or not _weighs_words(hyperparameters)
+
+
+def _with_other_splits(variants: Iterable[str], hyperparameters: Mapping[str, Any]) -> list[str]:
+    """Return the variants that leave out other items than the baseline, as their own one does."""
+    trained = {
+        name: [getattr(each, key, None) for key in TRAINING_SPLIT]
+        for name, each in hyperparameters.items()
+    }
+    found = []
+    for name in variants:
+        owner = name.removesuffix(f"-{BASELINE}").removesuffix("-mean")
+        if trained[name] == trained.get(f"{owner}-{BASELINE}") != trained[BASELINE]:
+            found.append(name)
+    return found
 
 
 def equal_weights(hyperparameters: Any) -> tuple[str, ...]:

@@ -102,23 +102,27 @@ def explain_recency(
         "last_minus_middle": ALL_SHORT,
     }
     known = fitting_rows(subject.encoded, h, rows)[: group_size(NOISED, scale)]
-    is_own = noise is not None and noise.path == tokens.path
-    if noise is None:
-        reasons["accuracy_lost"] = NO_NOISE
-    elif not isinstance(noise, Tokens):
-        reasons["accuracy_lost"] = NO_DOCUMENTS
-    elif is_own and not MarkedTokens(noise):
-        reasons["accuracy_lost"] = NOISE_HAS_LABELS
-    elif not len(known):
-        reasons["accuracy_lost"] = NOTHING_FITS.format(h.max_tokens)
-    else:
-        words = Noise(noise, noise.rows("train", fold if is_own else 0))
+    if why := _without_noise(noise, tokens, known, h):
+        reasons["accuracy_lost"] = why
+    elif isinstance(noise, Tokens):
+        words = Noise(noise, noise.rows("train", fold if noise.path == tokens.path else 0))
         classes, unknown = predict_with_noise(subject, tokens, words, known, h)
         tables.append(noise_table(classes == labels[known][:, None], unknown))
     report_progress(count_documents(rows, scale))
     table = pd.concat([table for table in tables if len(table)], ignore_index=True)
     there = set(table["measure"])
     return table, {measure: why for measure, why in reasons.items() if measure not in there}
+
+
+def _without_noise(noise: object, tokens: Tokens, rows: np.ndarray, h: Architecture) -> str:
+    """Return why words of `noise` cannot be added to the documents `rows`; "" where they can."""
+    if noise is None:
+        return NO_NOISE
+    if not isinstance(noise, Tokens):
+        return NO_DOCUMENTS
+    if noise.path == tokens.path and not MarkedTokens(noise):
+        return NOISE_HAS_LABELS
+    return "" if len(rows) else NOTHING_FITS.format(h.max_tokens)
 
 
 def count_documents(rows: np.ndarray, scale: float) -> int:

@@ -142,15 +142,16 @@ def _rows(
         keys = ["seed", "ranking"] if test.table == "rankings" else ["seed"]
         rows = _means(known, measure, keys)
         if rows:
-            there = set(known.get("ranking", ()))
-            rows += (
-                {"ranking": ranking,
-                 "reason": reasons.get(ranking, test.missing(ranking) or NOT_MEASURED)}
-                for ranking in test.rankings if ranking not in there
-            )  # fmt: skip
+            rows += _without_ranking(test, {*known.get("ranking", ())}, reasons)
         if test.by_class and "label" in table:
             rows += _means(known.rename(columns={"label": "class"}), measure, [*keys, "class"])
     return rows or [{"reason": reasons.get(measure, NOT_MEASURED)}]
+
+
+def _without_ranking(test: WeightsTest, there: set[str], reasons: dict[str, str]) -> list[Row]:
+    missing = (ranking for ranking in test.rankings if ranking not in there)
+    why = lambda name: reasons.get(name, test.missing(name) or NOT_MEASURED)  # noqa: E731
+    return [{"ranking": ranking, "reason": why(ranking)} for ranking in missing]
 
 
 def _means(known: pd.DataFrame, measure: str, keys: list[str]) -> list[Row]:

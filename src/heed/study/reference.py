@@ -63,6 +63,10 @@ def _schema(kind: Any, limits: Mapping[str, object]) -> Schema:
         return {"type": "object", "propertyNames": names, "additionalProperties": values}
     if dataclasses.is_dataclass(outer):
         return _schema_of_record(kind)
+    return _schema_of_value(outer, inner, limits)
+
+
+def _schema_of_value(outer: Any, inner: tuple[Any, ...], limits: Mapping[str, Any]) -> Schema:
     schema: Schema = {"type": TYPES[outer]}
     if outer is list:
         schema["items"] = _schema(inner[0], {})
