@@ -19,7 +19,7 @@ ifeq ($(origin PYTHON) $(wildcard $(BIN)/pip),command line $(BIN)/pip)
 $(info heed: .venv is there and kept, and PYTHON=$(PYTHON) is not used: delete .venv to make it with another Python)
 endif
 
-.PHONY: help setup slurm pretrained crate export loggers remotes report check test test-slow drills benchmark lint pdf page .paper lock schema picture snapshots locale docs clean
+.PHONY: help setup slurm pretrained export loggers remotes report check test test-slow drills benchmark lint pdf page .paper lock schema picture snapshots locale docs clean
 help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
@@ -44,24 +44,17 @@ WHAT_development := linters and test tools
 WHAT_pretrained := transformers (160 MB)
 WHAT_export := ONNX (121 MB)
 WHAT_loggers := TensorBoard, the client of MLflow and DVCLive
-WHAT_crate := rocrate (3 MB)
 WHAT_slurm := Snakemake's executor for SLURM
 WHAT_remotes := DVC's remotes over SSH and S3 (some 60 MB)
 WHAT_docs := Sphinx
 WHAT_notebook := a kernel of Jupyter
 WHAT_servers := an S3 server for the tests
-.venv/.development: .venv/.pretrained .venv/.crate
+.venv/.development: .venv/.pretrained
 .venv/.servers: .venv/.development .venv/.remotes
-EXTRAS := development pretrained export loggers crate slurm remotes docs notebook servers
+EXTRAS := development pretrained export loggers slurm remotes docs notebook servers
 $(EXTRAS:%=.venv/.%): .venv/.%: .venv/.runtime envs/%.lock
 	@echo "heed: adding $(WHAT_$*) from envs/$*.lock"
 	@$(LOCKED) envs/$*.lock
-	@touch $@
-
-.heed/validator/.made: .venv/.runtime envs/validator.lock
-	@echo "heed: making an environment for the validator of RO-Crates from envs/validator.lock (60 MB)"
-	@$(BIN)/python -m venv --clear .heed/validator
-	@.heed/validator/bin/pip install --quiet --no-compile --require-hashes --requirement envs/validator.lock
 	@touch $@
 
 setup: .venv/.runtime ## make the virtual environment only
@@ -74,14 +67,12 @@ export: .venv/.export ## add what a model as an ONNX file needs (docs/python.md)
 
 loggers: .venv/.loggers ## add what `training.logger` needs (docs/commands.md)
 
-crate: .venv/.crate ## add what `heed publish --crate` needs (docs/report.md)
-
 remotes: .venv/.remotes ## add what a DVC remote over SSH or S3 needs (docs/sharing.md)
 
 report: .venv/.runtime ## set up, run the study in params.yaml through Snakemake, print the path of the report
 	@echo "heed: running the study in params.yaml on $(CORES) cores"
 	@PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) --resources gpu=$(GPUS)
-	@$(BIN)/heed provenance >/dev/null
+	@$(BIN)/python -m heed.report.provenance
 	@! grep -q ',NO,' reports/tables/expected_results.csv 2>/dev/null || echo "heed: expected results were not found; the report begins with them"
 	@echo "heed: the report is $(CURDIR)/reports/index.html"
 
@@ -96,7 +87,7 @@ check: .venv/.development ## set up, check the style, the format, the types and 
 test: check      ## set up, run `make check` and the tests that are not slow
 	@echo "heed: tests";       PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m "not slow" -n $(CORES) --dist loadgroup
 
-test-slow: .venv/.servers .venv/.slurm .venv/.export .venv/.loggers .venv/.docs .venv/.notebook .heed/validator/.made ## run the tests that are slow or need a browser or LaTeX
+test-slow: .venv/.servers .venv/.slurm .venv/.export .venv/.loggers .venv/.docs .venv/.notebook ## run the tests that are slow or need a browser or LaTeX
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow --timeout=3000 -n 2 --dist loadgroup
 
 drills: .venv/.development ## inject the faults of docs/drills.md into real runs, and count how many recover (slow; all of them only as root or where mounting is allowed)
@@ -139,7 +130,7 @@ docs: .venv/.docs ## make the docs site in .heed/site from README.md and docs/; 
 	@echo "heed: the site is $(CURDIR)/.heed/site/index.html"
 
 picture: .venv/.runtime ## make the pictures of README.md (needs chromium) and of docs/index.md from docs/studies
-	@$(BIN)/python -c "from pathlib import Path; from heed.report.publish import write_lists; write_lists(Path())"
+	@$(BIN)/python -c "from pathlib import Path; from heed.report.forest_plot import write_forest_plot; write_forest_plot(Path())"
 	@chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1240,1000 --screenshot=docs/report.png "file://$(CURDIR)/docs/studies/sample/index.html" 2>/dev/null
 	@echo "heed: docs/forest.svg, docs/report.png"
 

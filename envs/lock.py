@@ -1,8 +1,7 @@
 """Writes the locks, envs/*.lock, anew from pyproject.toml, by uv; for `make lock`.
 
 requirements.lock and cuda.lock are the runtime; a lock with the name of an extra or a dependency
-group holds what that adds. All are resolved together, but for a lock whose needs stand in NAME.in.
-cpu.lock is written by hand.
+group holds what that adds. All are resolved together. cpu.lock is written by hand.
 """
 
 import re
@@ -32,10 +31,6 @@ def main(scratch: Path, *upgrade: str) -> None:
     """Resolve all together, then see which lock has which package."""
     locks = {path: path.read_text() for path in sorted(Path("envs").glob("*.lock"))}
     cpu = locks.pop(Path("envs/cpu.lock"))
-    for needs in Path("envs").glob("*.in"):
-        comments = re.findall(r"^#.*\n", locks.pop(needs.with_suffix(".lock")), re.MULTILINE)
-        alone = resolve(needs.with_suffix(".lock"), *upgrade, source=str(needs))
-        needs.with_suffix(".lock").write_text("".join([*comments, *alone.values()]))
     extras = tomllib.loads(Path("pyproject.toml").read_text())["project"]["optional-dependencies"]
     more = {p: f"--{'extra' if p.stem in extras else 'group'}={p.stem}" for p in locks}
     for runtime in ("requirements", "cuda"):

@@ -66,7 +66,7 @@ TERMS = re.compile(r"\baccurac|\bmacro_f1|\bclasses\b|\bconfusion", re.IGNORECAS
 KNOW_CLASSIFICATION = (
     "tasks/classification/", "tasks/multilabel/", "models/classifier.py",
     "explanation/",  # of decisions between classes
-    "report/",
+    "report/", "published/",
     "estimator.py", "export.py",  # a classifier as scikit-learn and a hub name its parts
     "corpora/", "study/own_",
     "study/experiments.py",  # of what weights explain of decisions between classes

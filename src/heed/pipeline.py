@@ -60,20 +60,6 @@ def check_up_to_date(root: Path) -> None:
         )
 
 
-def changed_outputs(lock: Path, folders: tuple[str, ...]) -> Iterator[str]:
-    """Yield a message for each output below `folders` that differs from dvc.lock, if it exists."""
-    for stage, entry in read_lock(lock.parent).items():
-        for out in entry.get("outs", []):
-            path = lock.parent / out["path"]
-            if not out["path"].startswith(folders) or not path.exists():
-                continue
-            if (folder_md5 if path.is_dir() else md5)(path) != out["md5"]:
-                yield (
-                    f"{out['path']}: is not what the stage {stage} wrote: dvc.lock records "
-                    f"{out['md5']}"
-                )
-
-
 def read_lock(root: Path = Path()) -> dict[str, Entry]:
     """Return the entries of dvc.lock by the name of their stage, {} where there is no file.
 
@@ -93,21 +79,6 @@ def read_lock(root: Path = Path()) -> dict[str, Entry]:
         "dvc.lock cannot be read: a kill has cut it off, or a merge or an edit has broken it: "
         "`snakemake --cores 1` repairs it, and keeps it as dvc.lock.broken"
     )
-
-
-def study_stages(root: Path, params: object) -> dict[str, Entry]:
-    """Return the entries of dvc.lock that are of a study: DVC keeps those of other studies too.
-
-    `params` has the sections of params.yaml. Raises HeedError.
-    """
-    entries = read_lock(root)
-    found: dict[str, Entry] = {}
-    for kind, declared in (_read_pipeline(root / PIPELINE) if entries else {}).items():
-        section = declared.get("foreach")
-        keys = attrgetter(section[2:-1])(params) if section else ()
-        names = [stage_name(kind, key) for key in keys] if section else [kind]
-        found |= {name: entries[name] for name in names if name in entries}
-    return found
 
 
 def _read_pipeline(path: Path) -> Mapping[str, Any]:

@@ -10,8 +10,6 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from heed.report import html as rendering
-from heed.report.provenance_page import write_provenance
-from heed.study import load
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up, made_up_translation
 from tests.fixtures.report.pages import HOSTILE, change_study, render_hostile, render_to
@@ -285,11 +283,10 @@ def test_without_javascript_every_table_and_figure_still_reads(browser, reports)
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("what", ["sample", "talk", "translation"])
-def test_axe_finds_nothing_serious(browser, reports, axe, what, scheme, tmp_path):
+def test_axe_finds_nothing_serious(browser, reports, axe, what, scheme):
     folder = reports[what]
-    write_provenance(ROOT, tmp_path / "provenance.html", load())
     documents = sorted((folder / "documents").glob("*.html"))[:1]
-    for file in (folder / "index.html", *documents, tmp_path / "provenance.html"):
+    for file in (folder / "index.html", *documents):
         page = opened(browser, file, color_scheme=scheme)
         page.evaluate(OPEN_ALL)
         page.evaluate(axe)

@@ -13,7 +13,7 @@ from typing import Any, get_args
 from heed.cli import stages
 from heed.cli.stages import count_cores, read_comparison
 from heed.hyperparameters import MAX_SEED, MAX_SEEDS
-from heed.paths import PARAMS, PUBLISHED, REPORTS, RESULTS, SEARCHES
+from heed.paths import PARAMS, PUBLISHED, RESULTS, SEARCHES
 from heed.terminal import print_data, print_line
 
 # argparse has no public name for what add_subparsers returns
@@ -122,47 +122,44 @@ def model_remove(model: str) -> None:
     print_line(remove_model(PARAMS, model))
 
 
-def provenance() -> None:
-    """Write reports/provenance.html: commit, versions, machine, dates, core-hours."""
-    from heed.report.provenance_page import write_provenance
-    from heed.study import load
-
-    write_provenance(Path(), REPORTS / "provenance.html", load())
-    print_line(f"{REPORTS}/provenance.html")
-
-
-def publish(crate: bool = False) -> None:
+def publish() -> None:
     """Write the report into docs/studies/NAME, without texts, and its summary into pages."""
+    from tempfile import TemporaryDirectory
+
     from heed.evaluation.results import mixed_machine_kinds
     from heed.pipeline import check_up_to_date
-    from heed.report.publish import check_commit, publish, published_statistics
+    from heed.published import publish as published
+    from heed.report.render import Addresses, render
     from heed.study import load
 
-    params = load()
-    if crate:
-        from heed.report.crate import check_crate, write_crate
-
-        check_crate(Path())
-    check_commit(Path(), params.study.name)
-    check_up_to_date(Path())
+    root, params = Path(), load()
+    name = params.study.name
+    published.check_commit(root, name)
+    check_up_to_date(root)
+    published.check_files(root)
     comparison = read_comparison()
-    statistics = published_statistics(comparison)
-    folder = publish(params, comparison, PUBLISHED, RESULTS, Path(), statistics)
-    print_line(str(folder))
-    if crate:
-        print_line(str(write_crate(Path(), folder, params)))
+    statistics = published.published_statistics(comparison)
+    edition = published.make_edition(root, name, comparison)
+    addresses = Addresses(
+        "params.yaml", paper="report.pdf", reading="README.md", provenance="edition.json",
+        made_by=f"heed {edition.version}, {edition.commit[:10]}",
+    )  # fmt: skip
+    with TemporaryDirectory() as folder:
+        shown = published.without_paths(params, root)
+        render(shown, comparison, PUBLISHED, RESULTS, Path(folder), False, addresses)
+        print_line(str(published.publish(root, name, edition, Path(folder), statistics)))
     for message in mixed_machine_kinds(comparison):
         print_line(message)
 
 
-def verify(edition: Path) -> None:
-    """Recompute the intervals and verdicts in a published report's tables from its statistics."""
+def verify(folder: Path) -> None:
+    """Recompute the scores, intervals and verdicts of a published study from its statistics."""
     from heed.files import HeedError
-    from heed.report.verify import EditionError, recompute
+    from heed.published.verify import PublishedError, recompute
 
     try:
-        print_line(recompute(edition))
-    except EditionError as error:
+        print_line(recompute(folder))
+    except PublishedError as error:
         raise HeedError(str(error)) from None
 
 
@@ -289,10 +286,7 @@ MEANINGS: dict[str, Meaning] = {
     "documents": ("FACTOR", "multiplies the numbers of documents; default: explain.documents in "
         "params.yaml"),
     "adversarial_attention.name": ("NAME", "a key of `adversarial_attention` in params.yaml"),
-    "check": ("", "write nothing; list the numbers in reports/ that differ from results/"),
-    "crate": ("", "also write reports/NAME.crate.zip, a Workflow Run RO-Crate of it for an archive "
-        "(docs/report.md)"),
-    "edition": ("FOLDER", "docs/studies/NAME, which `heed publish` made", {"type": Path}),
+    "verify.folder": ("FOLDER", "docs/studies/NAME, which `heed publish` made", {"type": Path}),
     "adopt.name": ("SEARCH", "a key of `searches` that has run"),
     "study.name": ("STUDY", "the name of a study of heed's or of your own, or a file from "
         "elsewhere, which is checked first; without one they are listed. `new`: make one of your "
@@ -398,7 +392,7 @@ def make_parser() -> argparse.ArgumentParser:
         required=True,
     )
     further = (
-        provenance, publish, verify, adopt, study, cost, graph, classify, translate, export, check,
+        publish, verify, adopt, study, cost, graph, classify, translate, export, check,
         schema,
     )  # fmt: skip
     for function in (*stages.STAGES, *further):

@@ -194,23 +194,15 @@ def compare() -> None:
         print_line(message)
 
 
-def report(check: bool = False) -> None:
+def report() -> None:
     """Write the report into reports/: HTML, LaTeX, figures, tables and the document browser.
 
     Prints the answer over all experiments.
     """
+    from heed.report.render import render
     from heed.study import load
 
-    inputs = load(), read_comparison(), paths.PUBLISHED, paths.RESULTS, paths.REPORTS
-    if check:
-        from heed.pipeline import LOCK
-        from heed.report.render import check_report
-
-        print_line(check_report(*inputs, LOCK))
-        return
-    from heed.report.render import render
-
-    outcome = render(*inputs)
+    outcome = render(load(), read_comparison(), paths.PUBLISHED, paths.RESULTS, paths.REPORTS)
     if outcome.failures:
         print_line("\n".join(outcome.failures), error=True)
     print_line(wrap(outcome.answer))

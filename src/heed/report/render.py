@@ -1,21 +1,13 @@
-"""The files of the report: a page, a document for paper, a file for each table and figure.
-
-`heed report` writes them, and `heed report --check` compares them with the present results.
-"""
+"""The files of the report: a page, a document for paper, a file for each table and figure."""
 
 import dataclasses
-import itertools
-import re
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from heed.evaluation.results import Comparison
-from heed.files import HeedError, write_text, writing_folder
-from heed.pipeline import changed_outputs
+from heed.files import write_text, writing_folder
 from heed.report import chapters, html, latex
 from heed.report.blocks import PAGE, Block, Figure, Table, walk_blocks
 from heed.report.browser import describe_rationale, describe_weights
@@ -47,7 +39,7 @@ class Addresses:
     def listed(self) -> list[tuple[str, str, str]]:
         """Return text, address and explanation of each; without an address the command."""
         provenance = say("Provenance") + f": {self.made_by}" * bool(self.made_by)
-        about = say("Commit, machine, core-hours") if self.provenance else "heed provenance"
+        about = say("Commit and machine") if self.provenance else "provenance.json"
         return [
             (say("Paper (PDF)"), self.paper, "" if self.paper else "make pdf"),
             *([(say("Our reading"), self.reading, "")] if self.reading else []),
@@ -220,77 +212,3 @@ def _write_documents(results: Results, folder: Path) -> None:
                         sources=results.document_sources(model.model),
                     )
                     write_text(out / f"{model.model}.html", text)
-
-
-NUMBER = re.compile(r"[+−-]?\d[\d.,]*%?")
-TAG, IMAGE = re.compile(r"<[^>]*>"), re.compile(r"data:image/svg[^\"]*")
-MAX_LINES = 5  # of differences for each file
-# The folders of results that the report reads.
-RESULTS = (
-    "results/compare",
-    "results/evaluate/",
-    "results/explain/",
-    "results/adversarial_attention/",
-    "results/predict/",
-    "results/search/",
-    "results/timing/train/",
-)
-FOLDERS = ("tables", "figures", "plots", "documents")  # of a report
-
-
-def check_report(
-    params: "Params",
-    comparison: Comparison,
-    published: Path,
-    results: Path,
-    reports: Path,
-    lock: Path,
-) -> str:
-    """Render the report into a temporary folder and compare both; return a message of success.
-
-    `reports` is the report to check, and `lock` is dvc.lock. Raises HeedError: they do not agree.
-    """
-    problems = list(changed_outputs(lock, RESULTS))
-    with tempfile.TemporaryDirectory() as folder:
-        rendered = Path(folder)
-        render(params, comparison, published, results, rendered)
-        files = [path for path in rendered.rglob("*") if path.is_file()]
-        names = sorted(path.relative_to(rendered).as_posix() for path in files)
-        for name in names:
-            found = list(file_differences(reports / name, rendered / name))
-            problems += found[:MAX_LINES]
-            if len(found) > MAX_LINES:
-                problems.append(f"and {len(found) - MAX_LINES} more in this file")
-    problems += [
-        f"{path}: is no longer of the report"
-        for part in FOLDERS
-        for path in sorted((reports / part).glob("*"))
-        if f"{part}/{path.name}" not in names
-    ]
-    if problems:
-        head = f"{reports}: does not agree with the present results. Run: dvc repro report"
-        raise HeedError("\n  ".join([head, *problems]))
-    return f"{reports}: agrees with the present results, every number in {len(names)} files"
-
-
-def file_differences(path: Path, rendered: Path) -> Iterator[str]:
-    """Yield a message for each number of a report's file that differs from the rendered file.
-
-    Where the numbers of a line are the same and its text is not, the message names the line.
-    """
-    if not path.exists():
-        yield f"{path}: is not there"
-    elif path.read_bytes() == rendered.read_bytes():
-        return
-    elif path.suffix in (".svg", ".pdf"):
-        yield f"{path}: drawn of other numbers"
-    else:
-        texts = (IMAGE.sub("", each.read_text(encoding="utf-8")) for each in (path, rendered))
-        cell_end = "," if path.suffix == ".csv" else TAG
-        for number, lines in enumerate(itertools.zip_longest(*(t.split("\n") for t in texts)), 1):
-            if lines[0] != lines[1]:
-                found = [NUMBER.findall(re.sub(cell_end, " ", line or "")) for line in lines]
-                pairs = zip(*found, strict=False) if len(found[0]) == len(found[1]) else ()
-                changed = [f"{a} in the report, {b} by the results" for a, b in pairs if a != b]
-                for text in dict.fromkeys(changed or ["has other text"]):
-                    yield f"{path}: line {number}: {text}"

@@ -18,8 +18,8 @@ from heed.evaluation.comparison import Question, compare
 from heed.evaluation.results import Comparison, read_comparison, write_comparison
 from heed.files import CHECKSUMS, HeedError
 from heed.prediction import write_predictions
+from heed.published.publish import published_statistics
 from heed.reference_models import write_reference_models
-from heed.report.publish import published_statistics
 from heed.study import Experiment
 from heed.tasks.classification.recipe import Options, Prediction, Target
 from heed.tasks.classification.texts import classify
@@ -185,9 +185,13 @@ def test_a_file_that_is_no_comparison_is_one_clear_message_with_the_key(study):
 
 
 def test_an_edition_gets_every_answer_of_every_run_and_no_id(study):
-    table = published_statistics(compared())["tiny"]
-    assert [*table] == ["model", "seed", "fold", "item", "metric", "right"]
-    assert table.dtypes["right"] == "uint8" and {*table["fold"]} == {0}
+    table = published_statistics(compared())
+    assert [*table] == ["experiment", "model", "seed", "fold", "item", "metric", "right"]
+    assert (
+        {*table["experiment"]} == {"tiny"}
+        and table.dtypes["right"] == "UInt8"
+        and {*table["fold"]} == {0}
+    )
     runs = {(*keys,): run for keys, run in table.groupby(["model", "seed"])}
     models = {(variant, seed) for variant in MODELS["tiny"] for seed in (1, 2)}
     assert {*runs} == models | {("linear", 0), ("majority", 0)}

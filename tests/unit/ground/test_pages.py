@@ -25,7 +25,7 @@ SETUP = "sets up an environment, or runs these tests"
 REMOTE = "needs a remote: tests/slow/test_sharing.py"
 STAGES = "runs stages, or reads their results: tests/pipeline"
 MEASURED = "measures, or reads published studies: tests/unit/test_benchmarks.py"
-EDITION = "reads a published study: tests/unit/report/test_verify.py"
+EDITION = "reads a published study: tests/unit/published/test_verify.py"
 NOT_RUN = {
     "cd": USERS, "export": USERS, "source": USERS, "vi": USERS, "ssh": USERS, "pre-commit": SETUP,
     "python -m pip": SETUP, "python -m pytest": SETUP, "make": SETUP, "git clone": REMOTE,

@@ -7,7 +7,6 @@ import pytest
 
 from heed.evaluation.results import Comparison
 from heed.files import write_text
-from heed.report.publish import BEGIN, END, INDEX
 from heed.report.results import Results, read_results
 from heed.study import Params
 from tests.conftest import ROOT
@@ -53,15 +52,3 @@ def read_made_up(params: Params, data: Comparison, folder: Path, documents: bool
     """The made-up results of a study as the chapters get them, written into a folder."""
     written = made_up.results(data, folder / "results")
     return read_results(params, data, PUBLISHED, written, documents)
-
-
-def clone_to(folder: Path, name: str) -> Path:
-    """A folder with the files that `heed publish` reads at the top of a clone."""
-    place = BEGIN.format(name=name) + END.format(name=name) + "\nafter\n"
-    for file in ("params.yaml", "metrics.json"):
-        (folder / file).write_text("{}\n")
-    (folder / "dvc.lock").write_text("stages: {}\n")
-    (folder / "README.md").write_text("# heed\n" + place)
-    (folder / INDEX).parent.mkdir(parents=True)
-    (folder / INDEX).write_text("# Studies\n" + place)
-    return folder

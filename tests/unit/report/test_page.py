@@ -3,15 +3,16 @@
 import csv
 import dataclasses
 import io
+import json
 import re
 import shutil
 import subprocess
 from pathlib import Path
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
+from heed import __version__
 from heed.evaluation.results import (
     Comparison,
     Gain,
@@ -19,8 +20,9 @@ from heed.evaluation.results import (
     mean_and_std,
 )
 from heed.files import HeedError, write_json, write_text
+from heed.git import run_git
 from heed.hyperparameters import SCORES
-from heed.pipeline import folder_md5, md5
+from heed.pipeline import md5
 from heed.report import blocks, html, latex
 from heed.report.blocks import EVERYWHERE, Cell, Column, Paragraph, Source, Table, make_rows
 from heed.report.escape import cell, escape
@@ -34,11 +36,11 @@ from heed.report.formats import (
     format_points,
 )
 from heed.report.html import csv_table, script
-from heed.report.provenance_page import write_provenance
-from heed.report.render import check_report
+from heed.report.provenance import provenance
 from heed.tables import csv_text
 from heed.tasks.classification import report as classification
 from tests.conftest import ROOT
+from tests.fixtures.git import commit_all
 from tests.fixtures.report import made_up
 from tests.fixtures.report.answers import difference_of
 from tests.fixtures.report.pages import (
@@ -522,37 +524,6 @@ def test_make_pdf_compiles_the_report_without_warnings_that_matter(tmp_path, wha
     assert make_pdf() == first
 
 
-def test_the_check_names_every_number_of_a_report_that_is_not_the_results(tmp_path):
-    params, data = made_up.study("sample"), made_up.comparison("sample")
-    folder, lock = render_to(params, data, tmp_path / "reports"), tmp_path / "dvc.lock"
-    # What DVC has of a result is in dvc.lock.
-    (tmp_path / "results").symlink_to(tmp_path / "reports-results")
-    evaluation = tmp_path / "results/evaluate/sample-author-mean"
-    out = {"path": "results/evaluate/sample-author-mean", "md5": folder_md5(evaluation)}
-    write_json(lock, {"stages": {"score@sample-author-mean": {"outs": [out]}}})
-    arguments = (params, data, PUBLISHED, tmp_path / "reports-results", folder, lock)
-    assert "every number in" in check_report(*arguments)
-    old = f"{data.experiments['sample-author'].score_of('attention'):.4f}"
-    for name in ("index.html", "tables/summary.csv"):
-        text = (folder / name).read_text()
-        assert old in text
-        (folder / name).write_text(text.replace(old, "0.9999"))
-    (folder / "tables/left-over.csv").write_text("")
-    (folder / "figures/models.svg").write_text("<svg></svg>")
-    with pytest.raises(HeedError) as error:
-        check_report(*arguments)
-    numbers = rf"0\.9999 in the report, {old} by the results"
-    for part in (
-        "Run: dvc repro report", "left-over.csv: is no longer of the report",
-        rf"summary\.csv: line 3: {numbers}", rf"index\.html: line \d+: {numbers}",
-        r"models\.svg: drawn of other numbers",
-    ):  # fmt: skip
-        assert re.search(part, str(error.value)), part
-    (evaluation / "more.csv").write_text("")
-    with pytest.raises(HeedError, match="is not what the stage score@sample-author-mean wrote"):
-        check_report(*arguments)
-
-
 def test_every_table_and_figure_links_its_file_hash_stage_and_command(rendered):
     folder = rendered("sample")
     page = Page(folder / "index.html")
@@ -568,32 +539,24 @@ def test_every_table_and_figure_links_its_file_hash_stage_and_command(rendered):
         assert "comparison.json · md5" in table or 'class="from"' in table
 
 
-def test_provenance_names_commit_versions_and_core_hours(tmp_path):
+def test_provenance_names_commit_versions_and_times(tmp_path):
     times = {
         "seconds": 9999, "cpu_seconds": 3600, "code": "c0de", "device": "cpu", "host": "here",
         "torch": "2", "ended": "2026-01-02T03:04:05+0000",
     }  # fmt: skip
-    old = {"seconds": 5}
-    for model, each in (("it", times), ("no-longer-there", old)):
+    for model, each in (("it", times), ("no-longer-there", {"seconds": 5})):
         write_json(tmp_path / f"results/timing/train/{model}/1.json", each)
-
-    def written(name: str = "reports/provenance.html", models: tuple[str, ...] = ("it",)) -> str:
-        write_provenance(tmp_path, tmp_path / name, SimpleNamespace(models=models))
-        return (tmp_path / name).read_text()
-
-    text = written()
-    assert f'http-equiv="Content-Security-Policy" content="{html.policy()}"' in text
-    assert html.policy().endswith("script-src 'none'") and "<script" not in text
-    assert "1.00 core-hours" in text and "No git commit is known" in text and "2026-01-02" in text
-    commit = ["-c", "user.name=x", "-c", "user.email=x@y", "commit", "-qm", "x"]
-    for command in (["init", "-q"], ["add", "."], commit):
-        subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    written()  # changes the page that git has
-    text = written()
-    assert "1 tracked file differed" in text and "<code>reports/provenance.html</code>" in text
-    subprocess.run(["git", "checkout", "-q", "."], cwd=tmp_path, check=True)
-    text = written("provenance.html", ())
-    assert "The tree was clean" in text and "not of the present study" in text
+    found = provenance(tmp_path, ["it", "not-trained"])
+    assert (found["commit"], found["changed"]) == ("", [])
+    run_git(tmp_path, "init", "--quiet")
+    commit = commit_all(tmp_path)
+    (tmp_path / "results/timing/train/it/1.json").write_text(json.dumps(times))
+    found = provenance(tmp_path, ["it", "not-trained"])
+    assert found["commit"] == commit and found["versions"]["heed"] == __version__
+    assert found["changed"] == ["results/timing/train/it/1.json"] and found["machine"]["Python"]
+    (one,) = found["trainings"].values()
+    assert one["core_hours"] == 1 and one["seconds"] == 9999 and one["last"].startswith("2026-01-")
+    assert "here" not in json.dumps(found), "no name of a host"
 
 
 def test_every_score_function_of_the_lectures_has_a_row_with_its_accuracy(tmp_path):

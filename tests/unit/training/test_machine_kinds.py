@@ -19,7 +19,7 @@ from heed.prediction import write_predictions
 from heed.report.blocks import Block, Items, Paragraph
 from heed.report.chapters import provenance
 from heed.report.experiments import read_experiments
-from heed.report.provenance_page import write_provenance
+from heed.report.provenance import provenance as describe_provenance
 from heed.report.results import Results, Sources
 from heed.training import machine as device
 from heed.training.machine import continue_kind, machine_kind
@@ -166,10 +166,11 @@ def test_compare_and_publish_print_that_line(monkeypatch, capsys):
     (line,) = mixed_machine_kinds(MIXED)
     stages.compare()
     assert capsys.readouterr().out == f"{line}\n"
-    monkeypatch.setattr("heed.report.publish.check_commit", lambda *inputs: None)
+    names = "check_commit", "check_files", "published_statistics", "make_edition", "without_paths"
+    for name in (*(f"published.publish.{name}" for name in names), "report.render.render"):
+        monkeypatch.setattr(f"heed.{name}", lambda *inputs: SimpleNamespace(version="", commit=""))
     monkeypatch.setattr("heed.pipeline.check_up_to_date", lambda clone: None)
-    monkeypatch.setattr("heed.report.publish.published_statistics", lambda comparison: {})
-    monkeypatch.setattr("heed.report.publish.publish", lambda *inputs: Path("docs/studies/it"))
+    monkeypatch.setattr("heed.published.publish.publish", lambda *inputs: Path("docs/studies/it"))
     monkeypatch.setattr(commands, "read_comparison", lambda: MIXED)
     commands.publish()
     assert capsys.readouterr().out == f"docs/studies/it\n{line}\n"
@@ -218,7 +219,6 @@ def test_provenance_names_the_kind_of_each_run_and_of_a_searchs_trials(tmp_path)
     write_json(
         results / "timing/search/hunt.json", {"seconds": 1.0, "on": "2 hosts", "trials": trials}
     )
-    write_provenance(tmp_path, tmp_path / "provenance.html", SimpleNamespace(models=["it"]))
-    text = (tmp_path / "provenance.html").read_text()
-    assert f"<td>here: machine kind not noted; here: {OLD}</td>" in text
-    assert f"<td>2 hosts; {NEW}</td>" in text
+    found = describe_provenance(tmp_path, ["it"])
+    assert found["trainings"]["it"]["machines"] == ["machine kind not noted", OLD]
+    assert found["searches"] == {"hunt": {"trials": 1, "seconds": 1.0, "machines": [NEW]}}

@@ -161,9 +161,7 @@ def _table(results: Results, costs: list[Cost]) -> Table:
     unit = time_unit(max(cost.mean for cost in costs))
     search = say("Search") if any(each.search for each in costs) else ""
     ratio = say("the core time of a training over that of the baseline")
-    tuning = say(
-        "of its hyperparameters, whose time is not in this table; heed provenance writes it"
-    )
+    tuning = say("of its hyperparameters, whose time is not in this table, but in provenance.json")
     minutes = describe_core_minutes(time for cost in costs for time in cost.times)
     columns = (
         *join_columns("experiment"),

@@ -101,10 +101,8 @@ def chapter(results: Results) -> list[Block]:
     on_page = say(
         "Each table and figure names its file, also in a tooltip. MD5 is DVC’s hash: the name of "
         "the file’s content in DVC’s cache. The command makes the file again from the results of "
-        "other stages; dvc repro runs the stages that are not up to date. heed report --check "
-        "tests whether this report and the present results agree, number by number. heed "
-        "provenance writes when, where and with which versions they were computed to "
-        "reports/provenance.html."
+        "other stages; dvc status says which stages are not up to date, and dvc repro runs them. "
+        "When, where and with which versions they were computed stands in provenance.json."
     )
     tasks = sorted({each.measure.task for each in results.experiments})
     values = " ".join(say(report_of(task).VALUES) for task in tasks)

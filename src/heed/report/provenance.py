@@ -1,0 +1,130 @@
+"""reports/provenance.json: commit, versions, machine and times, which can change without results.
+
+`make report` writes it, or python -m heed.report.provenance. It is no output of a stage, since
+outputs are the same bytes for the same results.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+import platform
+import sys
+from collections.abc import Collection, Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from heed import __version__
+from heed.files import HeedError, read_json, reading, write_json
+from heed.git import changed_files, run_git
+from heed.paths import LONGER, REPORTS, RUN
+from heed.report.results import read_training_time, training_folder
+
+PACKAGES = (
+    "torch", "numpy", "pandas", "scipy", "scikit-learn", "spacy", "ray", "dvc", "snakemake",
+    "vl-convert-python", "jinja2", "pyarrow", "safetensors",
+)  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Trainings:
+    """The trainings of a model: number, duration, machine kinds, and the first and last end."""
+
+    runs: int
+    seconds: float
+    core_hours: float
+    machines: list[str]
+    first: str
+    last: str
+
+
+def provenance(root: Path, models: Collection[str]) -> dict[str, Any]:
+    """Return when, where and by which code and versions results were made, in the clone `root`.
+
+    Outside a clone of git the commit is empty.
+    """
+    commit, changed = "", list[str]()
+    with contextlib.suppress(HeedError):
+        commit, changed = run_git(root, "rev-parse", "--verify", "HEAD"), changed_files(root)
+    trainings = dict(_read_trainings(root / "results", models))
+    searches = root / "results" / "timing" / "search"
+    return {
+        "commit": commit,
+        "changed": changed,  # files that differ from the commit
+        "versions": versions(),
+        "machine": machine(),  # that wrote the report
+        "trainings": {model: dataclasses.asdict(each) for model, each in trainings.items()},
+        "searches": {path.stem: _read_search(path) for path in sorted(searches.glob("*.json"))},
+    }
+
+
+def machine() -> dict[str, str]:
+    """Return this machine's system, processor and Python."""
+    processor = platform.processor() or platform.machine()
+    with contextlib.suppress(OSError, StopIteration):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        processor = next(
+            line.partition(":")[2].strip() for line in lines if line.startswith("model name")
+        )
+    return {
+        "System": platform.platform(),
+        "Processor": f"{processor}, {os.cpu_count()} cores",
+        "Python": sys.version.split()[0],
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of heed and of the packages that results and report depend on.
+
+    Heed's is that of its code: what pip has noted of a clone is the version when it was installed.
+    """
+    installed = {"heed": __version__}
+    for name in PACKAGES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            installed[name] = metadata.version(name)
+    return installed
+
+
+def _read_trainings(results: Path, models: Collection[str]) -> Iterator[tuple[str, Trainings]]:
+    """Yield each model of the study that was trained, with its trainings."""
+    for model in sorted(models):
+        folder = training_folder(results) / model
+        seeds = sorted(int(path.stem) for path in folder.glob("[1-9]*.json") if path.stem.isdigit())
+        keys = [*map(str, seeds), *(path.stem for path in folder.glob(f"{LONGER}.json"))]
+        runs = [read_training_time(results, model, key) for key in keys]
+        if runs:
+            yield (
+                model,
+                Trainings(
+                    len(runs),
+                    round(sum(run.seconds for run in runs), 1),
+                    round(sum(run.core_minutes for run in runs) / 60, 4),
+                    sorted({_read_machine_kind(results / "train" / model / key) for key in keys}),
+                    min(run.ended for run in runs),
+                    max(run.ended for run in runs),
+                ),
+            )
+
+
+def _read_search(path: Path) -> dict[str, Any]:
+    """Return the trials and seconds of a search, and the kinds of machine that it ran on."""
+    with reading(path, command := f"heed search {path.stem}"):
+        timing = read_json(path, command)
+        starts = [start for trial in timing["trials"] for start in trial["starts"]]
+        kinds = sorted({start["machine_kind"] for start in starts if "machine_kind" in start})
+        return {"trials": len(timing["trials"]), "seconds": timing["seconds"], "machines": kinds}
+
+
+def _read_machine_kind(run: Path) -> str:
+    """Return the machine kind that a run has noted; a text that says so where it has none."""
+    kind = ""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        kind = json.loads((run / RUN).read_text(encoding="utf-8")).get("machine_kind", "")
+    return kind or "machine kind not noted"
+
+
+if __name__ == "__main__":
+    from heed.study import load
+
+    write_json(REPORTS / "provenance.json", provenance(Path(), load().models))

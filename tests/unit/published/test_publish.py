@@ -1,0 +1,282 @@
+"""`heed publish` writes a few files: no text, no path of this machine, a commit that stays."""
+
+import dataclasses
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from markdown_it import MarkdownIt
+
+from heed.evaluation.comparison import RESULTS_TABLE
+from heed.files import HeedError
+from heed.git import run_git
+from heed.paths import PUBLISHED
+from heed.published import page, publish, verify
+from heed.published.tables import BEGIN, END, INDEX, escape, with_block
+from heed.report.experiments import may_publish_text
+from heed.report.render import render
+from heed.terminal import visible
+from tests.conftest import ROOT
+from tests.fixtures.git import commit_all
+from tests.fixtures.report import made_up
+from tests.fixtures.report.pages import render_to
+from tests.unit.published.conftest import FIGURE, write_clone, write_report
+
+FILES = {
+    "README.md", "edition.json", "index.html", "params.yaml", "results.csv", "statistics.parquet",
+    "verdicts.csv",
+}  # fmt: skip
+LINK = re.compile(r"""(?:href|src)=["']([^"']*)""")
+EDITION = publish.Edition("0", "c0ffee", ["a machine"], "make")
+
+
+def published(root: Path, report: Path) -> Path:
+    """Publish the made-up study of a clone, as heed does."""
+    statistics = write_report(report) if not report.exists() else pd.DataFrame()
+    return publish.publish(root, "it", EDITION, report, statistics)
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    write_clone(tmp_path / "clone")
+    return tmp_path / "clone"
+
+
+def test_a_published_study_has_these_files_and_what_made_it(made):
+    folder = made / "docs/studies/it"
+    assert {path.name for path in folder.iterdir()} == FILES
+    assert (folder / "README.md").read_text() == "# What came out\n", "it is people's"
+    assert json.loads((folder / "edition.json").read_text()) == dataclasses.asdict(EDITION)
+    rows = pd.read_csv(folder / "verdicts.csv", keep_default_na=False)
+    assert [*rows[rows["experiment"] == "plain"]["role"]] == ["control", "baseline", "", ""]
+    assert {*rows["metric"]} == {"accuracy", "macro_f1"} and {*rows["seeds_needed"]} == {3}
+    index = (made / INDEX).read_text()
+    assert "\nAttention \\*does\\*.\n\nIt is said.\n<!-- heed publish it: end -->\nafter" in index
+    readme = (made / "README.md").read_text()
+    low, high, difference = (rows[f"{each}_pp"][0] for each in ("low", "high", "difference"))
+    cell = f"not converged {difference:+.2f} ({low:+.2f} to {high:+.2f})".replace("-", "−")
+    assert "| [plain](docs/studies/it/README.md) | 9" in readme and f": {cell} | – |\n" in readme
+
+
+def test_its_page_holds_its_figures_and_links_nothing_else(made):
+    text = (made / "docs/studies/it/index.html").read_text()
+    links = [link for link in LINK.findall(text) if not link.startswith("data:")]
+    assert links == ["params.yaml", "#it"]
+    assert "<p>See the texts, and" in text and "Method" not in text and "Paper" not in text
+    assert "<p>How to read it\n<p>So</p>" in text and "alone" not in text and "template" not in text
+    svg = '<svg font-family="Sans" xmlns="http://www.w3.org/2000/svg"><g fill="none"><text'
+    assert f"src='data:image/svg+xml,{svg} fill=\"%23123456\">%27It%27</text></g></svg>'" in text
+
+
+@pytest.fixture(autouse=True)
+def drawn(monkeypatch):
+    """One figure for all: those of a study take ten seconds."""
+    monkeypatch.setattr(
+        "heed.report.figures.vega._draw",
+        lambda _, path, *__: path.with_suffix(".svg").write_text(FIGURE) and None,
+    )
+
+
+def test_a_page_of_the_report_is_one_file(tmp_path):
+    report = render_to(made_up.study("sample"), made_up.comparison("sample"), tmp_path / "reports")
+    text = (report / "index.html").read_text()
+    one = page.one_page(text, report, ["params.yaml"])
+    local = {link for link in LINK.findall(one) if not link.startswith(("#", "data:"))}
+    anchors = {link[1:] for link in LINK.findall(one) if link.startswith("#")}
+    assert len(LINK.findall(text)) - len(LINK.findall(one)) > 50 and not local
+    assert anchors <= {*re.findall(r' id="([^"]*)"', one)} and "This table alone" not in one
+    assert one.count("src='data:") == text.count("<img") > 10 and "http-equiv" in one
+
+
+@pytest.mark.parametrize(
+    ("kind", "generated", "expected"),
+    [("sample-plain", True, True), ("imdb", False, False), ("federalist", False, True)],
+)
+def test_text_is_published_that_is_generated_or_in_the_public_domain(
+    tmp_path, kind, generated, expected
+):
+    data = made_up.comparison("sample")
+    for name, result in data.experiments.items():
+        statistics = dataclasses.replace(result.corpus.statistics, kind=kind, generated=generated)
+        corpus = dataclasses.replace(result.corpus, statistics=statistics)
+        data.experiments[name] = dataclasses.replace(result, corpus=corpus)
+        assert may_publish_text(corpus) is expected
+    results = made_up.results(data, tmp_path / "results")
+    into, arguments = tmp_path / "reports", (made_up.study("sample"), data, ROOT / PUBLISHED)
+    render(*arguments, results, into, with_documents=False)
+    texts = [
+        path.read_text() for path in into.rglob("*") if path.suffix != ".pdf" and path.is_file()
+    ]
+    assert any("A fine film" in text for text in texts) is expected
+    assert not [*(into / "documents").iterdir()]
+
+
+def test_a_page_that_is_too_large_has_no_confusion_matrices(made, tmp_path, monkeypatch):
+    report = tmp_path / "report"
+    write_report(report)
+    text = (report / "index.html").read_text()
+    assert 'id="figure-it-a_confusion"' in page.one_page(text, report, [])
+    monkeypatch.setattr(page, "MAX_BYTES", 100)
+    small = page.one_page(text, report, [])
+    left_out = '<p class="small">Confusion: a: left out, for the size of this page</p>'
+    assert left_out in small and 'id="figure-it-a_confusion"' not in small
+    assert 'id="figure-it"' in small, "others stay"
+
+
+def test_figures_that_a_page_links_are_files_too(clone, tmp_path):
+    for page_, link in (("docs/a.md", "studies/it/figures/it.svg"), ("README.md", "x")):
+        (clone / page_).write_text(f"# x\n![it]({link})\n![other](studies/other/figures/a.svg)\n")
+    assert (published(clone, tmp_path / "report") / "figures/it.svg").read_text() == FIGURE
+
+
+def test_publishing_again_gives_the_same_bytes(clone, tmp_path, made):
+    folder = published(clone, tmp_path / "report")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    statistics = pd.read_parquet(folder / "statistics.parquet")
+    publish.publish(clone, "it", EDITION, tmp_path / "report", statistics)
+    after = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert before == after
+    assert after == {p.name: p.read_bytes() for p in (made / "docs/studies/it").iterdir()}
+
+
+def test_a_pdf_goes_along_if_it_is_of_this_report(clone, tmp_path):
+    printed = clone / ".heed/pdf/printed.tex"
+    texts = {"reports/report.tex": "now", "reports/report.pdf": "printed", printed: "before"}
+    for path, text in texts.items():
+        (clone / path).parent.mkdir(parents=True, exist_ok=True)
+        (clone / path).write_text(text)
+    message = r"reports/report\.pdf: not of the present reports/report\.tex. Run: make pdf"
+    with pytest.raises(HeedError, match=message):
+        published(clone, tmp_path / "report")
+    printed.write_text("now")
+    shutil.rmtree(tmp_path / "report")
+    folder = published(clone, tmp_path / "report")
+    assert (folder / "report.pdf").read_text() == "printed"
+    assert 'href="report.pdf"' in (folder / "index.html").read_text()
+
+
+@pytest.mark.parametrize("file", ["params.yaml", "dvc.lock", f"results/compare/{RESULTS_TABLE}"])
+def test_a_study_that_has_not_run_leaves_the_old_one(clone, tmp_path, file):
+    (clone / file).unlink()
+    with pytest.raises(HeedError, match=re.escape(f"{file}: there is none yet")):
+        published(clone, tmp_path / "report")
+    assert [path.name for path in (clone / "docs/studies/it").iterdir()] == ["README.md"]
+
+
+@pytest.mark.drill("publish: absolute paths in titles, notes, params.yaml, dvc.lock", faults=7)
+def test_a_published_study_has_no_path_of_this_machine(tmp_path, monkeypatch):
+    home, data = tmp_path / "home/me", tmp_path / "data/secret project"
+    root, report = home / "clone", tmp_path / "report"
+    monkeypatch.setenv("HOME", str(home))
+    write_clone(root)
+    statistics = write_report(report)
+    with (root / "params.yaml").open("a") as file:
+        file.write(
+            f"sources: {{it: {{path: {data}/reviews.csv}}}}\n# from {data}/reviews.csv\n"
+            f"more: {{paths: {{train: {data}/train.tsv}}, vectors: {data}/words.vec}}\n"
+        )
+    (root / "dvc.lock").write_text(f"stages: {{a: {{deps: [{{path: {data}/more.csv}}]}}}}\n")
+    texts = {
+        "title": f"Results in {root}/results and {home}/notes.txt",
+        "note": f"Read '{home}/a_b/long_name_of_a_file.csv', {home}.",
+    }
+    params = made_up.study("sample")
+    params = dataclasses.replace(params, study=dataclasses.replace(params.study, **texts))
+    params = publish.without_paths(params, root)
+    assert params.study.title == "Results in results and notes.txt"
+    assert params.study.note == "Read 'long_name_of_a_file.csv', me."
+    with (report / "index.html").open("a") as file:
+        file.write(f"<p>{root}/results, {data}/more.csv, {home}/x</p>")
+    (report / "tables/answer.txt").write_text(f"In {root}/x: it is.\n")
+    folder = publish.publish(root, "it", EDITION, report, statistics)
+    for path in [*folder.iterdir(), root / INDEX]:
+        for secret in (tmp_path, root, home, data, tmp_path.name, "secret"):
+            assert str(secret).encode() not in path.read_bytes(), path
+    assert "<p>results, more.csv, x</p>" in (folder / "index.html").read_text()
+    assert "{train: train.tsv}, vectors: words.vec}" in (folder / "params.yaml").read_text()
+    assert "\nIn x: it is.\n" in (root / INDEX).read_text()
+
+
+MARKDOWN = [
+    "a | b | c",
+    "[link](https://example.org) ![image](x.png)",
+    "<script>alert(1)</script><b>bold</b>",
+    "`code` **strong** _word_ ~~gone~~",
+    "two\n\n# lines\r\n| x |",
+    "https://example.org www.example.org <me@example.org>",
+    "&lt;b&gt; &#42; \\| \\",
+    BEGIN.format(name="sample") + END.format(name="sample"),
+    "\u202egnirts \x1b[2J",
+]
+
+
+@pytest.mark.drill("publish: Markdown in a title")
+@pytest.mark.parametrize("title", MARKDOWN)
+def test_a_title_is_text_in_the_index(title):
+    place = BEGIN.format(name="sample") + END.format(name="sample")
+    text = with_block(f"# heed\n{place}\n", "sample", f"{escape(title)}\n")
+    assert with_block(text, "sample", f"{escape(title)}\n") == text, "again it is the same place"
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(escape(title))
+    (inline,) = [token for token in tokens if token.type == "inline"]
+    assert {token.type for token in inline.children} <= {"text", "text_special"}
+    shown = "".join(token.content for token in inline.children)
+    assert shown == visible(" ".join(title.split())) and "\x1b" not in text
+
+
+def test_a_table_names_no_comparison_that_is_not_published(clone, tmp_path):
+    readme = clone / "README.md"
+    readme.write_text(readme.read_text().replace("it/folded", "it/later"))
+    with pytest.raises(HeedError, match=r"README.md: it/later in the table of results: "):
+        published(clone, tmp_path / "report")
+
+
+def test_a_commit_that_no_branch_has_is_refused(clone):
+    publish.check_commit(clone, "it")
+    run_git(clone, "switch", "--quiet", "--detach")
+    publish.check_commit(clone, "it")  # the branch still has it
+    name = commit_all(clone)
+    with pytest.raises(HeedError, match=rf"no branch has the present commit {name[:10]}.*switch"):
+        publish.check_commit(clone, "it")
+    run_git(clone, "branch", "other")
+    publish.check_commit(clone, "it")
+    edition = publish.make_edition(clone, "it", made_up.comparison("sample"))
+    assert edition.commit == name and edition.machine == ["made-up kind"]
+    assert edition.command.startswith(f"git checkout {name} && ")
+
+
+@pytest.mark.parametrize(
+    ("path", "is_of_study"),
+    [
+        *((path, True) for path in ("params.yaml", "dvc.lock", "README.md", "docs/studies/it/a")),
+        *((path, True) for path in ("studies/it.yaml", "workflow/studies/it.yaml", "notes.txt")),
+        *((path, False) for path in ("dvc.yaml", "src/new one.py", "workflow/ö.smk")),
+        *((path, False) for path in ("docs/studies/other/a", "workflow/studies/other.yaml")),
+    ],
+)
+def test_only_the_active_study_may_differ_from_the_commit(clone, path, is_of_study):
+    (clone / path).parent.mkdir(parents=True, exist_ok=True)
+    with (clone / path).open("a") as file:
+        file.write("# changed\n")
+    if not path.startswith(("src", "workflow")) and path != "notes.txt":
+        run_git(clone, "add", path)
+    if is_of_study:
+        publish.check_commit(clone, "it")
+    else:
+        with pytest.raises(HeedError, match=re.escape(f"would name: {path}. Only what")):
+            publish.check_commit(clone, "it")
+
+
+def test_the_command_that_repeats_a_study_takes_its_recipe(made, tmp_path):
+    root = shutil.copytree(made, tmp_path / "clone")
+    first = run_git(root, "rev-parse", "HEAD")
+    published_params = (root / "docs/studies/it/params.yaml").read_text()
+    commit_all(root)
+    (root / "params.yaml").write_text("study: {name: other}\n")
+    commit_all(root)
+    command = publish.command("it", first).replace("make report", "git status --short")
+    run_git(root, "-c", f"alias.x=!{command}", "x")
+    assert (root / "params.yaml").read_text() == published_params
+    assert verify.PARAMS in command and run_git(root, "rev-parse", "HEAD") == first

@@ -1,0 +1,111 @@
+"""The published studies of this repository, and what pages say of them."""
+
+import json
+import re
+import subprocess
+
+import pandas as pd
+import pytest
+import yaml
+
+from heed.git import run_git
+from heed.published.page import MAX_BYTES
+from heed.published.tables import (
+    BEGIN,
+    END,
+    INDEX,
+    README,
+    results_table,
+    ways_to_read,
+    with_tables,
+)
+from heed.report.figures.vega import as_svg
+from heed.report.forest_plot import LOOKS, PAGE, forest_plot, write_forest_plot
+from tests.conftest import ROOT
+
+STUDIES = ROOT / INDEX.parent
+NAMES = sorted(path.parent.name for path in STUDIES.glob("*/edition.json"))
+each_study = pytest.mark.parametrize("name", NAMES)
+
+
+@each_study
+def test_a_study_has_at_most_ten_files_and_a_page_that_asks_for_none(name):
+    files = [path for path in (STUDIES / name).rglob("*") if path.is_file()]
+    assert len(files) <= 10, files
+    page = (STUDIES / name / "index.html").read_text()
+    assert len(page.encode()) <= MAX_BYTES
+    links = set(re.findall(r"""(?:href|src)=["']([^"']*)""", page))
+    local = {link for link in links if not link.startswith(("#", "data:"))}
+    assert all((STUDIES / name / link).is_file() for link in local), local
+    anchors = {link[1:] for link in links if link.startswith("#")}
+    assert anchors <= {*re.findall(r' id="([^"]*)"', page)}
+
+
+@each_study
+def test_the_commit_of_a_study_is_in_the_history_and_has_its_version(name):
+    if run_git(ROOT, "rev-parse", "--is-shallow-repository") == "true":
+        pytest.skip("a shallow clone has no history: git fetch --unshallow")
+    edition = json.loads((STUDIES / name / "edition.json").read_text())
+    command = ["git", "merge-base", "--is-ancestor", edition["commit"], "HEAD"]
+    assert not subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode
+    code = run_git(ROOT, "show", f"{edition['commit']}:src/heed/__init__.py")
+    assert f'__version__ = "{edition["version"]}"' in code and edition["machine"]
+
+
+@each_study
+def test_a_study_holds_no_text_of_a_corpus(name):
+    table = pd.read_parquet(STUDIES / name / "statistics.parquet")
+    texts = table.select_dtypes(["object", "string", "category"]).columns
+    assert {*texts} <= {"experiment", "model", "metric"}
+
+
+@each_study
+def test_the_scores_that_the_index_prints_are_those_of_the_study(name):
+    text = (ROOT / INDEX).read_text()
+    block = text[text.index(BEGIN.format(name=name)) : text.index(END.format(name=name))]
+    table = pd.read_csv(STUDIES / name / "results.csv").query("split == 'test'")
+    scores = table.groupby(["experiment", "model", "metric"])["value"].mean()
+    experiments = yaml.safe_load((STUDIES / name / "params.yaml").read_text())["experiments"]
+    lines = [line for line in block.splitlines() if re.search(r"Use |Attention ", line)]
+    assert len(lines) == len(experiments)
+    for printed in re.findall(r"\d+\.\d+", " ".join(lines)):
+        half = 0.500001 * 10.0 ** -len(printed.partition(".")[2])
+        assert any(abs(100 * each - float(printed)) <= half for each in scores), printed
+
+
+def test_the_tables_of_both_pages_are_those_of_the_studies():
+    for path, table in ((README, results_table(STUDIES)), (INDEX, ways_to_read(STUDIES))):
+        text = (ROOT / path).read_text()
+        assert with_tables(text, table) == text
+        row = re.search(r"\| \[.*", text)[0]
+        assert with_tables(text.replace(row, "| 1 |"), table) == text
+    row = "| `pooling` 89.3 | 86.1: not converged +3.18 (−0.96 to +7.32) | `mean` 88.0: better "
+    assert row in (ROOT / README).read_text()
+
+
+def test_the_forest_plot_is_of_the_studies_of_today(tmp_path):
+    figure = forest_plot(STUDIES)
+    svg, page = (ROOT / "docs/forest.svg").read_text(), (ROOT / PAGE).read_text()
+    assert svg == as_svg(figure), "write it: make picture"
+    assert 'width="270pt"' in svg, "360 px, which a phone of 390 px shows at full size"
+    assert f"![{figure.title}](forest.svg)\n" in page
+    points = [
+        (mark["shape"], mark["x"])
+        for panel in figure.panels[:-1]
+        for mark in panel[0].rows
+        if mark["kind"] == "point"
+    ]
+    tables = pd.concat(pd.read_csv(STUDIES / name / "verdicts.csv") for name in NAMES)
+    rows = tables[tables["family"] == "primary"]
+    expected = [
+        (LOOKS[verdict][0].marker, difference)
+        for verdict, difference in zip(rows["verdict"], rows["difference_pp"], strict=True)
+    ]
+    assert sorted(points) == sorted(expected) and len(points) == 26
+    row = "IMDB: sentiment, imdb: pooling against mean: better +1.24 (+0.98 to +1.51)"
+    assert row in figure.alt_text.split("; ")
+    (tmp_path / PAGE).parent.mkdir()
+    (tmp_path / PAGE).write_text(page.replace("](forest.svg)", "](x)"))
+    (tmp_path / INDEX.parent).symlink_to(STUDIES)
+    write_forest_plot(tmp_path)
+    assert (tmp_path / PAGE).read_text() == page

@@ -1,0 +1,256 @@
+"""`heed verify` says what heed says, and finds what was changed in a published study."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from heed.cli import commands
+from heed.evaluation import significance
+from heed.evaluation.results import Significance
+from heed.evaluation.results import verdict as heeds_verdict
+from heed.files import HeedError
+from heed.published import verify
+from heed.published.publish import PUBLISHED_STUDIES
+from heed.task import task_module
+from heed.tasks.classification.recipe import Data
+from tests.conftest import ROOT
+from tests.unit.published.conftest import CLASSES, LANGUAGES, statistics_table
+
+STUDIES = sorted(path.parent.name for path in (ROOT / PUBLISHED_STUDIES).glob("*/edition.json"))
+QUICK = "yelp"  # the one that is recomputed in the fast suite
+TASKS = ("classification", "translation")
+
+
+METRICS = [
+    (task, name) for task in TASKS for name in task_module(task, "recipe").METRICS if name != "aer"
+]
+
+
+@pytest.mark.parametrize(("task", "metric"), METRICS)
+@pytest.mark.parametrize("right", [0.0, 0.1, 0.8])
+def test_an_item_contributes_to_every_metric_what_it_does_in_heed(task, metric, right):
+    data = LANGUAGES if task == "translation" else Data("", CLASSES)
+    table = statistics_table(task, 40, right, 1)
+    of_heed = task_module(task, "metrics").make_metrics(data).named(metric)
+    expected = of_heed.by_item(table.to_numpy()[None])[0]
+    assert verify.contributions(metric, table) == pytest.approx(expected, abs=1e-12)
+    kept = table[verify.statistics_of(metric, list(table))]
+    assert verify.contributions(metric, kept) == pytest.approx(expected, abs=1e-12)
+
+
+def drawn(share: float, *shape: int) -> np.ndarray:
+    generator = np.random.default_rng((int(100 * share), *shape))
+    difficulty = generator.normal(0, 0.1, shape[-1])
+    run = generator.normal(0, 0.03, (shape[0], 1))
+    return (generator.random(shape) < share + difficulty + run).astype(float)
+
+
+SAME = np.tile([1.0, 0.0, 1.0, 1.0], (3, 1))
+BLOCKS = {
+    "seeds": ([drawn(0.8, 3, 200)], [drawn(0.7, 3, 200)]),
+    "a reference model": ([drawn(0.7, 5, 100)], [drawn(0.72, 1, 100)]),
+    "a reference model, and one seed": ([drawn(0.7, 1, 100)], [drawn(0.6, 1, 100)]),
+    "one item": ([drawn(0.5, 3, 1)], [drawn(0.5, 3, 1)]),
+    "right on the same items": ([SAME], [SAME]),
+    "one item differs": ([np.eye(1, 300).repeat(3, 0)], [np.zeros((3, 300))]),
+    "one item of folds differs": (
+        [np.eye(1, 60, fold - 9) for fold in range(10)], [np.zeros((1, 60))] * 10,
+    ),
+    "always right, and never": ([np.ones((3, 8))], [np.zeros((3, 8))]),
+    "seeds that differ, items that do not": (
+        [np.repeat([[1.0], [0.0], [1.0]], 30, 1)], [np.zeros((3, 30))],
+    ),
+    "far apart": ([drawn(0.99, 5, 2000)], [drawn(0.01, 5, 2000)]),
+    "folds": tuple([drawn(share, 1, 50 + i) for i in range(5)] for share in (0.8, 0.6)),
+    "folds with two seeds": tuple([drawn(s, 2, 60 + i) for i in range(3)] for s in (0.7, 0.6)),
+    "folds with one mean": (
+        [np.array([[1.0, 0.0, 1.0, 0.0]])] * 3, [np.array([[0.0, 0.0, 0.0, 1.0]])] * 3,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tests", [1, 8])
+@pytest.mark.parametrize("name", BLOCKS)
+def test_a_comparison_comes_out_as_in_heed(name, tests):
+    first, second = BLOCKS[name]
+    expected = significance.assess(first, second, tests)
+    found = verify.compare(first, second, len(first) if len(first) > 1 else 0, tests)
+    low, high = expected.interval_pp or (None, None)
+    ends = {"low_pp": low, "high_pp": high, "difference_pp": expected.mean_pp}
+    for key, value in (vars(expected) | ends).items():
+        if key in verify.CHECKED and value is None:
+            assert key not in found
+        elif key in verify.CHECKED:
+            assert found[key] == pytest.approx(value, rel=1e-6, abs=1e-12), key
+    rises = [(1, 0, 0), (90, 0, 0), (1, 0, 9e9), (1, 9e9, 0), (90, 9e9, 0), (1, 0, 5), (1, 5, 5)]
+    for margin, *rise in rises:
+        method = Significance("", 0.05, 0.8, margin, None, {})
+        said = heeds_verdict(expected, method, *rise)
+        assert verify.verdict(found, margin, *rise) == said
+
+
+def test_less_is_better_of_losses():
+    table = pd.DataFrame(
+        [(model, seed, 0, 1, "loss", loss)
+         for model, loss in (("a", 0.2), ("b", 0.5)) for seed in (1, 2)],
+        columns=[*verify.KEYS, "metric", "loss"],
+    )  # fmt: skip
+    _, runs = verify._read_runs("it", table)
+    assert verify.compare(runs["a"], runs["b"], 0, 1)["difference_pp"] == pytest.approx(30)
+
+
+def test_repeated_folds_have_the_variance_of_bouckaert_and_frank():
+    k, repeats = 5, 4
+    blocks = [drawn(0.8, 1, 40 + i) for i in range(k * repeats)]
+    means = [block.mean() for block in blocks]
+    found = verify.compare(blocks, [np.zeros_like(block) for block in blocks], k, 1)
+    error = ((1 / (k * repeats) + 1 / (k - 1)) * np.var(means, ddof=1)) ** 0.5
+    half = stats.t.ppf(0.975, k * repeats - 1) * error
+    assert found["low_pp"] == pytest.approx(100 * (np.mean(means) - half))
+    same = verify.compare(blocks, blocks, k, 1)
+    items = sum(block.shape[1] for block in blocks) // repeats
+    assert same["equal_within_pp"] == pytest.approx(100 * (1 - 0.05 ** (1 / items)))
+
+
+# --- published studies ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def study(made: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(made / PUBLISHED_STUDIES / "it", tmp_path / "made")
+
+
+def test_a_study_comes_out_as_printed(study, capsys):
+    commands.verify(study)
+    said = "8 intervals and 8 verdicts of 8 comparisons are as printed in verdicts.csv, and the"
+    assert capsys.readouterr().out == f"{study}: {said} scores in results.csv\n"
+    verdicts = {*pd.read_csv(study / verify.VERDICTS)["verdict"]}
+    assert verdicts >= {"better", "not converged"}, "the verdicts are of several kinds"
+
+
+Change = Callable[[Path], object]
+
+
+def text(name: str, old: str, new: str) -> Change:
+    def change(folder: Path) -> None:
+        before = (folder / name).read_text()
+        assert old in before
+        (folder / name).write_text(before.replace(old, new))
+
+    return change
+
+
+def cell(experiment: str, column: str, value: str, file: str = verify.VERDICTS) -> Change:
+    """Change the second row of an experiment: attention over the baseline, or a second seed."""
+
+    def change(folder: Path) -> None:
+        table = pd.read_csv(folder / file, dtype=str)
+        table.loc[table.index[table["experiment"] == experiment][1], column] = value
+        table.to_csv(folder / file, index=False)
+
+    return change
+
+
+def rows_left(left_out: str, file: str = verify.STATISTICS) -> Change:
+    def change(folder: Path) -> None:
+        path = folder / file
+        table = pd.read_csv(path, dtype=str) if file.endswith("csv") else pd.read_parquet(path)
+        rest = table.drop(table.query(left_out).index)
+        rest.to_csv(path, index=False) if file.endswith("csv") else rest.to_parquet(path)
+
+    return change
+
+
+def answer(folder: Path) -> None:
+    """Make a wrong answer of attention right."""
+    table = pd.read_parquet(folder / verify.STATISTICS)
+    wrong = table.index[table["right"].eq(0) & table["model"].eq("attention")]
+    table.loc[wrong[0], "right"] = 1
+    table.to_parquet(folder / verify.STATISTICS)
+
+
+PRINTED = "plain: attention − baseline: "
+CHANGES: dict[str, tuple[Change, str]] = {
+    "an interval": (
+        cell("plain", "low_pp", "+1.23"),
+        rf"{PRINTED}low_pp is printed as \+1.23",
+    ),
+    "of folds": (cell("folded", "high_pp", "9.87"), "folded: attention − baseline: high_pp is "),
+    "no interval": (cell("plain", "high_pp", ""), f"{PRINTED}high_pp is printed as empty, and"),
+    "a difference": (
+        cell("plain", "difference_pp", "+1"),
+        f"{PRINTED}difference_pp is",
+    ),
+    "a p value": (cell("plain", "p_corrected", "0.04"), f"{PRINTED}p_corrected is printed as 0.04"),
+    "the tests": (cell("plain", "tests", "1"), f"{PRINTED}tests is printed as 1, and"),
+    "equality": (cell("plain", "equal_within_pp", ".5"), f"{PRINTED}equal_within_pp is printed as"),
+    "a verdict": (
+        cell("plain", "verdict", "undecided"),
+        f"{PRINTED}the verdict is printed as undecided, and comes out as better",
+    ),
+    "a score": (cell("plain", "value", "0.9", verify.SCORES), r"baseline, seed 2: \[0.9\] is prin"),
+    "no score": (
+        rows_left("model == 'mean' and seed == '3'", verify.SCORES),
+        r"results.csv: mean, seed 3: \[\] is printed",
+    ),
+    "a row": (
+        rows_left("second == 'majority'", verify.VERDICTS),
+        "plain: no row of verdicts.csv has majority",
+    ),
+    "convergence": (
+        text(verify.VERDICTS, ",82.00", ","),
+        "plain: attention − mean: the verdict is printed as not converged, and comes out as",
+    ),
+    "the margin": (
+        text(verify.PARAMS, "study:", "study:\n  equivalence_margin: 90"),
+        f"{PRINTED}the verdict is printed as better, and comes out as practically the same",
+    ),
+    "another experiment": (cell("plain", "experiment", "other"), "other: no experiment of params"),
+    "an answer": (answer, "plain: attention − mean: difference_pp is printed as"),
+    "an item": (rows_left("item == 60"), "folded: attention − mean: difference_pp is printed as"),
+    "an item of one": (
+        rows_left("item == 60 and model == 'mean'"),
+        "folded: the models were not tested on the same items",
+    ),
+    "a seed": (
+        rows_left("model == 'mean' and seed == 3 and experiment == 'plain'"),
+        "plain: the models have not the same runs",
+    ),
+    "a model": (rows_left("model == 'mean'"), "plain: no statistics of mean"),
+    "no rows": (rows_left("seed >= 0"), "made: cannot be read"),
+    "no number": (cell("plain", "low_pp", "few"), "made: cannot be read .*few"),
+    "a column": (text(verify.VERDICTS, "equal_within_pp", "within"), "cannot be .*equal_within_pp"),
+    "no YAML": (text(verify.PARAMS, "study:", "["), "made: cannot be read"),
+    "no file": (lambda folder: (folder / verify.SCORES).unlink(), r"cannot be read .*results\.csv"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_of_a_study_is_found(study, name):
+    change, message = CHANGES[name]
+    change(study)
+    with pytest.raises(HeedError, match=message):
+        commands.verify(study)
+
+
+def test_the_module_needs_nothing_of_heed(study):
+    code = "import runpy, sys; sys.modules['heed'] = None; sys.argv = sys.argv[1:]; "
+    command = [sys.executable, "-c", f"{code} runpy.run_path(sys.argv[0], run_name='__main__')"]
+    command += [verify.__file__, str(study)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "") and "are as printed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name != QUICK)) for name in STUDIES],
+)
+def test_a_published_study_comes_out_as_printed(name):
+    assert " are as printed in verdicts.csv" in verify.recompute(ROOT / PUBLISHED_STUDIES / name)
