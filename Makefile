@@ -19,7 +19,7 @@ ifeq ($(origin PYTHON) $(wildcard $(BIN)/pip),command line $(BIN)/pip)
 $(info heed: .venv is there and kept, and PYTHON=$(PYTHON) is not used: delete .venv to make it with another Python)
 endif
 
-.PHONY: help setup slurm pretrained export loggers remotes report check test test-slow drills benchmark lint pdf page .paper lock schema picture snapshots locale docs clean
+.PHONY: help setup slurm pretrained loggers remotes report check test test-slow drills benchmark lint pdf page .paper lock schema picture snapshots docs clean
 help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
@@ -42,7 +42,6 @@ help:            ## print this list
 # What an extra adds to the runtime, from a lock of its name.
 WHAT_development := linters and test tools
 WHAT_pretrained := transformers (160 MB)
-WHAT_export := ONNX (121 MB)
 WHAT_loggers := TensorBoard, the client of MLflow and DVCLive
 WHAT_slurm := Snakemake's executor for SLURM
 WHAT_remotes := DVC's remotes over SSH and S3 (some 60 MB)
@@ -51,7 +50,7 @@ WHAT_notebook := a kernel of Jupyter
 WHAT_servers := an S3 server for the tests
 .venv/.development: .venv/.pretrained
 .venv/.servers: .venv/.development .venv/.remotes
-EXTRAS := development pretrained export loggers slurm remotes docs notebook servers
+EXTRAS := development pretrained loggers slurm remotes docs notebook servers
 $(EXTRAS:%=.venv/.%): .venv/.%: .venv/.runtime envs/%.lock
 	@echo "heed: adding $(WHAT_$*) from envs/$*.lock"
 	@$(LOCKED) envs/$*.lock
@@ -62,8 +61,6 @@ setup: .venv/.runtime ## make the virtual environment only
 slurm: .venv/.slurm ## add what `snakemake --workflow-profile slurm` needs (docs/cluster.md)
 
 pretrained: .venv/.pretrained ## add what a pretrained encoder needs (docs/corpora.md)
-
-export: .venv/.export ## add what a model as an ONNX file needs (docs/python.md)
 
 loggers: .venv/.loggers ## add what `training.logger` needs (docs/commands.md)
 
@@ -87,7 +84,7 @@ check: .venv/.development ## set up, check the style, the format, the types and 
 test: check      ## set up, run `make check` and the tests that are not slow
 	@echo "heed: tests";       PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m "not slow" -n $(CORES) --dist loadgroup
 
-test-slow: .venv/.servers .venv/.slurm .venv/.export .venv/.loggers .venv/.docs .venv/.notebook ## run the tests that are slow or need a browser or LaTeX
+test-slow: .venv/.servers .venv/.slurm .venv/.loggers .venv/.docs .venv/.notebook ## run the tests that are slow or need a browser or LaTeX
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow --timeout=3000 -n 2 --dist loadgroup
 
 drills: .venv/.development ## inject the faults of docs/drills.md into real runs, and count how many recover (slow; all of them only as root or where mounting is allowed)
@@ -99,8 +96,7 @@ benchmark: .venv/.runtime ## print the first tables of docs/performance.md, some
 lint: .venv/.development ## fix the findings that ruff can fix, then print the others
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; $(BIN)/snakefmt workflow/Snakefile ; $(BIN)/mypy ; $(BIN)/lint-imports --no-logo --no-cache
 
-TEX := Debian: texlive-latex-extra texlive-science latexmk lmodern; for a German report texlive-lang-german
-FONTS := fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji
+TEX := Debian: texlive-latex-extra texlive-science latexmk lmodern
 pdf:             ## make the paper, reports/report.pdf, from reports/report.tex by LaTeX; without it print the page by Chromium
 	@test -f reports/report.tex || { echo "heed: there is no reports/report.tex yet: run 'make report' first" >&2; exit 1; }
 	@if command -v latexmk >/dev/null && command -v pdflatex >/dev/null; then $(MAKE) --no-print-directory .paper; else \
@@ -114,14 +110,7 @@ page:            ## print the page by Chromium as a tagged PDF, reports/page.pdf
 
 .paper:
 	@mkdir -p .heed/pdf && rm -f .heed/pdf/report.*
-	@# LuaLaTeX writes its cache of fonts in every run, which latexmk would take for another source: the pattern.
-	@engine=-pdf; signs=$$(grep -c '^.sign{' reports/report.tex); \
-	if [ "$$signs" -gt 0 ]; then \
-		if command -v lualatex >/dev/null && kpsewhich luaotfload.sty fontspec.sty >/dev/null; then engine=-pdflua; \
-		else echo "heed: the report has $$signs signs that pdflatex does not print: their code points, such as [U+8A9E], stand for them; install LuaLaTeX, which prints them (Debian: texlive-luatex $(FONTS))" >&2; fi; fi; \
-	cd reports && SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-0} FORCE_SOURCE_DATE=1 latexmk -e '$$hash_calc_ignore_pattern{luc} = "^";' $$engine -interaction=nonstopmode -halt-on-error -quiet -outdir="../.heed/pdf" report.tex >/dev/null || { echo "heed: LaTeX failed; see .heed/pdf/report.log" >&2; exit 1; }
-	@missing=$$(sed -n 's/^heed: no font has //p' .heed/pdf/report.log | tr '\n' ' '); test -z "$$missing" || \
-		echo "heed: no font here has $$missing: these code points stand in the PDF; install fonts that have them (Debian: $(FONTS)), and run 'make pdf' again" >&2
+	@cd reports && SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-0} FORCE_SOURCE_DATE=1 latexmk -pdf -interaction=nonstopmode -halt-on-error -quiet -outdir="../.heed/pdf" report.tex >/dev/null || { echo "heed: LaTeX failed; see .heed/pdf/report.log" >&2; exit 1; }
 	@cp reports/report.tex .heed/pdf/printed.tex && cp .heed/pdf/report.pdf reports/report.pdf
 	@echo "heed: reports/report.pdf"
 
@@ -139,11 +128,6 @@ schema: .venv/.runtime ## generate docs/params.md and docs/params.schema.json fr
 
 snapshots: .venv/.development ## write what pages and messages say now into tests/**/snapshots; git diff shows what changed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -q --update-snapshots tests/unit/report
-
-locale: .venv/.development ## extract the report's texts from the code into src/heed/report/locale/*/LC_MESSAGES/heed.po
-	@mkdir -p .heed && PYTHONPATH=. $(BIN)/pybabel --quiet extract -F babel.cfg --no-wrap --sort-by-file --add-location=file -o .heed/heed.pot src/heed
-	@$(BIN)/pybabel --quiet update --no-fuzzy-matching --no-wrap --ignore-obsolete --ignore-pot-creation-date -D heed -i .heed/heed.pot -d src/heed/report/locale
-	@! grep -A1 '^msgid "..*"' src/heed/report/locale/*/LC_MESSAGES/heed.po | grep '^.*msgstr ""' >/dev/null || echo "heed: some texts have no translation yet: the lines msgstr \"\""
 
 lock:            ## write envs/*.lock anew from pyproject.toml, with hashes; pins that fit stay: `make lock UPGRADE=1` takes the newest (uses the package index)
 	@rm -rf .heed/lock && python=$$($(FIND_PYTHON)) && "$$python" -m venv .heed/lock && .heed/lock/bin/pip install --quiet uv

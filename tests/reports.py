@@ -9,7 +9,7 @@ from pathlib import Path
 CHAPTER = {
     ".html": re.compile(r'<h2 id="cost".*?</section>', re.DOTALL),
     ".tex": re.compile(
-        r"\\section\{\\texorpdfstring\{(What it costs|Was es kostet)\}.*?"
+        r"\\section\{\\texorpdfstring\{What it costs\}.*?"
         r"(?=\\section\{|\\clearpage\\appendix|\\end\{document\})",
         re.DOTALL,
     ),

@@ -67,7 +67,6 @@ KNOW_CLASSIFICATION = (
     "tasks/classification/", "tasks/multilabel/", "models/classifier.py",
     "explanation/",  # of decisions between classes
     "report/", "published/",
-    "estimator.py", "export.py",  # a classifier as scikit-learn and a hub name its parts
     "corpora/", "study/own_",
     "study/experiments.py",  # of what weights explain of decisions between classes
 )  # fmt: skip

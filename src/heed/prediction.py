@@ -146,18 +146,14 @@ def load_predictor(
 ) -> Predictor:
     """Return the predictor of a run, in its `folder` or results/train/MODEL/SEED.
 
-    `settings` are the task's `Prediction`; None: as an exported folder says, or else the study, or
-    the defaults. Raises HeedError: a file is missing or broken.
+    `settings` are the task's `Prediction`; None: as the study says, or the defaults. Raises
+    HeedError: a file is missing or broken.
     """
-    name, seed = run.recipe.model, run.seed
-    prediction, command = (
-        task_module(run.recipe.task, "prediction"),
-        paths.train_command(name, seed),
-    )
+    name, seed, task = run.recipe.model, run.seed, run.recipe.task
+    command, of_study = paths.train_command(name, seed), paths.prediction_file(name)
     folder = folder or paths.run_folder(name, seed)
-    if settings is None:
-        own, of_study = folder / paths.MODEL_PREDICTION, paths.prediction_file(name)
-        schema = task_module(run.recipe.task, "recipe").Prediction
-        path = next((each for each in (own, of_study) if each.exists()), None)
-        settings = read_prediction(path, run.recipe.task, command) if path else schema()
-    return prediction.load_predictor(folder, run.recipe, settings, device, command)
+    if settings is None and of_study.exists():
+        settings = read_prediction(of_study, task, command)
+    settings = settings or task_module(task, "recipe").Prediction()
+    load = task_module(task, "prediction").load_predictor
+    return load(folder, run.recipe, settings, device, command)

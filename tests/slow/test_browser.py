@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from heed.report import html as rendering
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up, made_up_translation
-from tests.fixtures.report.pages import HOSTILE, change_study, render_hostile, render_to
+from tests.fixtures.report.pages import HOSTILE, render_hostile, render_to
 
 AXE = "4.14.1"  # of axe-core, from the npm registry
 FLAGS = [
@@ -56,13 +56,13 @@ def axe() -> str:
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Reports with made-up numbers: of the sample, of a translation, of hostile texts, and of the
-    talk in German.
+    talk.
     """
     folder = tmp_path_factory.mktemp("reports")
     translation = made_up_translation.study(), made_up_translation.comparison()
-    german = change_study(made_up.study("talk"), language="de"), made_up.comparison("talk")
+    talk = made_up.study("talk"), made_up.comparison("talk")
     sample = made_up.study("sample"), made_up.comparison("sample")
-    studies = {"sample": sample, "talk": german, "translation": translation}
+    studies = {"sample": sample, "talk": talk, "translation": translation}
     rendered = {name: render_to(*each, folder / name) for name, each in studies.items()}
     return rendered | {"hostile": render_hostile(folder / "hostile")}
 

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from benchmarks import machines, peers, workload
+from benchmarks import peers, workload
 from benchmarks.__main__ import ALL
 from benchmarks.german import write_messages
 
@@ -46,52 +46,6 @@ def test_every_benchmark_runs(name):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("| ")
-
-
-@pytest.mark.parametrize(
-    ("study", "scores"),
-    [
-        ("sample", ["0.41 points (at most 8.00; 34 have", "1.76 (at most 14.70)", "12.1%"]),
-        ("translation-sample", ["0.84 points (at most 7.78; 0 have", "1.60 (at most 12.31)"]),
-        ("translation", ["0.41 points (at most 1.02; 0 have", "0.91 (at most 2.17)", "9.3%"]),
-    ],
-)
-def test_runs_on_two_machine_kinds_differ_as_docs_machines_says(study, scores, capsys):
-    folder = ROOT / "docs/machines"
-    machines.main([f"{folder}/{study}-first", f"{folder}/{study}"])
-    printed = capsys.readouterr().out
-    for metric in scores:
-        assert metric in printed
-
-
-def test_runs_are_compared_seed_by_seed(tmp_path, capsys):
-    columns = "experiment,variant,run,figure,value"
-    pairs = "experiment,first,second,verdict,difference_pp,low_pp,high_pp"
-    for name, values, verdict in (
-        ("one", (0.5, 0.6), "undecided,20,-5,45"),
-        ("other", (0.53, 0.6), "better,50,30,70"),
-    ):
-        (tmp_path / name).mkdir()
-        rows = [f"pair,attention,seed {i + 1},bleu,{value}" for i, value in enumerate(values)]
-        rows += ["pair,attention,mean,bleu,0.9", "pair,attention,seed 1,chrf,0.9"]
-        rows += [f"alone,{name},seed 1,bleu,0.9"]
-        (tmp_path / name / "pair_seeds.csv").write_text("\n".join([columns, *rows]))
-        row = f"pair,attention,baseline,{verdict}"
-        (tmp_path / name / "pair_comparisons.csv").write_text(f"{pairs}\n{row}\n")
-    machines.main([f"{tmp_path}/one", f"{tmp_path}/other"])
-    printed = capsys.readouterr().out
-    assert (
-        "bleu, 2 trainings: the same seed on two kinds 1.50 points (at most 3.00; 1 have" in printed
-    )
-    assert "two seeds on one kind 8.50 (at most 10.00)" in printed
-    changed = "pair: attention against baseline: undecided +20.00 (-5.00 to +45.00), then better"
-    assert printed.count(changed) == 2, "another verdict, and outside the interval"
-    with pytest.raises(SystemExit):
-        machines.main([f"{tmp_path}/one", f"{ROOT}/docs/machines/sample"])
-    assert "no training is in the tables of both" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        machines.main([f"{tmp_path}/one", f"{tmp_path}/nowhere"])
-    assert "nowhere has no *_seeds.csv and *_comparisons.csv" in capsys.readouterr().err
 
 
 def test_presets_are_trained_and_scored_without_the_test_part(tmp_path, monkeypatch, capsys):

@@ -163,33 +163,9 @@ def verify(folder: Path) -> None:
         raise HeedError(str(error)) from None
 
 
-def classify(
-    model: str, text: str = "", table: Path | None = None, text_column: list[str] | None = None,
-    text_separator: str | None = None, id_column: str = "", encoding: str = "",
-    delimiter: str | None = None, quote: str | None = None, no_quotes: bool = False,
-    output: Path | None = None,
-) -> None:  # fmt: skip
-    """Classify a text, or each row of a table: mean probabilities of a model's runs.
-
-    Of a text the weights over its words are printed too.
-    """
-    if table is None:
-        print_line(_texts_of(model, "classify").classify(model, text))
-        return
-    from heed.study.reader import model_text_columns
-
-    columns, separator = (tuple(text_column), " ") if text_column else model_text_columns(model)
-    separator = separator if text_separator is None else text_separator
-    part, quote = _texts_of(model, "classify_table"), "" if no_quotes else quote
-    rows = part.TextTable(table, columns, separator, id_column, encoding, delimiter, quote)
-    print_line(part.classify_table(model, rows, output), error=output is None)
-
-
-def export(model: str, seed: int | None = None, into: Path | None = None) -> None:
-    """Write a run as a folder for a hub of models: weights, vocabulary, model card, ONNX."""
-    from heed.export import export_model
-
-    print_line(export_model(model, seed, into))
+def classify(model: str, text: str) -> None:
+    """Classify a text: mean probabilities of a model's runs, and the weights over its words."""
+    print_line(_texts_of(model, "classify").classify(model, text))
 
 
 def translate(
@@ -299,24 +275,7 @@ MEANINGS: dict[str, Meaning] = {
     "cost.name": STUDY,
     "graph.name": STUDY,
     "classify.model": ("MODEL", "a model with trained runs"),
-    "classify.text": ("TEXT", TEXT, {"nargs": "?"}),
-    "classify.table": ("FILE", "classify each row of a table instead"),
-    "text_column": ("COLUMN", "of the table, several times for texts to join; default: as the "
-        "model's corpus"),
-    "text_separator": ("TEXT", "what joins several texts; default: as the model's corpus, of "
-        "--text-column a space", {"type": with_tabs}),
-    "id_column": ("COLUMN", "of the table: a name for each row; default: rows are numbered from 1"),
-    "encoding": ("ENCODING", "of the table, such as windows-1252; default: utf-8"),
-    "delimiter": ("SIGN", "of the table; default: a comma in .csv, a tab in .tsv",
-        {"type": character}),
-    "quote": ("SIGN", "of the table: the character around fields; default: a double quote",
-        {"type": character}),
-    "no_quotes": ("", "of the table: a quote is any other character"),
-    "output": ("FILE", "of a table: a .csv, .jsonl or .parquet file; default: CSV on standard "
-        "output"),
     "translate.model": ("MODEL", "a model with trained runs"),
-    "export.model": ("MODEL", "a model with trained runs"),
-    "into": ("FOLDER", "a folder that is not there yet; default: exports/MODEL"),
     "text": ("TEXT", TEXT),
     "translation": ("TEXT", "score this translation instead of searching; a text or a file, as "
         "TEXT"),
@@ -338,7 +297,6 @@ MEANINGS: dict[str, Meaning] = {
     "like": ("VARIANT", "take the keys of another variant or model; those of the command replace "
         "them"),
 }  # fmt: skip
-ONE_OF = ("classify.text", "classify.table")  # exactly one is given
 SEVERAL = "several times for several. Known names are found"
 OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of CorpusOptions
     "text_column": ("COLUMN", f"the column with the text; {SEVERAL}", {"action": "append"}),
@@ -392,7 +350,7 @@ def make_parser() -> argparse.ArgumentParser:
         required=True,
     )
     further = (
-        publish, verify, adopt, study, cost, graph, classify, translate, export, check,
+        publish, verify, adopt, study, cost, graph, classify, translate, check,
         schema,
     )  # fmt: skip
     for function in (*stages.STAGES, *further):
@@ -414,20 +372,17 @@ def _add_command(subparsers: Commands, function: Callable[..., None], name: str)
     description = (function.__doc__ or "").strip().rstrip(".")
     command = subparsers.add_parser(name, help=description, description=description)
     command.set_defaults(function=function)
-    one_of = command.add_mutually_exclusive_group(required=True) if function is classify else None
     for key, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is parameter.VAR_KEYWORD:
             for own, meaning in OWN.items():
                 _add_argument(command, f"--{own.replace('_', '-')}", meaning, {})
             continue
-        full_name = f"{function.__name__}.{key}"
-        meaning = MEANINGS.get(full_name) or MEANINGS[key]
+        meaning = MEANINGS.get(f"{function.__name__}.{key}") or MEANINGS[key]
         kinds = get_args(parameter.annotation)
         kind = kinds[0] if NoneType in kinds else parameter.annotation
         is_option = parameter.default is not parameter.empty and "nargs" not in meaning[-1]
-        group = one_of if one_of and full_name in ONE_OF else command
         name = f"--{key.replace('_', '-')}" if is_option else key
-        _add_argument(group, name, meaning, TYPES.get(kind, {}) if is_option else {})
+        _add_argument(command, name, meaning, TYPES.get(kind, {}) if is_option else {})
 
 
 def _add_argument(group: Any, name: str, meaning: Meaning, settings: Settings) -> None:

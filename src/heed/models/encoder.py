@@ -143,7 +143,6 @@ class MaxAttention(Pooling):
     def weights(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
         """Return the weights."""
         query = _maximum(states, lengths, padding)[..., None]  # batch x size x 1
-        # as F.normalize, whose `expand` fixes the time of an exported graph
         norms = states.norm(dim=-1, keepdim=True).clamp_min(1e-12)
         return masked_softmax((states / norms @ query).squeeze(-1), padding)
 
@@ -154,10 +153,7 @@ def _maximum(states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
 
 
 def _one_hot(positions: Tensor, states: Tensor) -> Tensor:
-    """Return 1 at each of `positions` and else 0, (*positions.shape, time).
-
-    `F.one_hot` fixes the time of an exported graph.
-    """
+    """Return 1 at each of `positions` and else 0, (*positions.shape, time)."""
     time = torch.arange(states.shape[1], device=states.device)
     return (positions[..., None] == time).to(states.dtype)
 

@@ -20,7 +20,6 @@ from heed.evaluation.results import (
 from heed.hyperparameters import ENCODERS
 from heed.hyperparameters.pretrained import PRETRAINED
 from heed.report.formats import format_coverage, format_interval, format_p
-from heed.report.language import say
 from heed.report.measures import Measure, describe_reference_models, measure_of
 from heed.report.sentences import AHEAD, NETWORKS, OPEN, OTHERS, QUESTION, SCORES, SHOWN, UNTESTED
 
@@ -68,7 +67,7 @@ class TestedDifference:
         """Why there is no interval; empty where there is one."""
         if self.ends is not None:
             return ""
-        return say(
+        return (
             "one seed has no interval"
             if self.one_seed
             else "one test sentence has no interval"
@@ -99,7 +98,7 @@ class TestedDifference:
     @property
     def remark(self) -> str:
         """What stands beside the verdict of two models that were not tuned alike; else nothing."""
-        return "" if self.result.tuned_alike else say("not tuned alike")
+        return "" if self.result.tuned_alike else "not tuned alike"
 
     @property
     def size(self) -> str:
@@ -108,12 +107,13 @@ class TestedDifference:
         if self.ends is None:
             return gain
         p, covers = format_p(self.result.p_corrected), format_coverage(self.method.alpha)
-        return say(
+        return (
             "{gain} ({covers} interval {interval}, equal within {within})"
             if self.verdict == SAME
-            else "{gain} ({covers} interval {interval}, corrected p {p})",
+            else "{gain} ({covers} interval {interval}, corrected p {p})"
+        ).format(
             gain=gain,
-            covers=say("simultaneous {covers}", covers=covers) if self.result.tests > 1 else covers,
+            covers=f"simultaneous {covers}" if self.result.tests > 1 else covers,
             interval=format_interval(self.ends),
             p=p if p.startswith("<") else f"= {p}",
             within=self.within,
@@ -220,9 +220,9 @@ def answer(result: ExperimentResult, method: Significance) -> Answer:
         is_led = each is named[0] or each.first != named[0].first
         clauses.append(_clause(each, result, QUESTION if is_led else OTHERS, more))
     if compared is None:
-        missing = [] if BASELINE in result.models else [say("baseline")]
-        missing += [] if result.attention else [say("variant that answers the study's question")]
-        clauses.append(say("no comparison: no {names}", names=say(" and no ").join(missing)))
+        missing = [] if BASELINE in result.models else ["baseline"]
+        missing += [] if result.attention else ["variant that answers the study's question"]
+        clauses.append(f"no comparison: no {' and no '.join(missing)}")
     if recommended:
         known = {name for each in named for name in (each.first, each.second)} | {recommended}
         clauses += _best_network(result, known, more)
@@ -281,17 +281,16 @@ def _alike(each: TestedDifference, result: ExperimentResult, more: int) -> bool:
 def _clause(
     each: TestedDifference, result: ExperimentResult, table: dict[str, str], more: int
 ) -> str:
-    name, short = say("attention"), each.measure.short
+    name, short = "attention", each.measure.short
     own, score = (result.score_of(model) for model in (each.first, each.second))
     printed = {"own": short(own, named=True, more=more), "score": short(score, more=more)}
-    text = say(
-        table[each.situation],
+    text = table[each.situation].format(
         name=name if each.first == "attention" else f"{name} ({each.first})",
         other=_with_attention(each, describe_model(each.second, result), result),
-        **printed,
-        scores=say(SCORES[_alike(each, result, more)], **printed),
+        scores=SCORES[_alike(each, result, more)].format(**printed),
         unfinished=_unfinished(each, result),
         reason=each.no_interval,
+        **printed,
     )
     return f"{text} ({each.remark})" if each.remark else text
 
@@ -299,12 +298,11 @@ def _clause(
 def _with_attention(each: TestedDifference, other: str, result: ExperimentResult) -> str:
     """Return the other model in words: attention that does better is no loss of attention."""
     is_ahead = each.situation == WORSE and each.second in result.models
-    return say(AHEAD, other=other) if is_ahead and _attends(each.second, result) else other
+    return AHEAD.format(other=other) if is_ahead and _attends(each.second, result) else other
 
 
 def _item(each: TestedDifference, result: ExperimentResult, table: dict[str, str]) -> str:
-    text = say(
-        table[each.situation],
+    text = table[each.situation].format(
         first=each.first,
         second=_with_attention(each, each.second, result),
         gain=each.measure.difference(each.mean),
@@ -326,7 +324,7 @@ def describe_model(name: str, result: ExperimentResult) -> str:
     """Return a model in words: a reference model, or how a network reads a text and its name."""
     if name in result.reference_models:
         known = describe_reference_models([result.task]).get(name)
-        return (known and known.in_sentence) or say("the {name} model", name=name)
+        return (known and known.in_sentence) or f"the {name} model"
     words = describe_network(name, result)
     return words if name in words.lower() else f"{words} ({name})"
 
@@ -335,7 +333,7 @@ def describe_network(name: str, result: ExperimentResult) -> str:
     """Return how a network reads a text, in words."""
     encoder = ENCODERS.get(getattr(result.models[name].hyperparameters, "encoder", ""))
     label = encoder.label if encoder else ""
-    return say(NETWORKS[_network(name, result)], encoder=label, name=name)
+    return NETWORKS[_network(name, result)].format(encoder=label, name=name)
 
 
 def _network(name: str, result: ExperimentResult) -> str:
@@ -382,9 +380,9 @@ def recommend(result: ExperimentResult, method: Significance) -> str:
 def _advice(recommended: str, result: ExperimentResult, more: int) -> Iterator[str]:
     """Yield the clause that names the model to use."""
     is_reference = recommended in result.reference_models
-    model = say("the {name} model" if is_reference else "the network {name}", name=recommended)
+    model = f"the {recommended} model" if is_reference else f"the network {recommended}"
     score = measure_of(result).short(result.score_of(recommended), True, more)
-    yield say("use {model}: {score}", model=model, score=score)
+    yield f"use {model}: {score}"
 
 
 def _best_network(result: ExperimentResult, known: set[str], more: int) -> Iterator[str]:
@@ -393,9 +391,9 @@ def _best_network(result: ExperimentResult, known: set[str], more: int) -> Itera
     short = partial(measure_of(result).short, more=more)
     score = short(result.score_of(best))
     if score not in {short(result.score_of(name)) for name in known if name in result.models}:
-        yield say("the best network, {name}, has {score}", name=best, score=score)
+        yield f"the best network, {best}, has {score}"
 
 
 def join(names: list[str]) -> str:
     """Return names in a sentence; nothing without any."""
-    return say(" and ").join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

@@ -19,7 +19,6 @@ from heed.hyperparameters.classifier import Architecture
 from heed.paths import PREDICTED
 from heed.recipe import CorpusStatistics
 from heed.report.blocks import Legend, Piece, Sentence
-from heed.report.language import say
 
 MAX_WORDS = 10  # in the table of each document
 NAMED_CLASSES = 4  # whose shares of weight a caption names
@@ -123,31 +122,31 @@ def describe_weights(hyperparameters: Architecture) -> str:
     """Return the meaning of a word's weight, and that a linear branch has a part in predictions."""
     h = hyperparameters
     sentences = [
-        say(
-            "Here {pooling}."
+        (
+            f"Here {POOLINGS[h.pooling]}."
             if h.attention == "none"
-            else "Here self-attention comes first, with the mean over its heads; {pooling}, and "
-            "its weights are multiplied by those of self-attention.",
-            pooling=say(POOLINGS[h.pooling]),
+            else (
+                "Here self-attention comes first, with the mean over its heads; "
+                f"{POOLINGS[h.pooling]}, and its weights are multiplied by those of self-attention."
+            )
         )
     ]
     if h.encoder == "embeddings":
-        embeddings = say(
+        embeddings = (
             "There is no recurrence: the weights are of the words’ embeddings themselves, and "
             "no word has read another."
         )
         sentences.append(embeddings)
     if h.encoder == "transformer":
-        transformer = say(
+        transformer = (
             "The states come from a transformer: each of them has read all words, through "
             "attention that is not part of these weights."
         )
         sentences.append(transformer)
     if h.tfidf_branch != "none":
-        branch = say(
-            "The prediction is the network's and the linear branch's together: what the "
-            "branch adds (linear_branch: {features}) is in no word's weight.",
-            features=h.tfidf_branch,
+        branch = (
+            "The prediction is the network's and the linear branch's together: what the branch "
+            f"adds (linear_branch: {h.tfidf_branch}) is in no word's weight."
         )
         sentences.append(branch)
     return " ".join(sentences)
@@ -158,8 +157,7 @@ def describe_rationale(statistics: CorpusStatistics) -> str:
     if statistics.rationale is None:
         return ""
     is_generated = statistics.generated and statistics.rationale.kind == "planted"
-    description = RATIONALE["generated" if is_generated else statistics.rationale.kind]
-    return say(description)
+    return RATIONALE["generated" if is_generated else statistics.rationale.kind]
 
 
 def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
@@ -324,10 +322,10 @@ def full_colour(weights: np.ndarray) -> float:
 def make_legend(rationale: bool, sentences: bool) -> Legend:
     """Return the legend of shaded texts: of rationale and sentence weights where they have any."""
     return Legend(
-        say("little weight"),
-        say("most weight"),
-        say("rationale") if rationale else "",
-        say("weight of the sentence") if sentences else "",
+        "little weight",
+        "most weight",
+        "rationale" if rationale else "",
+        "weight of the sentence" if sentences else "",
     )
 
 

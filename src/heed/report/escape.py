@@ -1,7 +1,4 @@
-"""Escaping for LaTeX; what cannot be seen is replaced by its code point.
-
-Signs that pdflatex cannot print need LuaLaTeX and a font that has them.
-"""
+"""Escaping for LaTeX: a sign that pdflatex does not print is replaced by its code point."""
 
 import re
 import unicodedata
@@ -13,7 +10,6 @@ import regex
 from markupsafe import Markup
 
 from heed import terminal
-from heed.report.signs import letters
 
 SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%",
@@ -35,7 +31,6 @@ LIGATURES = "-',"  # LaTeX replaces two of them in a row by another character
 LONG_WORD, STEP = 20, 5  # longer words may be broken after every fifth character that is seen
 # But for words of a language, even compounds, which LaTeX breaks by its rules.
 PROSE = re.compile(r"\W{0,3}[^\W\d_]{1,30}(-[^\W\d_]{1,30})*\W{0,3}")
-JOINERS = "\u200c\u200d"  # invisible, and part of how Persian, Hindi or emoji are written
 
 
 class Latex(str):
@@ -68,8 +63,8 @@ def _bookmark_character(character: str) -> str:
         return IN_BOOKMARKS[character]
     if character.isascii() and character.isprintable():
         return SPECIAL[character] if character in PLAIN_SPECIAL else character
-    is_seen = character not in SPECIAL and _escape_character(character).endswith(character)
-    return character if is_seen else f"[U+{ord(character):04X}]"
+    is_seen = character not in SPECIAL and _is_printed(character)
+    return character if is_seen else _code_point(character)
 
 
 def _escape_space(text: str) -> str:
@@ -99,21 +94,23 @@ def _escape_character(character: str) -> str:
         return SPECIAL[character]
     if _is_printed(character):
         return character
-    if character.isprintable() or character in JOINERS:
-        breaks = character.isalnum() and letters(character) == 2  # Chinese has no spaces
-        return rf"\allowbreak{{}}{character}" if breaks else character
-    return rf"\allowbreak{{}}{{[}}U+{ord(character):04X}{{]}}"
+    return rf"\allowbreak{{}}{_code_point(character)}".replace("[", "{[}").replace("]", "{]}")
+
+
+def _code_point(character: str) -> str:
+    return f"[U+{ord(character):04X}]"
+
+
+def printed_length(text: str) -> int:
+    """Return the number of characters that paper has of a text."""
+    is_one = (sign in SPECIAL or _is_printed(sign) for sign in text)
+    return sum(1 if one else len("[U+8A9E]") for one in is_one)
 
 
 def _is_printed(character: str) -> bool:
     """Return whether pdflatex prints a character."""
     printed = character.isprintable() and ord(character) < 0x180 and character not in NOT_PRINTED
     return printed or character in ALSO_PRINTED or character == "\n"
-
-
-def signs(text: str) -> list[str]:
-    """Return the signs of LaTeX that pdflatex does not print."""
-    return sorted(character for character in set(text) if not _is_printed(character))
 
 
 def visible(value: Any) -> Any:

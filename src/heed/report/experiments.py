@@ -26,8 +26,7 @@ from heed.report.answer import (
     compare_attention,
     tested_differences,
 )
-from heed.report.formats import format_count
-from heed.report.language import say, say_count
+from heed.report.formats import format_count, pluralize
 from heed.report.measures import Measure, equal_weights_control, measure_of
 from heed.report.published import (
     NO_SCORES,
@@ -173,15 +172,15 @@ def may_publish_text(corpus: Corpus) -> bool:
 
 def mark(corpus: Corpus) -> str:
     """Return the warning that is printed with all numbers of a corpus; empty for most corpora."""
-    generated = say("generated text") if corpus.statistics.generated else ""
-    reduced = say("reduced corpus") if corpus.statistics.reduced else ""
+    generated = "generated text" if corpus.statistics.generated else ""
+    reduced = "reduced corpus" if corpus.statistics.reduced else ""
     return ", ".join(filter(None, [generated, reduced]))
 
 
 def _describe_corpus(result: ExperimentResult, seeds: list[int]) -> str:
     corpus, statistics = result.corpus, result.corpus.statistics
     of_sentences, listed = measure_of(result).is_of_sentences, ", ".join(map(str, seeds))
-    size = say(
+    size = (
         "Corpus {name}: {documents} pairs of sentences, {tokens} tokens; {train} to train, "
         "{validation} to validate, {test} to test; "
         if of_sentences
@@ -189,30 +188,30 @@ def _describe_corpus(result: ExperimentResult, seeds: list[int]) -> str:
         "{validation} to validate, {test} to test; "
         if corpus.folds
         else "Corpus {name}: {documents} documents, {tokens} tokens; {train} to train, "
-        "{validation} to validate, {test} to test; ",
+        "{validation} to validate, {test} to test; "
+    ).format(
         name=corpus.name,
         documents=format_count(statistics.documents),
         tokens=format_count(statistics.tokens),
         **{split: format_count(count) for split, count in statistics.splits.items()},
     )
-    folds = say(
-        "{folds} folds, seed s tests on fold (s − 1) mod {folds}; "
+    folds = (
+        f"{corpus.folds} folds, seed s tests on fold (s − 1) mod {corpus.folds}; "
         if corpus.repeats == 1
-        else "{folds} folds, {k} in each of {repeats} repeats, seed s tests on fold (s − 1) mod "
-        "{folds}; ",
-        folds=corpus.folds,
-        k=corpus.folds // corpus.repeats,
-        repeats=corpus.repeats,
+        else (
+            f"{corpus.folds} folds, {corpus.folds // corpus.repeats} in each of {corpus.repeats} "
+            f"repeats, seed s tests on fold (s − 1) mod {corpus.folds}; "
+        )
     )
     parts = [
         size,
         folds if corpus.folds else "",
-        say_count("{count} seed ({seeds}).", "{count} seeds ({seeds}).", len(seeds), seeds=listed),
+        pluralize("{count} seed ({seeds}).", "{count} seeds ({seeds}).", len(seeds), seeds=listed),
         _describe_near_duplicates(corpus, of_sentences),
         describe_vectors(statistics),
     ]
     if statistics.reduced:
-        parts.append(say(" REDUCED: a random part of its source, or of its training split."))
+        parts.append(" REDUCED: a random part of its source, or of its training split.")
     return "".join(parts)
 
 
@@ -220,7 +219,7 @@ def _describe_near_duplicates(corpus: Corpus, of_sentences: bool) -> str:
     statistics = corpus.statistics
     near = statistics.near_duplicates  # of all folds together
     tested = statistics.documents if corpus.folds else statistics.splits["test"]
-    return say(
+    return (
         {
             (False, True): " Test documents with a near duplicate in train: {count} of {tested} "
             "({share}).",
@@ -230,7 +229,8 @@ def _describe_near_duplicates(corpus: Corpus, of_sentences: bool) -> str:
             "({share}).",
             (True, False): " Test sentences with a near duplicate in train: at least {count} of "
             "{tested} ({share}).",
-        }[of_sentences, near.complete],
+        }[of_sentences, near.complete]
+    ).format(
         count=format_count(near.total),
         tested=format_count(tested),
         share=f"{near.total / tested:.1%}",
@@ -241,12 +241,10 @@ def describe_vectors(statistics: CorpusStatistics) -> str:
     """Return how much of a corpus its word vectors cover; empty without any."""
     if statistics.vectors is None:
         return ""
-    return say(
-        " Word vectors from a file, of {size} numbers each: {types} of the types and {tokens} of "
-        "the test tokens have one.",
-        size=statistics.vectors.size,
-        types=f"{statistics.vectors.types:.1%}",
-        tokens=f"{statistics.vectors.tokens['test']:.1%}",
+    return (
+        f" Word vectors from a file, of {statistics.vectors.size} numbers each: "
+        f"{statistics.vectors.types:.1%} of the types and {statistics.vectors.tokens['test']:.1%} "
+        "of the test tokens have one."
     )
 
 
@@ -265,7 +263,7 @@ def _line(
     if published:
         reasons = [published.reason, mark(result.corpus)]
         if not published.comparable or mark(result.corpus):
-            text = say("not comparable: {reasons}", reasons="; ".join(filter(None, reasons)))
+            text = f"not comparable: {'; '.join(filter(None, reasons))}"
             reproduction = Reproduction(NOT_COMPARABLE, text)
         else:
             reproduction = _reproduction(of_talk, gain)
@@ -281,17 +279,17 @@ def _line(
 def _reproduction(talk_gain: float | None, gain: TestedDifference | None) -> Reproduction:
     """Return whether the talk's gain, on a comparable corpus, was reproduced."""
     if talk_gain is None or gain is None:
-        return Reproduction("", say("comparable, but one of the two has no gain"))
+        return Reproduction("", "comparable, but one of the two has no gain")
     if gain.ends is None:
-        return Reproduction(UNDECIDED, say("undecided: {reason}", reason=gain.no_interval))
+        return Reproduction(UNDECIDED, f"undecided: {gain.no_interval}")
     if gain.verdict == NOT_CONVERGED:
-        return Reproduction(UNDECIDED, say("undecided: trainings of ours had not converged"))
+        return Reproduction(UNDECIDED, "undecided: trainings of ours had not converged")
     if not gain.ends[0] <= talk_gain <= gain.ends[1]:
-        outside = say("not reproduced: the talk’s gain lies outside our interval")
+        outside = "not reproduced: the talk’s gain lies outside our interval"
         return Reproduction(NOT_REPRODUCED, outside)
     if gain.verdict in (BETTER, WORSE):
-        return Reproduction(REPRODUCED, say("reproduced: the talk’s gain lies in our interval"))
-    text = say(
+        return Reproduction(REPRODUCED, "reproduced: the talk’s gain lies in our interval")
+    text = (
         "undecided: the talk’s gain lies in our interval, but ours is practically none"
         if gain.verdict == SAME
         else "undecided: the talk’s gain lies in our interval, but ours may be chance"

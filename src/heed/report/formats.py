@@ -4,11 +4,10 @@ All of them round half up, and a number that is rounded to zero has no sign.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from heed.evaluation.results import format_rounded, format_significant
-from heed.report.language import current_language, say
 
 DASH = "–"
 
@@ -35,7 +34,7 @@ def format_interval(ends: tuple[float, float] | None, digits: int = 2) -> str:
     if ends is None:
         return DASH
     low, high = (format_points(end, digits) for end in ends)
-    return say("{low} to {high}", low=low, high=high)
+    return f"{low} to {high}"
 
 
 def format_coverage(alpha: float) -> str:
@@ -44,12 +43,18 @@ def format_coverage(alpha: float) -> str:
 
 
 def format_count(value: int) -> str:
-    """Return a whole number in groups of three digits: in German with a narrow space between.
+    """Return a whole number in groups of three digits."""
+    return f"{value:,}"
 
-    A point, as Babel's format_decimal has it, would look like a decimal point next to accuracies.
-    """
-    grouped = f"{value:,}"
-    return grouped.replace(",", "\u202f") if current_language() == "de" else grouped
+
+def pluralize(singular: str, plural: str, count: int, **values: object) -> str:
+    """Return the text for this count; both texts may name {count}, and `values` in braces."""
+    return (singular if count == 1 else plural).format(count=count, **values)
+
+
+def name_runs(name: str, seeds: Sequence[int]) -> str:
+    """Return the name of a model with the seeds of some of its runs."""
+    return f"{name} with {'seed' if len(seeds) == 1 else 'seeds'} {', '.join(map(str, seeds))}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +89,7 @@ POINTS = Format(format_points, _plain(format_rounded, 2, "+"))
 PROBABILITY = Format(format_p, _plain(format_significant, 3), "right")
 INTERVAL = Format(format_interval, format_interval, "right")
 COUNT = Format(lambda value: format_number(value, 0), _plain(format, "d"))
-VERDICT = Format(lambda value: say(value) if value else DASH, lambda value: value or "", "left")
+VERDICT = Format(lambda value: value if value else DASH, lambda value: value or "", "left")
 PARAMETERS = Format(
     lambda value: DASH if value is None else format_count(value), COUNT.plain, "right"
 )

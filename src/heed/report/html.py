@@ -1,6 +1,7 @@
 """Blocks as HTML, and tables as CSV and Markdown: every value is escaped."""
 
 import base64
+import functools
 import hashlib
 import re
 import urllib.parse
@@ -13,7 +14,6 @@ from markupsafe import Markup
 
 from heed.report.blocks import PAGE, Block, Figure, Row, Span, Table, Term, walk_blocks
 from heed.report.escape import TEMPLATES, kind, visible
-from heed.report.language import once_a_language, say
 from heed.tables import csv_text
 
 MAX_INLINE = 1_000_000  # bytes of all SVGs; with more, the page links the files in figures/
@@ -24,18 +24,19 @@ TableCopies = Callable[[Table], dict[str, str]]
 Link = tuple[str, str, str]
 
 
-@once_a_language
-def environment(language: str) -> jinja2.Environment:
-    """Return the jinja environment for HTML, which escapes every value."""
+@functools.cache
+def environment() -> jinja2.Environment:
+    """Return the jinja environment for HTML, which escapes every value.
+
+    It keeps its templates compiled, which takes longer than to fill them in.
+    """
     jinja = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True, finalize=visible, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )  # fmt: skip
     jinja.filters |= {"kind": kind, "spans": spans}
-    jinja.globals |= {
-        "say": say, "language": language, "script": script, "policy": policy, "PAGE": PAGE,
-    }  # fmt: skip
+    jinja.globals |= {"script": script, "policy": policy, "PAGE": PAGE}
     return jinja
 
 

@@ -5,6 +5,7 @@ parts, each with the columns that name its rows.
 """
 
 import dataclasses
+import functools
 import itertools
 import re
 from collections.abc import Iterable, Mapping
@@ -16,16 +17,15 @@ from heed.report.blocks import (
     PAPER,
     Block,
     Figure,
+    Formula,
     Group,
     Row,
     Section,
     Table,
 )
-from heed.report.escape import TEMPLATES, Latex, bookmark, cell, escape, kind, signs
+from heed.report.escape import TEMPLATES, Latex, bookmark, cell, escape, kind, printed_length
 from heed.report.formats import DASH
 from heed.report.html import spans
-from heed.report.language import once_a_language, say
-from heed.report.signs import direction, fonts, letters
 
 NUMBER = re.compile(r"([+−-]?)(\d+)(?:\.(\d+))?")
 # A column with a longer text, in characters, breaks it into lines of so many millimetres: the first
@@ -83,8 +83,8 @@ class Tabular:
     below: list[int]  # of the columns whose text stands on a line below each row
 
 
-@once_a_language
-def environment(language: str) -> jinja2.Environment:
+@functools.cache
+def environment() -> jinja2.Environment:
     """Return the jinja environment for LaTeX, with other delimiters; it escapes every value."""
     jinja = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -95,13 +95,13 @@ def environment(language: str) -> jinja2.Environment:
         undefined=jinja2.StrictUndefined, extensions=["jinja2.ext.do"],
     )  # fmt: skip
     functions = (
-        kind, spans, tabulars, compact, heading, bookmark, on_paper, fonts, direction, legend,
-        merged, head_lines, breaking, unbroken,
+        kind, spans, tabulars, compact, heading, bookmark, on_paper, legend, merged, head_lines,
+        breaking, unbroken,
     )  # fmt: skip
-    jinja.filters |= {"tex": Latex, "ord": ord, "number": cell}
+    jinja.filters |= {"tex": Latex, "number": cell}
     jinja.filters |= {each.__name__: each for each in functions}
     jinja.globals |= {
-        "say": say, "language": language, "PAPER": PAPER, "version": __version__,
+        "PAPER": PAPER, "version": __version__,
         "FIGURE_HEIGHT": FIGURE_HEIGHT, "BELOW_WIDTH": BELOW_WIDTH, "DASH": DASH,
     }  # fmt: skip
     return jinja
@@ -119,17 +119,10 @@ def document(
     `names` are those whose numbers stand in a figure, by its key.
     """
     once = _explain_once(blocks, {})
-    return _render(
-        "report.tex.jinja",
-        blocks=once, title=title, warning=warning, abstract=abstract, names=names or {},
-    )  # fmt: skip
-
-
-def _render(template: str, **values: object) -> str:
-    """Return LaTeX, once more where it has signs that need LuaLaTeX, with what prints them."""
-    render = environment().get_template(template).render
-    text = render(**values, signs=[])
-    return render(**values, signs=found) if (found := signs(text)) else text
+    template, names = environment().get_template("report.tex.jinja"), names or {}
+    return template.render(
+        blocks=once, title=title, warning=warning, abstract=abstract, names=names
+    )
 
 
 def legend(names: list[str]) -> Latex:
@@ -151,7 +144,7 @@ def _explain_once(blocks: Iterable[Block], seen: dict[tuple[str, str], str]) -> 
             label = f"{kind(block)}:{block.key}"
             first = seen.setdefault((block.title, block.caption), label)
             if first != label:
-                text = say("As in figure" if isinstance(block, Figure) else "As in table")
+                text = "As in figure" if isinstance(block, Figure) else "As in table"
                 reference = Latex(rf"{escape(text)}~\ref{{{first}}}.")
                 block = dataclasses.replace(block, caption=reference)
         kept.append(block)
@@ -160,7 +153,7 @@ def _explain_once(blocks: Iterable[Block], seen: dict[tuple[str, str], str]) -> 
 
 def table(block: Table) -> str:
     r"""Return the .tex file of the table, for \input."""
-    return _render("table.tex.jinja", it=block)
+    return environment().get_template("table.tex.jinja").render(it=block)
 
 
 def compact(text: str) -> Latex:
@@ -229,7 +222,7 @@ def _fit(block: Table, indices: list[int]) -> Fit:
 
 def _width(block: Table, index: int, chosen: Print, broken: int) -> float:
     column, cells = block.columns[index], [row.cells[index] for row in block.rows]
-    texts = [block.printed(row, index) for row in block.rows]
+    lengths = [_length(block, row, index) for row in block.rows]
     if width := _broken_width(block, index, broken):
         return width * MILLIMETRE + 2 * chosen.space
     head = column.short or column.title
@@ -238,16 +231,22 @@ def _width(block: Table, index: int, chosen: Print, broken: int) -> float:
     digits = 1 if column.format.align == "left" else DIGIT
     character = chosen.character * (TYPEWRITER if column.code else digits)
     return 2 * chosen.space + max(
-        character * max(map(letters, texts), default=0),
+        character * max(lengths, default=0),
         chosen.character * max(map(len, heads)),
         NOTE_CHARACTER * max(notes, default=0),
     )
 
 
+def _length(block: Table, row: Row, index: int) -> int:
+    """Return the number of characters that paper has of a cell."""
+    text = block.printed(row, index)
+    return len(text) if isinstance(row.cells[index].value, Formula) else printed_length(text)
+
+
 def _broken_width(block: Table, index: int, broken: int) -> int:
     """Return the millimetres of a column that breaks its text into lines; 0: it does not."""
     column = block.columns[index]
-    longest = max((letters(block.printed(row, index)) for row in block.rows), default=0)
+    longest = max((_length(block, row, index) for row in block.rows), default=0)
     is_long = column.format.align == "left" and not column.code and longest >= LONG
     return column.width or (broken if is_long else 0)
 

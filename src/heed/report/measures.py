@@ -21,8 +21,7 @@ from heed.evaluation.results import (
     equal_weights,
 )
 from heed.hyperparameters.classifier import Architecture
-from heed.report.formats import format_number, format_points
-from heed.report.language import say, say_count
+from heed.report.formats import format_number, format_points, pluralize
 from heed.task import task_module
 from heed.task.interface import Scale
 
@@ -80,14 +79,14 @@ class Measure:
     @property
     def unit(self) -> str:
         """The unit of differences, in a heading."""
-        return say("p.p.") if self.in_percentage_points else self.long_unit
+        return "p.p." if self.in_percentage_points else self.long_unit
 
     @property
     def long_unit(self) -> str:
         """The unit of differences, in full."""
         if self.in_percentage_points:
-            return say("percentage points")
-        return say("{name} points" if self.in_hundreds else "hundredths", name=self.name)
+            return "percentage points"
+        return f"{self.name} points" if self.in_hundreds else "hundredths"
 
     def scaled(self, value: float) -> float:
         """Return the figure on the scale that it is printed on."""
@@ -125,22 +124,18 @@ class Measure:
         if value is not None:
             return self.limit(value)
         least = self.limit(LEAST_MARGIN_PP)
-        return say(
-            "{count} standard errors of that score, more than {limit} and more than {items} items",
-            count=format_number(MARGIN_ERRORS, 2),
-            limit=least,
-            items=LEAST_MARGIN_ITEMS,
+        return (
+            f"{format_number(MARGIN_ERRORS, 2)} standard errors of that score, more than {least} "
+            f"and more than {LEAST_MARGIN_ITEMS} items"
         )
 
     def _with_unit(self, number: str) -> str:
-        return say(
-            "{gain} p.p."
+        return (
+            f"{number} p.p."
             if self.in_percentage_points
-            else "{gain} {name} points"
+            else f"{number} {self.name} points"
             if self.in_hundreds
-            else "{gain} hundredths",
-            gain=number,
-            name=self.name,
+            else f"{number} hundredths"
         )
 
 
@@ -176,7 +171,7 @@ def describe_reference_models(tasks: Iterable[str]) -> dict[str, ReferenceModel]
     models: dict[str, ReferenceModel] = {}
     for task in dict.fromkeys(tasks):
         models = report_of(task).REFERENCE_MODELS | models
-    return {name: ReferenceModel(*map(say, dataclasses.astuple(m))) for name, m in models.items()}
+    return models
 
 
 WEIGHTS = ("attention", "heads", "pooling", "score")  # hyperparameters that make weights
@@ -217,7 +212,7 @@ def lacks_layer(result: ExperimentResult, variant: str) -> bool:
 
 def layer_note() -> str:
     """Return the sentence on a control that `lacks_layer`."""
-    return say(
+    return (
         "A control without self-attention lacks its layer too, so that the gain over it need not "
         "be one of learned weights."
     )
@@ -261,10 +256,10 @@ def degenerate_sentence(result: ExperimentResult, seeds: list[int]) -> str:
         degenerate = degenerate_seeds(model, result, seeds)
         mean = result.compared_score(model).mean
         if len(degenerate) == len(seeds):
-            parts.append(say("every run of {name} is degenerate", name=name))
+            parts.append(f"every run of {name} is degenerate")
         elif degenerate:
             runs = [f"{seed} ({measure.format(each)})" for seed, each in degenerate.items()]
-            text = say_count(
+            text = pluralize(
                 "{name} is degenerate with seed {seeds}",
                 "{name} is degenerate with seeds {seeds}",
                 len(degenerate),
@@ -274,7 +269,7 @@ def degenerate_sentence(result: ExperimentResult, seeds: list[int]) -> str:
             parts.append(text)
         if mean < constant:
             scores = {"metric": measure.format(mean), "majority": measure.format(constant)}
-            parts.append(say(report_of(result.task).BELOW_MAJORITY, name=name, **scores))
+            parts.append(report_of(result.task).BELOW_MAJORITY.format(name=name, **scores))
     return "; ".join(parts)
 
 
@@ -283,8 +278,8 @@ def explain_degenerate(result: ExperimentResult) -> str:
     measure = measure_of(result)
     values = {"metric": measure.name, "far": measure.limit(FAR_PP)}
     if MAJORITY in result.reference_models:
-        return say(report_of(result.task).DEGENERATE, **values)
-    return say(DEGENERATE, **values)
+        return report_of(result.task).DEGENERATE.format(**values)
+    return DEGENERATE.format(**values)
 
 
 def _majority(result: ExperimentResult, seeds: list[int]) -> list[float]:

@@ -15,7 +15,6 @@ from heed.report.chapters import expected_results
 from heed.report.chapters.paper import citation, paper
 from heed.report.chapters.summary import generated_warning, headline
 from heed.report.figures.vega import draw_figures
-from heed.report.language import say, use_language
 from heed.report.measures import Measure
 from heed.report.results import Results, read_results, read_table
 from heed.tables import write_csv
@@ -38,13 +37,13 @@ class Addresses:
 
     def listed(self) -> list[tuple[str, str, str]]:
         """Return text, address and explanation of each; without an address the command."""
-        provenance = say("Provenance") + f": {self.made_by}" * bool(self.made_by)
-        about = say("Commit and machine") if self.provenance else "provenance.json"
+        provenance = "Provenance" + f": {self.made_by}" * bool(self.made_by)
+        about = "Commit and machine" if self.provenance else "provenance.json"
         return [
-            (say("Paper (PDF)"), self.paper, "" if self.paper else "make pdf"),
-            *([(say("Our reading"), self.reading, "")] if self.reading else []),
-            (say("Parameters"), self.params, "params.yaml"),
-            (say("Method"), self.method, say("How the differences are tested")),
+            ("Paper (PDF)", self.paper, "" if self.paper else "make pdf"),
+            *([("Our reading", self.reading, "")] if self.reading else []),
+            ("Parameters", self.params, "params.yaml"),
+            ("Method", self.method, "How the differences are tested"),
             (provenance, self.provenance, about),
         ]
 
@@ -105,28 +104,25 @@ def render(
     Raises HeedError: an experiment names one that the talk does not have; a file is missing or
     broken.
     """
-    with use_language(params.study.language):
-        results = read_results(params, comparison, published, results_folder, with_documents)
-        report = chapters.report(results)
-        blocks = list(walk_blocks(report))
-        image, names = _write_figures(blocks, folder / "figures")
-        tables = [block for block in blocks if isinstance(block, Table)]
-        warning, answer = generated_warning(results.experiments), headline(results.experiments)
-        outcome = Outcome(
-            [*filter(None, [warning]), *answer], expected_results.failure_lines(results)
-        )
-        copies = _write_tables(tables, outcome, folder / "tables")
-        _write_plots(results, folder / "plots")
-        _write_documents(results, folder / "documents")
-        study = params.study
-        sections = paper(results, report)
-        text = latex.document(sections, study.title, warning, " ".join(answer), names)
-        write_text(folder / "report.tex", text)
-        on_page = [block for block in report if PAGE in block.media]
-        header = (study.title, warning, study.note)
-        page = html.page(on_page, image, *header, copies, links.listed(), citation(study.name))
-        write_text(folder / "index.html", page)
-        return outcome
+    results = read_results(params, comparison, published, results_folder, with_documents)
+    report = chapters.report(results)
+    blocks = list(walk_blocks(report))
+    image, names = _write_figures(blocks, folder / "figures")
+    tables = [block for block in blocks if isinstance(block, Table)]
+    warning, answer = generated_warning(results.experiments), headline(results.experiments)
+    outcome = Outcome([*filter(None, [warning]), *answer], expected_results.failure_lines(results))
+    copies = _write_tables(tables, outcome, folder / "tables")
+    _write_plots(results, folder / "plots")
+    _write_documents(results, folder / "documents")
+    study = params.study
+    sections = paper(results, report)
+    text = latex.document(sections, study.title, warning, " ".join(answer), names)
+    write_text(folder / "report.tex", text)
+    on_page = [block for block in report if PAGE in block.media]
+    header = (study.title, warning, study.note)
+    page = html.page(on_page, image, *header, copies, links.listed(), citation(study.name))
+    write_text(folder / "index.html", page)
+    return outcome
 
 
 def _write_plots(results: Results, folder: Path) -> None:

@@ -17,7 +17,7 @@ FINISHED, PATIENCE, ASHA, BUDGET, TIME, FAILED, WAITING = (
     "finished", "no better epoch", "stopped by asha", "budget spent", "out of time", "failed",
     "not started",
 )  # fmt: skip
-# Why there is no expected best score; a report prints it in its language.
+# Why there is no expected best score, as a report prints it.
 DEPENDENT_DRAWS = (
     "the sampler {sampler} chose later trials by the results of earlier ones: they are no "
     "independent draws"

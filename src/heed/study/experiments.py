@@ -43,7 +43,6 @@ class Study:
 
     name: Name = required("short name, that of its file NAME.yaml")
     title: str = required("title of the report")
-    language: Literal["en", "de"] = key("en", "language of the report, English or German")
     attention: list[Name] = key(["attention"], "variants that answer the study's question, the "
         "main one first", min_length=1)  # fmt: skip
     equivalence_margin: float = key(1.0, "differences up to this many points (percentage points, "

@@ -231,13 +231,3 @@ def _line(tree: Node, key: Key) -> int:
             node = node.value[int(part)]
             line = node.start_mark.line + 1
     return line
-
-
-def model_text_columns(model: str) -> tuple[tuple[str, ...], str]:
-    """Return the text columns of a model's corpus, and what joins them; else `text`."""
-    params = load() if PARAMS.is_file() else None
-    model_section = params.models.get(model) if params else None
-    corpus = params.corpora.get(model_section.corpus) if params and model_section else None
-    if corpus is None or not corpus.text_names:
-        return ("text",), " "
-    return tuple(corpus.text_names), corpus.between_texts

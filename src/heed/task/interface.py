@@ -4,7 +4,7 @@ import abc
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -129,13 +129,7 @@ class Learner(abc.ABC):
 
 
 class Predictor(abc.ABC):
-    """A trained run, ready to predict.
-
-    `hub_task` is the name of its task on the hub of Hugging Face, `method` what a user calls.
-    """
-
-    hub_task: ClassVar[str]
-    method: ClassVar[str]
+    """A trained run, ready to predict."""
 
     @abc.abstractmethod
     def predict(self, tokens: Any, rows: np.ndarray) -> "pd.DataFrame":

@@ -213,7 +213,7 @@ def test_no_link_within_the_site_is_dead_also_not_in_a_published_report(site):
 def test_the_site_shows_flowcharts_notebooks_source_files_and_published_reports(site):
     assert (site / "docs/lectures/index.html").exists() and (site / "index.html").exists()
     assert '<svg class="flowchart"' in (site / "docs/architecture.html").read_text()
-    notebook = (site / "docs/notebooks/classify.html").read_text()
+    notebook = (site / "docs/notebooks/place.html").read_text()
     assert "highlight-python" in notebook and '"cells"' not in notebook
     title = yaml.safe_load((ROOT / "params.yaml").read_text())["study"]["title"]
     assert title in (site / "params.yaml.html").read_text()

@@ -33,7 +33,7 @@ NOT_RUN = {
     "dvc pull": REMOTE, "dvc fetch": REMOTE, "ray": CLUSTER, "kubectl": CLUSTER,
     "apptainer": CONTAINER, "docker": CONTAINER, "podman": CONTAINER, "snakemake": STAGES,
     "dvc": STAGES, "heed report": STAGES, "heed verify": EDITION, "python verify.py": EDITION,
-    "python -m benchmarks.machines": MEASURED, "python -m benchmarks.remote": MEASURED,
+    "python -m benchmarks.remote": MEASURED,
 }  # fmt: skip
 
 

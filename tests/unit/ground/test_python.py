@@ -1,8 +1,5 @@
 """heed from Python: texts alone are classified as the stage predict classifies documents."""
 
-import contextlib
-import io
-import json
 import shutil
 from pathlib import Path
 
@@ -14,7 +11,7 @@ import heed
 from heed.files import HeedError
 from heed.tasks.classification import texts as text_classifier
 from heed.tokens.arrays import load_tokens
-from tests.conftest import ROOT, change_recipe, make_workplace, train_and_predict
+from tests.conftest import change_recipe, make_workplace, train_and_predict
 
 RUN = Path("results/train/tiny-attention/1")
 BRANCH = {"tfidf_branch": "words", "tfidf_buckets": 64, "character_buckets": 30}
@@ -91,20 +88,3 @@ def test_what_is_no_list_of_texts_and_no_run_is_said(trained):
     assert run.predict(text for text in ("w1", "w2")).probabilities.shape == (2, 2)
     with pytest.raises(HeedError, match=r"^tiny-attention: .* no run\.json .* name and a seed"):
         heed.load_run("tiny-attention")
-
-
-def test_the_cells_of_the_notebook_run_in_order(trained):
-    """In this process: a Jupyter kernel would bring 40 packages to run ten lines."""
-    notebook = json.loads((ROOT / "docs/notebooks/classify.ipynb").read_text())
-    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    assert all(not cell["outputs"] and cell["execution_count"] is None for cell in cells)
-    values: dict[str, object] = {}
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        for cell in cells:
-            exec("".join(cell["source"]), values)
-            if "parameters" in cell["metadata"].get("tags", ()):  # as papermill injects its own
-                values |= {"RUN": RUN, "TEXTS": ["w1 fine w2", "w4 w5"]}
-    result = values["result"]
-    assert [f"{name}: " in printed.getvalue() for name in result.classes] == [True, True]
-    assert result.probabilities.shape == (2, 2)
-    assert values["bars"].to_html().count("linear-gradient") == 3, "a bar of each word"

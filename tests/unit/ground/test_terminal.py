@@ -141,7 +141,7 @@ def test_a_locale_in_which_arguments_are_read_otherwise_is_one_message() -> None
 @pytest.mark.parametrize(
     ("command", "path", "meant"),
     [
-        ("export", "../train/tiny-attention", "the model's name: tiny-attention"),
+        ("score", "../train/tiny-attention", "the model's name: tiny-attention"),
         ("score", "results/train/tiny-attention/1", "the model's name: tiny-attention"),
         ("explain", "../..", "a model's name"),
     ],

@@ -8,7 +8,6 @@ from heed.evaluation.results import BETTER, UNDECIDED, VERDICTS, WORSE
 from heed.explanation.registry import CRITERIA
 from heed.report import sentences
 from heed.report.answer import answer, describe_model
-from heed.report.language import use_language
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.translation.recipe import Hyperparameters as Translator
 from tests.fixtures.report.answers import METHOD, NOISY, make_experiment
@@ -250,9 +249,3 @@ def test_a_model_is_described_by_how_it_reads(name, h, words):
     model = dataclasses.replace(experiment.models[name], hyperparameters=h)
     experiment.models[name] = model
     assert describe_model(name, experiment) == words
-
-
-def test_a_german_sentence_has_the_same_clauses():
-    with use_language("de"):
-        sentence = answer(make_experiment(mean=NOISY), METHOD).sentence
-    assert sentence.count(";") == 2 and "85.0% gegen 84.7%" in sentence

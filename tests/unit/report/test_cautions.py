@@ -10,7 +10,6 @@ from heed.evaluation.results import (
     mean_and_std,
 )
 from heed.recipe import CorpusStatistics
-from heed.report.language import use_language
 from heed.report.measures import degenerate_sentence
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tokens.meta import NearDuplicates
@@ -77,9 +76,3 @@ def test_without_a_majority_class_or_with_one_seed_there_is_less_to_say():
     assert degenerate_sentence(experiment([0.5], baseline=[0.7]), [1]) == ""
     one = degenerate_sentence(experiment([0.5], baseline=[0.5]), [1])
     assert one == "every run of baseline is degenerate"
-
-
-def test_the_sentence_is_german_in_a_german_report():
-    with use_language("de"):
-        made = experiment([0.5], baseline=[0.85, 0.5, 0.86])
-        assert degenerate_sentence(made, SEEDS) == "baseline ist mit Seed 2 (0.5000) degeneriert"

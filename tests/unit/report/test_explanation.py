@@ -49,7 +49,7 @@ from heed.report.sentences import WEIGHTS
 from heed.study import Params
 from tests.fixtures.report import made_up, made_up_translation
 from tests.fixtures.report import made_up_explanation as fixture
-from tests.fixtures.report.pages import Page, change_study
+from tests.fixtures.report.pages import Page
 from tests.unit.report.conftest import PUBLISHED
 
 pytestmark = pytest.mark.usefixtures("empty_figures")
@@ -271,22 +271,17 @@ def test_a_changed_file_is_refused(comparison, tmp_path, folder):
         read(comparison, tmp_path / "results")
 
 
-def test_the_page_and_the_paper_have_the_chapter_in_both_languages(comparison, folder, tmp_path):
+def test_the_page_and_the_paper_have_the_chapter(comparison, folder, tmp_path):
     params = study(adversarial_attention=DECLARED)
-    render(params, comparison, PUBLISHED, folder, tmp_path / "en")
-    page = Page(tmp_path / "en/index.html")
+    render(params, comparison, PUBLISHED, folder, tmp_path)
+    page = Page(tmp_path / "index.html")
     assert "explanation" in page.ids and "#explanation" in page.links
-    assert "What the weights explain" in (tmp_path / "en/report.tex").read_text()
-    documents = next((tmp_path / "en/documents").glob(f"{SENTIMENT}-attention.html")).read_text()
+    assert "What the weights explain" in (tmp_path / "report.tex").read_text()
+    documents = next((tmp_path / "documents").glob(f"{SENTIMENT}-attention.html")).read_text()
     assert 'href="../index.html#explanation"' in documents
-    table = pd.read_csv(tmp_path / "en/tables/explanation_all-means.csv")
+    table = pd.read_csv(tmp_path / "tables/explanation_all-means.csv")
     assert set(table["seed"]) == {*params.seeds} and table["mean"].notna().all()
-    german = change_study(params, language="de")
-    german.__dict__["adversarial_attention"] = params.__dict__["adversarial_attention"]
-    render(german, comparison, PUBLISHED, folder, tmp_path / "de")
-    assert "Was die Gewichte erklären" in (tmp_path / "de/report.tex").read_text()
-    text = (tmp_path / "de/index.html").read_text()
-    assert "bestanden" in text and "Zeigt" in text
+    text = (tmp_path / "index.html").read_text()
     assert ">documents</a>, <a" in text, "two files of one folder"
 
 

@@ -36,7 +36,7 @@ from heed.tasks.translation.sentences import (
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.fixtures.report import made_up_translation as fixture
-from tests.fixtures.report.pages import Page, change_study, render_to, rows
+from tests.fixtures.report.pages import Page, render_to, rows
 from tests.reports import without_times
 from tests.unit.report import conftest
 from tests.unit.report.conftest import PUBLISHED
@@ -333,13 +333,6 @@ def test_a_training_that_is_repeated_changes_the_times_and_nothing_else(tmp_path
     table = "tables/sample-translation_translation.csv"  # on paper it has no times
     costs = {"tables/cost.csv", "tables/cost.tex"}  # and its figure, but the fixture draws none
     assert changed == {"index.html", table, *costs}
-
-
-def test_a_german_report_has_bleu_punkte(tmp_path):
-    params = change_study(fixture.study(), language="de")
-    text = Page(render_to(params, fixture.comparison(), tmp_path / "reports") / "index.html").text
-    assert "+41.67 BLEU-Punkte" in text and "BLEU points" not in text
-    assert "Alignment-Fehler" in text
 
 
 def test_convergence_is_said_in_the_unit_of_the_validation_part():

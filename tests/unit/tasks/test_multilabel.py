@@ -23,7 +23,7 @@ from heed.study import load, parse
 from heed.study.cost import format_cost
 from heed.tasks.classification.recipe import Data
 from heed.tasks.classification.recipe import resolve_data as resolve_classification
-from heed.tasks.classification.texts import TextTable, classify, classify_table
+from heed.tasks.classification.texts import classify
 from heed.tasks.multilabel.learning import MultilabelLearner
 from heed.tasks.multilabel.metrics import (
     label_matrix,
@@ -313,11 +313,6 @@ def test_texts_have_any_number_of_labels(study):
     above = [[c for c, p in zip(CLASSES, row, strict=True) if p > 0.5]
              for row in classified.probabilities]  # fmt: skip
     assert classified.predicted == above and classified.probabilities.shape == (2, 4)
-    pd.DataFrame({"text": texts}).to_csv("mine.csv", index=False)
-    classify_table("topics-attention", TextTable(Path("mine.csv"), ("text",)), Path("out.csv"))
-    table = pd.read_csv("out.csv", keep_default_na=False)
-    labels = [[c for c in CLASSES if p[f"p:{c}"] > 0.5] for _, p in table.iterrows()]
-    assert table["predicted"].tolist() == ["; ".join(each) for each in labels]
 
 
 def test_explanations_say_why_no_test_is_defined(study):

@@ -18,7 +18,6 @@ from heed.report.chapters import (
     summary,
 )
 from heed.report.experiments import Experiment
-from heed.report.language import say
 from heed.report.measures import report_of
 from heed.report.results import Results
 
@@ -52,7 +51,7 @@ def report(results: Results) -> list[Block]:
         blocks = _experiment_blocks(results, each, "CHAPTERS")
         sections.append(Section(f"experiment-{each.key}", each.title, blocks, each.printed_mark))
     sections += [block for chapter in LAST_CHAPTERS for block in chapter(results)]
-    return [*sections, Section("appendix", say("Appendix"), tuple(_appendix(results)))]
+    return [*sections, Section("appendix", "Appendix", tuple(_appendix(results)))]
 
 
 def _experiment_blocks(results: Results, experiment: Experiment, kind: str) -> tuple[Block, ...]:
@@ -65,6 +64,6 @@ def _appendix(results: Results) -> list[Block]:
     blocks: list[Block] = []
     for each in results.experiments:
         details = _experiment_blocks(results, each, "APPENDICES")
-        summary = say("{title}: hyperparameters, values by seed", title=each.title)
+        summary = f"{each.title}: hyperparameters, values by seed"
         blocks.append(Disclosure(summary, details, key=f"appendix-{each.key}"))
     return [*blocks, *(block for chapter in STUDY_APPENDICES for block in chapter(results))]

@@ -13,7 +13,6 @@ from heed.report.chapters.shared import (
 )
 from heed.report.experiments import Experiment
 from heed.report.formats import COUNT, POINTS, PROBABILITY, TEXT, VERDICT, decimals
-from heed.report.language import say
 from heed.report.measures import Measure
 from heed.report.results import Results
 
@@ -22,15 +21,11 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the table of comparisons, which the page opens on demand."""
     comparisons, measure = experiment.comparisons, experiment.measure
     primary = [
-        say(
-            "Primary: the study's question, {attention} over {control}, tested by itself.",
-            attention=each.first,
-            control=each.second,
-        )
+        f"Primary: the study's question, {each.first} over {each.second}, tested by itself."
         for each in comparisons
         if each.result.family == "primary"
     ]
-    others = say(
+    others = (
         "Secondary: intervals and p values allow for the number of these comparisons in this "
         "experiment, that of reference models apart. Check: against the trivial reference model, "
         "each by itself. Bold: better or worse."
@@ -40,9 +35,9 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
         results,
         experiment,
         "_comparisons",
-        say("Differences of accuracy in percentage points")
+        "Differences of accuracy in percentage points"
         if measure.is_accuracy
-        else say("Differences of {metric} in {unit}", metric=measure.name, unit=measure.long_unit),
+        else f"Differences of {measure.name} in {measure.long_unit}",
         _columns(results, measure),
         comparisons,
         notes=((note,),) if comparisons else (),
@@ -51,43 +46,43 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     )
     if not comparisons:
         return [Disclosure("", (table,), media=())]
-    summary = say("Comparisons and tests: {count} differences", count=len(comparisons))
+    summary = f"Comparisons and tests: {len(comparisons)} differences"
     # Paper has each model's difference over the baseline and attention's over it elsewhere.
     return [Disclosure(summary, (table,), "worth", media=(PAGE,))]
 
 
 def _columns(results: Results, measure: Measure) -> tuple[Column, ...]:
-    within = say(
-        "the least margin within which the difference is shown to lie; below {margin} the two are "
-        "practically the same",
-        margin=measure.limit(results.comparison.significance.equivalence_margin),
+    margin = measure.limit(results.comparison.significance.equivalence_margin)
+    within = (
+        f"the least margin within which the difference is shown to lie; below {margin} the two "
+        "are practically the same"
     )
-    needed = say(
+    needed = (
         "to detect this difference with 80% power (–: more than 1,000, or it cannot be computed)"
     )
-    detectable = say("the smallest that these seeds detect with 80% power")
+    detectable = "the smallest that these seeds detect with 80% power"
     return (
-        Column("", say("Compared"), TEXT, _compared),
+        Column("", "Compared", TEXT, _compared),
         Column("first", "", value="first"),
         Column("second", "", value="second"),
-        Column("", say("Question"), TEXT, _question),
+        Column("", "Question", TEXT, _question),
         Column("family", "", value="result.family"),
         Column("tests", "", value="result.tests"),
-        Column("difference_pp", say("Difference"), POINTS, _difference, short=say("Differ.")),
+        Column("difference_pp", "Difference", POINTS, _difference, short="Differ."),
         interval_column(results, ""),
         *interval_columns("", "low_pp", "high_pp"),
         Column("p", "p", PROBABILITY, "result.p"),
         corrected_p_column(""),
         Column(
-            "equal_within_pp", say("Equal within"), decimals(2), "result.equal_within_pp",
+            "equal_within_pp", "Equal within", decimals(2), "result.equal_within_pp",
             meaning=within,
         ),
-        Column("verdict", say("Verdict"), VERDICT, verdict_cell("")),
+        Column("verdict", "Verdict", VERDICT, verdict_cell("")),
         Column("tuned_alike", "", value=lambda each: str(each.result.tuned_alike).lower()),
-        Column("seeds_needed", say("Seeds needed"), COUNT, "result.seeds_needed", meaning=needed),
+        Column("seeds_needed", "Seeds needed", COUNT, "result.seeds_needed", meaning=needed),
         Column(
-            "detectable_pp", say("Minimum detectable difference"), decimals(2),
-            "result.detectable_pp", meaning=detectable, short=say("min. detect."),
+            "detectable_pp", "Minimum detectable difference", decimals(2),
+            "result.detectable_pp", meaning=detectable, short="min. detect.",
         ),
     )  # fmt: skip
 
@@ -95,7 +90,7 @@ def _columns(results: Results, measure: Measure) -> tuple[Column, ...]:
 def _question(each: TestedDifference) -> str:
     family = each.result.family
     is_check = family == "trivial"
-    return say("primary" if family == "primary" else "check" if is_check else "secondary")
+    return "primary" if family == "primary" else "check" if is_check else "secondary"
 
 
 def _compared(each: TestedDifference) -> Phrase:

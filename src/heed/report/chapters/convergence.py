@@ -9,7 +9,6 @@ from heed.report.blocks import Block, Cell, Column, Disclosure, Paragraph, Span,
 from heed.report.chapters.shared import experiment_table, glossary_address
 from heed.report.experiments import Experiment
 from heed.report.formats import DASH, POINTS, RIGHT, TEXT, VERDICT, decimals, format_count
-from heed.report.language import say
 from heed.report.measures import Measure
 from heed.report.results import Results
 
@@ -40,15 +39,14 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     lines = [*_lines(experiment)]
     if all(line.longer is None for line in lines):
         key = Span("study.longer_training", "code")
-        return [
-            Paragraph((say("Whether the models have converged was not tried:"), " ", key), "small")
-        ]
+        return [Paragraph(("Whether the models have converged was not tried:", " ", key), "small")]
     better = [line for line in lines if line.outcome == NOT_CONVERGED]
     table = _table(results, experiment, lines)
-    summary = say(
+    summary = (
         "Convergence: {models} did better with twice the epochs"
         if better
-        else "Convergence: with twice the epochs no model did better by more than {limit}",
+        else "Convergence: with twice the epochs no model did better by more than {limit}"
+    ).format(
         models=", ".join(line.variant for line in better),
         limit=_limit(results, next(line.measure for line in lines if line.longer)),
     )
@@ -77,9 +75,9 @@ def _lines(experiment: Experiment) -> Iterator[Line]:
 
 def _advice(results: Results, experiment: Experiment, better: list[Line]) -> Paragraph:
     """Return what to set so that models that have not converged are trained so long."""
-    text = say(
-        "Not converged: {models}. To train so long, set in params.yaml and run make report again:",
-        models=", ".join(line.variant for line in better),
+    text = (
+        f"Not converged: {', '.join(line.variant for line in better)}. To train so long, set in "
+        "params.yaml and run make report again:"
     )
     keys = settings(results, experiment, experiment.result.models)
     spans = [part for each in keys for part in (", ", Span(each, "code"))]
@@ -92,10 +90,9 @@ def _winners(experiment: Experiment, better: list[Line]) -> Iterator[str]:
     pairs = [(each.first, each.second)[:: 1 if each.mean > 0 else -1] for each in judged]
     for name in (line.variant for line in better):
         if beaten := [loser for winner, loser in pairs if winner == name]:
-            yield say(
-                "With twice the epochs {name} did better still: it remains better than {others}.",
-                name=name,
-                others=", ".join(beaten),
+            yield (
+                f"With twice the epochs {name} did better still: it remains better than "
+                f"{', '.join(beaten)}."
             )
 
 
@@ -119,7 +116,7 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
         results,
         experiment,
         "_convergence",
-        say("Twice the epochs, with one seed"),
+        "Twice the epochs, with one seed",
         _columns(measure, results.comparison.seeds_of(experiment.key)[0]),
         lines,
         notes=tuple((text,) for text in _notes(results, lines, measure)),
@@ -129,8 +126,8 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
 
 
 def _columns(measure: Measure, seed: int) -> tuple[Column, ...]:
-    heading, unit = say("{metric}, seed {seed}", metric=measure.name, seed=seed), measure.unit
-    longer = say("{metric}, longer", metric=measure.name)
+    heading, unit = f"{measure.name}, seed {seed}", measure.unit
+    longer = f"{measure.name}, longer"
 
     def printed(name: str) -> Callable[[Line], str]:
         return lambda line: line.measure.format(getattr(line.longer, name)) if line.longer else DASH
@@ -139,23 +136,21 @@ def _columns(measure: Measure, seed: int) -> tuple[Column, ...]:
         return Cell(line.variant, link=glossary_address(line.variant))
 
     return (
-        Column("variant", say("Model"), value=name),
-        Column("epochs", say("Epochs"), RIGHT, lambda line: _join(line.model.trained_epochs)),
-        Column(
-            "best_epochs", say("Epochs kept"), RIGHT, lambda line: _join(line.model.best_epochs)
-        ),
+        Column("variant", "Model", value=name),
+        Column("epochs", "Epochs", RIGHT, lambda line: _join(line.model.trained_epochs)),
+        Column("best_epochs", "Epochs kept", RIGHT, lambda line: _join(line.model.best_epochs)),
         Column("metric", "", value="longer.metric"),
         Column("score", "", decimals(4), "longer.score"),
         Column("", heading, RIGHT, printed("score")),
-        Column("longer_epochs", say("Twice the epochs"), RIGHT, "longer.epochs"),
-        Column("longer_best_epoch", say("Epoch kept"), RIGHT, "longer.best_epoch"),
+        Column("longer_epochs", "Twice the epochs", RIGHT, "longer.epochs"),
+        Column("longer_best_epoch", "Epoch kept", RIGHT, "longer.best_epoch"),
         Column("longer_score", "", decimals(4), "longer.longer_score"),
         Column("", longer, RIGHT, printed("longer_score")),
-        Column("difference_pp", say("Difference"), POINTS, "longer.difference_pp", unit=unit),
-        Column("margin_pp", say("Margin"), decimals(2), "longer.margin_pp", unit=unit),
+        Column("difference_pp", "Difference", POINTS, "longer.difference_pp", unit=unit),
+        Column("margin_pp", "Margin", decimals(2), "longer.margin_pp", unit=unit),
         Column("standard_error_pp", "", decimals(2), "longer.standard_error_pp"),
         Column("validation_items", "", TEXT, "longer.validation_items"),
-        Column("", say("Verdict"), VERDICT, "outcome"),
+        Column("", "Verdict", VERDICT, "outcome"),
         Column("convergence", "", value="outcome"),
     )
 
@@ -166,22 +161,23 @@ def _join(values: list[int]) -> str:
 
 def _notes(results: Results, lines: list[Line], measure: Measure) -> Iterator[str]:
     tried = [(line.variant, line.longer) for line in lines if line.longer]
-    yield say(
-        "Each model was trained again with its first seed, with twice the epochs, the schedule of "
-        "the learning rate stretched over them, without patience. Where the epoch kept there has a "
-        "higher validation score, by more than {limit} (the margin), the model has not converged.",
-        limit=_limit(results, measure),
+    yield (
+        "Each model was trained again with its first seed, with twice the epochs, the schedule "
+        "of the learning rate stretched over them, without patience. Where the epoch kept there "
+        f"has a higher validation score, by more than {_limit(results, measure)} (the margin), "
+        "the model has not converged."
     )
     if errors := [each.standard_error_pp for _, each in tried if each.standard_error_pp]:
-        yield say(
+        yield (
             "One standard error of a score is up to {error} on the {count} sentences that this "
             "seed is validated on."
             if measure.is_of_sentences
             else "One standard error of a score is up to {error} on the {count} documents that "
-            "this seed is validated on.",
+            "this seed is validated on."
+        ).format(
             count=format_count(tried[0][1].validation_items),
             error=measure.limit(float(f"{max(errors):.2g}")),
         )
     for name, each in tried:
         if each.diverged:
-            yield say("The longer training of {name}: {reason}.", name=name, reason=each.diverged)
+            yield f"The longer training of {name}: {each.diverged}."

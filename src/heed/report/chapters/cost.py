@@ -37,8 +37,8 @@ from heed.report.formats import (
     Format,
     decimals,
     format_number,
+    pluralize,
 )
-from heed.report.language import say, say_count
 from heed.report.results import Results
 from heed.training.machine import TrainingTime
 
@@ -90,8 +90,8 @@ class TimeUnit:
 def time_unit(minutes: float) -> TimeUnit:
     """Return the unit in which a time of about so many core-minutes is easy to read."""
     if minutes < 1:
-        return TimeUnit(say("core-seconds"), 60)
-    return TimeUnit(say("core-minutes"), 1) if minutes < 60 else TimeUnit(say("core-hours"), 1 / 60)
+        return TimeUnit("core-seconds", 60)
+    return TimeUnit("core-minutes", 1) if minutes < 60 else TimeUnit("core-hours", 1 / 60)
 
 
 def chapter(results: Results) -> list[Block]:
@@ -108,7 +108,7 @@ def chapter(results: Results) -> list[Block]:
     table, minutes = _table(results, costs), sum(cost.total for cost in costs)
     minutes += sum(each.core_minutes for each in longer)
     unit = time_unit(minutes)
-    total = say_count(
+    total = pluralize(
         "The study’s {count} training took {time}.",
         "The study’s {count} trainings took {time}.",
         sum(len(cost.times) for cost in costs) + len(longer),
@@ -119,7 +119,7 @@ def chapter(results: Results) -> list[Block]:
         Group((*told, cost_figure(results, costs)), "beside"),
         Disclosure(table.title, (table,), "others", media=(PAGE,)),
     )
-    return [Section("cost", say("What it costs"), blocks)]
+    return [Section("cost", "What it costs", blocks)]
 
 
 def _read_costs(results: Results, experiment: Experiment) -> Iterator[Cost]:
@@ -129,8 +129,8 @@ def _read_costs(results: Results, experiment: Experiment) -> Iterator[Cost]:
     for variant, model in result.models.items():
         text = ""
         if search := results.read_search(experiment, model.model):
-            trials = say_count("{count} trial", "{count} trials", len(search.trials))
-            text = say("{trials}, {epochs} epochs", trials=trials, epochs=f"{search.epochs:g}")
+            trials = pluralize("{count} trial", "{count} trials", len(search.trials))
+            text = f"{trials}, {search.epochs:g} epochs"
         score, parameters = result.score_of(variant), model.parameters
         longer = results.longer_time(model.model)
         yield Cost(experiment, variant, score, parameters, times[variant], baseline, text, longer)
@@ -146,12 +146,9 @@ def _sentence(experiment: Experiment, costs: list[Cost]) -> Texts:
     )
     if ratio is None:
         return ()
-    sentence = say(
-        "{variant} costs {ratio} times the baseline’s core time for {size}: {verdict}.",
-        variant=gain.first,
-        ratio=format_number(ratio, 1),
-        size=experiment.measure.difference(gain.mean),
-        verdict=say(gain.verdict),
+    sentence = (
+        f"{gain.first} costs {format_number(ratio, 1)} times the baseline’s core time for "
+        f"{experiment.measure.difference(gain.mean)}: {gain.verdict}."
     )
     return (*experiment_title(experiment), sentence)
 
@@ -159,39 +156,39 @@ def _sentence(experiment: Experiment, costs: list[Cost]) -> Texts:
 def _table(results: Results, costs: list[Cost]) -> Table:
     """Return the table of all models: core time of a training, and of those with all seeds."""
     unit = time_unit(max(cost.mean for cost in costs))
-    search = say("Search") if any(each.search for each in costs) else ""
-    ratio = say("the core time of a training over that of the baseline")
-    tuning = say("of its hyperparameters, whose time is not in this table, but in provenance.json")
+    search = "Search" if any(each.search for each in costs) else ""
+    ratio = "the core time of a training over that of the baseline"
+    tuning = "of its hyperparameters, whose time is not in this table, but in provenance.json"
     minutes = describe_core_minutes(time for cost in costs for time in cost.times)
     columns = (
         *join_columns("experiment"),
-        Column("", say("Experiment"), value=_title, merge=True, width=38),
-        Column("variant", say("Model"), value="variant"),
+        Column("", "Experiment", value=_title, merge=True, width=38),
+        Column("variant", "Model", value="variant"),
         Column("metric", "", value="experiment.measure.metric"),
         Column("value", "", decimals(4), "score"),
-        Column("", say("Test score"), RIGHT, lambda e: e.experiment.measure.format(e.score)),
-        Column("parameters", say("Parameters"), PARAMETERS, "parameters"),
+        Column("", "Test score", RIGHT, lambda e: e.experiment.measure.format(e.score)),
+        Column("parameters", "Parameters", PARAMETERS, "parameters"),
         Column("core_minutes", "", decimals(4), "mean"),
         Column("core_minutes_of_all_seeds", "", decimals(4), "total"),
         Column("core_minutes_of_longer_training", "", decimals(4), "longer.core_minutes"),
         Column(
-            "", say("A training"), decimals(1), lambda e: unit.of(e.mean), unit=unit.name,
+            "", "A training", decimals(1), lambda e: unit.of(e.mean), unit=unit.name,
             meaning=minutes,
         ),
-        Column("", say("All seeds"), decimals(1), lambda e: unit.of(e.total), unit=unit.name),
+        Column("", "All seeds", decimals(1), lambda e: unit.of(e.total), unit=unit.name),
         Column(
-            "", say("Twice the epochs") if any(each.longer for each in costs) else "", decimals(1),
+            "", "Twice the epochs" if any(each.longer for each in costs) else "", decimals(1),
             lambda e: unit.of(e.longer.core_minutes) if e.longer else None, unit=unit.name,
         ),
         Column(
-            "ratio", say("Compared with the baseline"), decimals(2), "ratio", unit="×",
+            "ratio", "Compared with the baseline", decimals(2), "ratio", unit="×",
             meaning=ratio,
         ),
         Column("search", search, SEARCH, "search", meaning=tuning),
     )  # fmt: skip
     return Table(
         "cost",
-        say("Core time of every model"),
+        "Core time of every model",
         columns,
         make_rows(columns, costs),
         sources=(*results.comparison_sources, results.times_source),
@@ -202,11 +199,11 @@ def _table(results: Results, costs: list[Cost]) -> Table:
 def describe_core_minutes(times: Iterable[TrainingTime]) -> str:
     """Say whether the core-minutes of these trainings are of CPUs, of GPUs, or of both."""
     meanings = {
-        False: say(
+        False: (
             "the CPU time of a training, a mean over seeds. It is another one in every run and on "
             "every machine"
         ),
-        True: say(
+        True: (
             "the time that a training on a GPU took, a mean over seeds. It is another one in every "
             "run and on every machine"
         ),
@@ -242,7 +239,7 @@ def cost_figure(results: Results, costs: list[Cost]) -> Figure:
 
     return Figure(
         "cost",
-        say("What a model reaches, and what its training costs"),
+        "What a model reaches, and what its training costs",
         caption,
         (*results.comparison_sources, results.times_source),
         [panels[start : start + columns] for start in range(0, len(panels), columns)],
@@ -268,7 +265,7 @@ def _panel(look: dict[str, shapes.Look], experiment: Experiment, costs: list[Cos
         rows.append(line | {"end": best})
     heights = shapes.extent(rows)
     title = textwrap.fill(" ".join(visible(experiment.title).split()), TITLE_LINE, max_lines=2)
-    name = say("{unit} of a training", unit=unit.name)
+    name = f"{unit.name} of a training"
     return Panel(
         rows,
         Axis(

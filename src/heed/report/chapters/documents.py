@@ -37,7 +37,6 @@ from heed.report.chapters.shared import caution, experiment_table, interval_colu
 from heed.report.experiments import Experiment, WeightsGain, weights_gain
 from heed.report.figures.heatmaps import head_weights
 from heed.report.formats import COUNT, POINTS, TEXT, decimals
-from heed.report.language import say
 from heed.report.measures import lacks_layer, layer_note
 from heed.report.results import Results
 
@@ -53,7 +52,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     if results.prints_texts(experiment):
         blocks += _heads(results, experiment)
     blocks += weight_shares(results, experiment)
-    return [Disclosure(say("Attention in texts"), tuple(blocks), "texts")] if blocks else []
+    return [Disclosure("Attention in texts", tuple(blocks), "texts")] if blocks else []
 
 
 def first_text(results: Results, experiment: Experiment) -> list[Block]:
@@ -69,25 +68,23 @@ def first_text(results: Results, experiment: Experiment) -> list[Block]:
     document = _first_document(browser)
     tokens = excerpt(document.tokens, SHOWN_WORDS)
     known = sum(each.tokens["rationale"].any() for each in browser.documents)
-    description = say(
-        "{label}, predicted {predicted}; {shown} of {words} words, with {part} of the weight. "
-        "Weight on the underlined: {share} in the whole document; median of {count} documents by "
-        "class: {shares}"
+    description = (
+        (
+            f"{document.label}, predicted {document.predicted}; {len(tokens)} of "
+            f"{len(document.tokens)} words, with {tokens['weight'].sum():.0%} of the weight. "
+            f"Weight on the underlined: {document.rationale_share:.0%} in the whole document; "
+            f"median of {known} documents by class: {describe_shares(browser.by_class)}"
+        )
         if document.tokens["rationale"].any()
-        else "{label}, predicted {predicted}; {shown} of {words} words, with {part} of the weight",
-        label=document.label,
-        predicted=document.predicted,
-        shown=len(tokens),
-        words=len(document.tokens),
-        part=f"{tokens['weight'].sum():.0%}",
-        share=f"{document.rationale_share:.0%}",
-        count=known,
-        shares=describe_shares(browser.by_class),
+        else (
+            f"{document.label}, predicted {document.predicted}; {len(tokens)} of "
+            f"{len(document.tokens)} words, with {tokens['weight'].sum():.0%} of the weight"
+        )
     )
     sentences = shade_sentences(document.text, document.tokens, tokens.index)
     media = _media(experiment)
     legend = make_legend(browser.rationale is not None, browser.sentences)
-    title = say("What attention weighs in one text: {experiment}", experiment=experiment.title)
+    title = f"What attention weighs in one text: {experiment.title}"
     return [
         ShadedDocument(title, description, sentences, media=media),
         dataclasses.replace(legend, media=media),
@@ -113,7 +110,7 @@ def _links(results: Results, experiment: Experiment, models: dict[str, str]) -> 
     links: list[str | Span] = []
     for variant, model in models.items():
         links += [", ", Span(variant, link=f"documents/{model}.html")]
-    read = say("Which words counted, word by word, in documents chosen by rule:")
+    read = "Which words counted, word by word, in documents chosen by rule:"
     texts = (f"{read} ", *links[1:], ". ", *caution(results, experiment))
     return [Paragraph(texts, media=(PAGE,))]
 
@@ -135,7 +132,7 @@ def _heads(results: Results, experiment: Experiment) -> list[Block]:
     more = tuple(figure for of_model in figures for figure in of_model[1:])
     blocks: list[Block] = [Group(shown, "plots")] if shown else []
     if more:
-        blocks.append(Disclosure(say("The same of another document"), more, media=(PAGE,)))
+        blocks.append(Disclosure("The same of another document", more, media=(PAGE,)))
     return blocks
 
 
@@ -153,17 +150,11 @@ def _on_the_rationale(statistics: CorpusStatistics, records: list[Weighing]) -> 
     """Return what the caption says of the rationale; nothing where the corpus has none."""
     if statistics.rationale is None:
         return ""
-    texts = [say("Rationale: {description}.", description=describe_rationale(statistics))]
+    texts = [f"Rationale: {describe_rationale(statistics)}."]
     for each in records:
         if of_class := each.browser.by_class:
             shares = describe_shares(of_class)
-            texts.append(
-                say(
-                    "On the rationale, median by class, {variant}: {shares}.",
-                    variant=each.variant,
-                    shares=shares,
-                )
-            )
+            texts.append(f"On the rationale, median by class, {each.variant}: {shares}.")
     return "".join(f" {text}" for text in texts)
 
 
@@ -184,11 +175,10 @@ def weight_shares(results: Results, experiment: Experiment) -> list[Block]:
         return []
     models = (result.models[each.variant].model for each in records)
     paths = [results.prediction_folder(model) / "weights.parquet" for model in models]
-    caption = say(
+    caption = (
         "What learned weights gain over equal ones, and what they do: the share of weight on the "
-        "{count} heaviest words of a document, beside what equal weights would put there. Mean "
-        "over the documents of each model’s browser, first seed.",
-        count=HEAVIEST,
+        f"{HEAVIEST} heaviest words of a document, beside what equal weights would put there. "
+        "Mean over the documents of each model’s browser, first seed."
     )
     if any(lacks_layer(result, each.variant) for each in records):
         caption += f" {layer_note()}"
@@ -198,7 +188,7 @@ def weight_shares(results: Results, experiment: Experiment) -> list[Block]:
             results,
             experiment,
             "_weights",
-            say("Learned against equal weights"),
+            "Learned against equal weights",
             _columns(results, experiment, statistics.rationale is not None),
             records,
             caption=caption,
@@ -212,25 +202,25 @@ def _columns(results: Results, experiment: Experiment, has_rationale: bool) -> t
     measure = experiment.measure
     shares = {
         "heaviest_percent": (
-            say("Weight on the {count} heaviest words", count=HEAVIEST), "heaviest.weight",
-            say("on heaviest, %"),
+            f"Weight on the {HEAVIEST} heaviest words", "heaviest.weight",
+            "on heaviest, %",
         ),
         "heaviest_equal_percent": (
-            say("with equal weights"), "heaviest.words", say("if equal, %"),
+            "with equal weights", "heaviest.words", "if equal, %",
         ),
         "rationale_percent": (
-            say("Weight on rationale"), "rationale.weight", say("on rationale, %"),
+            "Weight on rationale", "rationale.weight", "on rationale, %",
         ),
         "rationale_equal_percent": (
-            say("on rationale with equal weights"), "rationale.words", say("if equal, %"),
+            "on rationale with equal weights", "rationale.words", "if equal, %",
         ),
     }  # fmt: skip
     return (
-        Column("variant", say("Model"), value="variant"),
+        Column("variant", "Model", value="variant"),
         Column(measure.metric, measure.name, decimals(4), "value"),
-        Column("control", say("Equal weights"), TEXT, lambda each: each.gain.control or "–"),
+        Column("control", "Equal weights", TEXT, lambda each: each.gain.control or "–"),
         Column("control_value", "", decimals(4), "gain.value"),
-        Column("gain_pp", say("Learned minus equal"), POINTS, "gain.gain", unit=measure.unit),
+        Column("gain_pp", "Learned minus equal", POINTS, "gain.gain", unit=measure.unit),
         interval_column(results, "gain", "interval"),
         Column("low_pp", "", POINTS, lambda each: (each.gain.interval or (None, None))[0]),
         Column("high_pp", "", POINTS, lambda each: (each.gain.interval or (None, None))[1]),

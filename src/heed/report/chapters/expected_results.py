@@ -21,8 +21,7 @@ from heed.report.blocks import (
 from heed.report.chapters.shared import join_columns
 from heed.report.experiments import Experiment
 from heed.report.explanations import Explanation
-from heed.report.formats import TEXT, decimals, format_number
-from heed.report.language import say, say_count
+from heed.report.formats import TEXT, decimals, format_number, pluralize
 from heed.report.measures import Measure
 from heed.report.results import Results
 
@@ -118,7 +117,7 @@ def failures(results: Results) -> list[Block]:
     head, *failed = lines
     items = tuple((Span(f"✗ {line}", link=f"#{EXPECTED_RESULTS}"),) for line in failed)
     blocks = (Paragraph((Span(head, "strong"),), style="note"), Items(items))
-    return [Section("expected_results-not-found", say("Expected results were not found"), blocks)]
+    return [Section("expected_results-not-found", "Expected results were not found", blocks)]
 
 
 def failure_lines(results: Results) -> list[str]:
@@ -126,7 +125,7 @@ def failure_lines(results: Results) -> list[str]:
     failed = [finding for finding in judge_expected_results(results) if not finding.holds]
     if not failed:
         return []
-    head = say_count(
+    head = pluralize(
         "This study did not find {count} expected result that is known beforehand. Do not trust "
         "its other results before you know why:",
         "This study did not find {count} expected results that are known beforehand. Do not "
@@ -134,12 +133,9 @@ def failure_lines(results: Results) -> list[str]:
         len(failed),
     )
     lines = [
-        say(
-            "{experiment}: {claim} Expected: {expected}; found: {found}",
-            experiment=each.experiment.title,
-            claim=each.expected.claim,
-            expected=expected_text(each),
-            found=found_text(each),
+        (
+            f"{each.experiment.title}: {each.expected.claim} Expected: {expected_text(each)}; "
+            f"found: {found_text(each)}"
         )
         for each in failed
     ]
@@ -153,45 +149,45 @@ def chapter(results: Results) -> list[Block]:
         return []
     columns = (
         *join_columns("experiment"),
-        Column("", say("Experiment"), value="experiment.title", merge=True, width=24),
-        Column("claim", say("What is known"), value="expected.claim", width=54),
-        Column("expected", say("heed should find"), TEXT, expected_text, width=42),
-        Column("found", say("heed found"), TEXT, found_text, width=26),
-        Column("holds", say("Agrees"), TEXT, _agreement, width=13),
+        Column("", "Experiment", value="experiment.title", merge=True, width=24),
+        Column("claim", "What is known", value="expected.claim", width=54),
+        Column("expected", "heed should find", TEXT, expected_text, width=42),
+        Column("found", "heed found", TEXT, found_text, width=26),
+        Column("holds", "Agrees", TEXT, _agreement, width=13),
         Column("value", "", decimals(4), "value"),
         Column("difference_pp", "", decimals(2), "difference.mean_pp"),
     )
-    caption = say(
+    caption = (
         "What these texts should show, by how they were made and by trials before. The expected "
         "results stand in params.yaml; its history in git says when they were written."
     )
     if any(finding.expected.metric == "rationale_weight" for finding in findings):
-        caption += " " + say(
+        caption += " " + (
             "The share of the weights on the rationale is a mean over all seeds and the documents "
             "that were explained; the tables of single experiments have that of the documents "
             "shown, of the first seed."
         )
     table = Table(
         EXPECTED_RESULTS,
-        say("Expected results, and what this study found"),
+        "Expected results, and what this study found",
         columns,
         make_rows(columns, findings),
         caption=caption,
         sources=results.comparison_sources,
         style="first",
     )
-    head = say_count(
+    head = pluralize(
         "Of this study {count} expected result is known beforehand; it found {held}.",
         "Of this study {count} expected results are known beforehand; it found {held}.",
         len(findings),
         held=sum(finding.holds for finding in findings),
     )
-    title = say("Does heed find what is known?")
+    title = "Does heed find what is known?"
     return [Section(EXPECTED_RESULTS, title, (Paragraph((head,)), table))]
 
 
 def _agreement(finding: Finding) -> Phrase:
-    return Phrase((Span(say("yes"), "strong"),) if finding.holds else (Span(say("NO"), "wrong"),))
+    return Phrase((Span("yes", "strong"),) if finding.holds else (Span("NO", "wrong"),))
 
 
 def expected_text(finding: Finding) -> str:
@@ -199,23 +195,22 @@ def expected_text(finding: Finding) -> str:
     expected = finding.expected
     model = expected.variant or expected.adversarial_model or ""
     if expected.verdict:
-        verdict = say(expected.verdict)
+        verdict = expected.verdict
         values = {"variant": model, "against": expected.against, "verdict": verdict}
-        return say("{variant} against {against}: {verdict}", **values)
+        return "{variant} against {against}: {verdict}".format(**values)
     if expected.criterion:
-        criterion, outcome = CRITERIA[expected.criterion].criterion, say(str(expected.outcome))
-        values = {"criterion": say(criterion), "variant": model, "outcome": outcome}
-        return say("criterion “{criterion}” of {variant}: {outcome}", **values)
+        criterion, outcome = CRITERIA[expected.criterion].criterion, str(expected.outcome)
+        values = {"criterion": criterion, "variant": model, "outcome": outcome}
+        return "criterion “{criterion}” of {variant}: {outcome}".format(**values)
     least, most = expected.at_least, expected.at_most
-    limits = [] if least is None else [say("at least {limit}", limit=_format(finding, least))]
-    limits += [] if most is None else [say("at most {limit}", limit=_format(finding, most))]
+    limits = [] if least is None else [f"at least {_format(finding, least)}"]
+    limits += [] if most is None else [f"at most {_format(finding, most)}"]
     names = {
-        "aer": say("alignment error rate"),
-        "rationale_weight": say("share of the weights on the rationale"),
-        "accuracy_in_middle": say("accuracy where the rationale is in the middle"),
+        "aer": "alignment error rate",
+        "rationale_weight": "share of the weights on the rationale",
+        "accuracy_in_middle": "accuracy where the rationale is in the middle",
     }
-    return say(
-        "{metric} of {variant}: {limits}",
+    return "{metric} of {variant}: {limits}".format(
         metric=names.get(expected.metric or "") or _measure(finding).name,
         variant=model,
         limits=", ".join(limits),
@@ -226,11 +221,11 @@ def found_text(finding: Finding) -> str:
     """Return what the study found about an expected result."""
     if finding.difference is not None:
         difference = finding.experiment.measure.difference(finding.difference.mean_pp)
-        return f"{say(finding.found)}, {difference}"
+        return f"{finding.found}, {difference}"
     if finding.found:
         value = "" if finding.value is None else f", {format_number(finding.value, 2)}"
-        return f"{say(finding.found)}{value}"
-    return say("not measured") if finding.value is None else _format(finding, finding.value)
+        return f"{finding.found}{value}"
+    return "not measured" if finding.value is None else _format(finding, finding.value)
 
 
 def _measure(finding: Finding) -> Measure:

@@ -45,7 +45,6 @@ from heed.report.formats import (
     format_number,
     format_points,
 )
-from heed.report.language import say
 from heed.report.measures import Measure, degenerate_sentence
 from heed.report.published import RESULTS, SHOWN_BELOW
 from heed.report.results import Results
@@ -69,19 +68,19 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     verdict: Texts = () if alone else (Span(experiment.answer.sentence, "verdict"),)
     for each in compared.of_question if compared else ():
         values = {"first": each.first, "second": each.second, "size": each.size}
-        verdict = (*verdict, " ", say("{first} over {second}: {size}.", **values))
+        verdict = (*verdict, " ", "{first} over {second}: {size}.".format(**values))
     blocks: list[Block] = [Paragraph(verdict)] if verdict else []
     blocks.append(Paragraph((experiment.corpus,), "small"))
     if sentence := degenerate_sentence(
         experiment.result, results.comparison.seeds_of(experiment.key)
     ):
         warning = f"{sentence[0].upper()}{sentence[1:]}."
-        meaning = Span(say("What a degenerate run is"), link=glossary_address(DEGENERATE))
+        meaning = Span("What a degenerate run is", link=glossary_address(DEGENERATE))
         blocks.append(Paragraph((f"{warning} ", meaning, "."), "note", media=(PAGE,)))
         blocks.append(Paragraph((warning,), "note", media=(PAPER,)))
     line = experiment.line
     if line.reproduction:
-        talk = say("The talk’s gain: {verdict}.", verdict=line.reproduction)
+        talk = f"The talk’s gain: {line.reproduction}."
         blocks.append(Paragraph((talk,), "" if line.comparable else "small"))
     if experiment.degradations:
         blocks.append(Items(tuple(_change(experiment, each) for each in experiment.degradations)))
@@ -89,10 +88,9 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
 
 
 def _change(experiment: Experiment, degradation: Degradation) -> Texts:
-    change = say(
-        "Change when hyperparameters are degraded (from {experiment}), {variant}:",
-        experiment=experiment.degraded_from,
-        variant=degradation.variant,
+    change = (
+        f"Change when hyperparameters are degraded (from {experiment.degraded_from}), "
+        f"{degradation.variant}:"
     )
     unit, std = experiment.measure.unit, degradation.change.std_pp
     mean = Span(f"{format_points(degradation.change.mean_pp)} {unit}", "strong")
@@ -101,7 +99,7 @@ def _change(experiment: Experiment, degradation: Degradation) -> Texts:
         texts.append(f" ± {format_number(std, 2)}")
     if degradation.talk is not None:
         value = f"{format_points(degradation.talk)} {unit}"
-        texts.append("; " + say("the talk: {value}", value=value))
+        texts.append(f"; the talk: {value}")
     return tuple(texts)
 
 
@@ -115,25 +113,24 @@ def talks_gains(results: Results) -> list[Block]:
         return []
     published = (each for each in results.sources.all() if each.path.endswith(RESULTS))
     columns = _talk_columns(results)
-    note = say(
+    note = (
         "z and p: the test of two proportions, from the talk’s accuracies and its number of test "
-        "documents; a gain is shown where p is below {level}. Both models have read the same "
-        "documents, but which of them each classified correctly is not published: taken as "
+        f"documents; a gain is shown where p is below {SHOWN_BELOW:g}. Both models have read the "
+        "same documents, but which of them each classified correctly is not published: taken as "
         "independent, models with errors in common have too small a z. Whether another seed or "
         "another split would have given the gain is not published either, nor of what the talk’s "
-        "standard deviations are: none of this is in z.",
-        level=f"{SHOWN_BELOW:g}",
+        "standard deviations are: none of this is in z."
     )
     table = Table(
         "talk",
-        say("The talk’s gains by its documents alone, and ours"),
+        "The talk’s gains by its documents alone, and ours",
         columns,
         make_rows(columns, tested),
         notes=((note,),),
         sources=(*published, *results.comparison_sources),
         style="scores",
     )
-    return [Section("talk", say("Are the talk’s gains shown by its own numbers?"), (table,))]
+    return [Section("talk", "Are the talk’s gains shown by its own numbers?", (table,))]
 
 
 def _talk_columns(results: Results) -> tuple[Column, ...]:
@@ -141,20 +138,20 @@ def _talk_columns(results: Results) -> tuple[Column, ...]:
         return lambda each: each.line.talk[index] if each.line.talk else ""
 
     def shown(each: Experiment) -> str:
-        return say("yes" if each.line.talk_test and each.line.talk_test.shown else "no")
+        return "yes" if each.line.talk_test and each.line.talk_test.shown else "no"
 
-    gain, unit = say("The talk’s gain"), say("p.p.")
+    gain, unit = "The talk’s gain", "p.p."
     return (
         *join_columns(""),
-        Column("", say("Experiment"), value=lambda each: Cell(each.title, mark=each.mark)),
+        Column("", "Experiment", value=lambda each: Cell(each.title, mark=each.mark)),
         Column("talk_baseline", "", value=score(0)),
         Column("talk_attention", "", value=score(1)),
-        Column("talk_documents", say("Its test documents"), COUNT, "line.talk_test.documents"),
+        Column("talk_documents", "Its test documents", COUNT, "line.talk_test.documents"),
         Column("talk_gain_pp", gain, POINTS, "line.talk_gain", unit=unit),
         Column("talk_z", "z", decimals(2), "line.talk_test.z"),
         Column("talk_p", "p", PROBABILITY, "line.talk_test.p"),
-        Column("talk_shown", say("Shown by them alone"), TEXT, shown),
-        Column("gain_pp", say("Our gain"), POINTS, "gain.mean", unit=unit),
+        Column("talk_shown", "Shown by them alone", TEXT, shown),
+        Column("gain_pp", "Our gain", POINTS, "gain.mean", unit=unit),
         interval_column(results, "gain"),
     )
 
@@ -180,9 +177,9 @@ def scores(results: Results, experiment: Experiment) -> list[Block]:
     others = [  # further validated figures, of which the last is in the table
         each for each in recipe.VALIDATION_METRICS if each in recipe.METRICS and each != metric
     ]
-    std = say("± p.p.") if measure.in_percentage_points else f"± {measure.unit}"
+    std = "± p.p." if measure.in_percentage_points else f"± {measure.unit}"
     columns = (
-        Column("variant", say("Model"), value=_model),
+        Column("variant", "Model", value=_model),
         Column(metric, measure.name, decimals(4), _mean(metric)),
         Column(f"{metric}_std_pp", std, decimals(2, 3), lambda e: e.result.summary[metric].std_pp),
         *_difference_columns(results, experiment, attention),
@@ -192,7 +189,7 @@ def scores(results: Results, experiment: Experiment) -> list[Block]:
         ),
         Column(
             "parameters",
-            say("Parameters"),
+            "Parameters",
             PARAMETERS,
             lambda e: getattr(e.result, "parameters", None),
         ),
@@ -202,7 +199,7 @@ def scores(results: Results, experiment: Experiment) -> list[Block]:
             results,
             experiment,
             "_scores",
-            say("Scores on test"),
+            "Scores on test",
             columns,
             _lines(experiment, attention),
             notes=tuple(_notes(experiment)),
@@ -222,16 +219,15 @@ def _notes(experiment: Experiment) -> Iterator[Texts]:
             "encoder": each.encoder.name,
             "kind": each.encoder.kind,
             "count": each.encoder.max_tokens,
-            "licence": each.encoder.licence or say("not known"),
+            "licence": each.encoder.licence or "not known",
         }
-        text = say(
+        text = (
             "{name}: the encoder {encoder} ({kind}), trained on other text and then on the "
             "training split, reads the first {count} pieces of a document; its licence: {licence}."
             if each.encoder.tuned
             else "{name}: the encoder {encoder} ({kind}), trained on other text and used as it is, "
-            "reads the first {count} pieces of a document; its licence: {licence}.",
-            **values,
-        )
+            "reads the first {count} pieces of a document; its licence: {licence}."
+        ).format(**values)
         yield (text,)
 
 
@@ -247,14 +243,14 @@ def _mean(metric: str) -> Callable[[Line], float | None]:
 def _difference_columns(
     results: Results, experiment: Experiment, attention: str
 ) -> tuple[Column, ...]:
-    unit, over = experiment.measure.unit, say("Over the baseline")
-    heading, difference = say("{variant} over it", variant=attention), "attention_minus_this_pp"
+    unit, over = experiment.measure.unit, "Over the baseline"
+    heading, difference = f"{attention} over it", "attention_minus_this_pp"
     columns = (
         Column("gain_pp", over, POINTS, strong_difference("gain"), unit=unit),
         *tested_columns(results, "gain"),
-        Column("verdict", say("Verdict"), VERDICT, verdict_cell("gain")),
+        Column("verdict", "Verdict", VERDICT, verdict_cell("gain")),
         Column(difference, heading, POINTS, strong_difference("compared_model"), unit=unit),
-        Column("attention_over_this", say("Verdict"), VERDICT, verdict_cell("compared_model")),
+        Column("attention_over_this", "Verdict", VERDICT, verdict_cell("compared_model")),
     )
     return columns if attention else columns[:-2]
 

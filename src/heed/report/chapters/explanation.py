@@ -40,12 +40,12 @@ from heed.report.formats import (
     format_count,
     format_interval,
     format_number,
+    pluralize,
 )
-from heed.report.language import say, say_count
 from heed.report.measures import lacks_layer, layer_note
 from heed.report.results import Results
 
-OUTCOME = Format(lambda value: say(value), str, "left")
+OUTCOME = Format(lambda value: value, str, "left")
 FIGURE = decimals(3)
 OUTCOME_WIDTH = 18  # millimetres on paper, in which a reason breaks into lines
 
@@ -55,9 +55,9 @@ def chapter(results: Results) -> list[Block]:
     if not results.explanations:
         return []
     figures = on_page((*document_rankings(results), *recency(results), scaling()))
-    title, means = say("What the weights explain"), say("The means of the tests")
+    title, means = "What the weights explain", "The means of the tests"
     parts: dict[str, tuple[Block, ...]] = {
-        say("When a model’s weights pass each criterion"): (Items(tuple(_rules())),),
+        "When a model’s weights pass each criterion": (Items(tuple(_rules())),),
         means: (
             _means(results),
             Items(tuple(_claims(results))),
@@ -74,22 +74,22 @@ def _take_home(results: Results) -> Table:
     columns = (
         *join_columns("experiment"),
         *_experiment_columns(results),
-        Column("variant", say("Model"), value="variant"),
+        Column("variant", "Model", value="variant"),
         *(
             column
             for name, test in CRITERIA.items()
-            for column in _outcome_columns(name, say(test.criterion))
+            for column in _outcome_columns(name, test.criterion)
         ),
         Column("control", "", value="gain.control"),
-        Column("", say("Gain over equal weights"), POINTS, _gain, short=say("Gain")),
+        Column("", "Gain over equal weights", POINTS, _gain, short="Gain"),
         Column("gain_pp", "", POINTS, "gain.gain"),
     )
     return Table(
         "explanation_criteria",
-        say("Do the weights explain the predictions?"),
+        "Do the weights explain the predictions?",
         columns,
         make_rows(columns, results.explanations),
-        caption=say(
+        caption=(
             "Four criteria, fixed in heed’s code before the study. Below each outcome: the score "
             "that decided, or why it is undefined."
         ),
@@ -108,7 +108,7 @@ def _experiment_columns(results: Results) -> tuple[Column, ...]:
     return (
         Column(
             "",
-            say("Experiment"),
+            "Experiment",
             value=lambda each: title_cell(each.experiment),
             merge=True,
             width=26,
@@ -130,7 +130,7 @@ def _outcome_columns(test: str, name: str) -> tuple[Column, Column]:
 
     def value(explanation: Explanation) -> Cell:
         judged = explanation.outcomes[test]
-        note = say(judged.reason) if judged.reason else ""
+        note = judged.reason or ""
         if judged.value is not None:
             note = format_number(judged.value, 2)
         return Cell(judged.outcome, note, strong=not judged.reason)
@@ -143,7 +143,7 @@ def _outcome_columns(test: str, name: str) -> tuple[Column, Column]:
 
 def _uniform_note(results: Results) -> str:
     texts = [
-        say(
+        (
             "Gain: over the same experiment’s model with equal weights, in points of the "
             "metric by which models are compared. Without a gain there is nothing for weights to "
             "explain."
@@ -154,13 +154,11 @@ def _uniform_note(results: Results) -> str:
         texts.append(layer_note())
     if len(own) < len(results.explanations):
         texts.append(
-            say(
-                "{name}: the encoder’s own attention, the mean over heads, in its last layer, over "
-                "all layers, or multiplied over them (rollout, Abnar & Zuidema 2020). A word has "
-                "what the states that make up the text’s vector read of its pieces. The weights "
-                "are shuffled in the last layer or in all, and the encoder computes on from there.",
-                name=PRETRAINED,
-            )
+            f"{PRETRAINED}: the encoder’s own attention, the mean over heads, in its last "
+            "layer, over all layers, or multiplied over them (rollout, Abnar & Zuidema "
+            "2020). A word has what the states that make up the text’s vector read of its "
+            "pieces. The weights are shuffled in the last layer or in all, and the encoder "
+            "computes on from there."
         )
     return " ".join([*texts, papers_text(results, results.explanations, "uniform")])
 
@@ -168,7 +166,7 @@ def _uniform_note(results: Results) -> str:
 def _rules() -> list[Texts]:
     """Return the criteria, as their tests declare them."""
     return [
-        (Span(say(test.criterion), "strong"), ": ", say(test.rule, **test.limits))
+        (Span(test.criterion, "strong"), ": ", test.rule.format(**test.limits))
         for test in CRITERIA.values()
     ]
 
@@ -179,7 +177,7 @@ def _claims(results: Results) -> list[Texts]:
     for test in TESTS:
         if test.title:
             papers = papers_text(results, results.explanations, test.name)
-            claims.append((Span(say(test.title), "strong"), ": ", say(test.claim), " ", papers))
+            claims.append((Span(test.title, "strong"), ": ", test.claim, " ", papers))
     return claims
 
 
@@ -190,10 +188,10 @@ def _means(results: Results) -> Table:
     means = [(test, column) for test in TESTS for column in test.columns]
     columns = (
         *_experiment_columns(results),
-        Column("variant", say("Model"), value="variant"),
-        *(Column("", say(each.title), FIGURE, _mean_value(test, each)) for test, each in means),
+        Column("variant", "Model", value="variant"),
+        *(Column("", each.title, FIGURE, _mean_value(test, each)) for test, each in means),
     )
-    caption = say(
+    caption = (
         "Of the ranking by attention; compr. and suff.: its comprehensiveness and sufficiency. "
         "Small second line: the standard deviation over seeds."
     )
@@ -203,7 +201,7 @@ def _means(results: Results) -> Table:
         for test, column in means
         if test.table != "seeds"
     )
-    sizes = say_count(
+    sizes = pluralize(
         "{count} seed, {documents} documents for each.",
         "{count} seeds, {documents} documents for each.",
         counted["seed"].nunique(),
@@ -211,7 +209,7 @@ def _means(results: Results) -> Table:
     )
     return Table(
         "explanation_means",
-        say("The means of the tests"),
+        "The means of the tests",
         columns,
         make_rows(columns, results.explanations),
         caption=f"{caption} {sizes}",
@@ -248,13 +246,13 @@ def _of_trained(results: Results) -> list[Block]:
         return []
     folders = {each.folder: each for x in results.explanations for each in x.adversarial_attention}
     columns = (
-        Column("model", say("Model"), value=lambda record: record[0], merge=True),
-        Column("metric", say("Metric"), TEXT, lambda record: record[1]),
-        Column("mean", say("Mean"), FIGURE, lambda record: _mean_of_seeds(record[2])),
+        Column("model", "Model", value=lambda record: record[0], merge=True),
+        Column("metric", "Metric", TEXT, lambda record: record[1]),
+        Column("mean", "Mean", FIGURE, lambda record: _mean_of_seeds(record[2])),
     )
     table = Table(
         "explanation_trained",
-        say("Trained adversarial models"),
+        "Trained adversarial models",
         columns,
         make_rows(columns, records),
         sources=results.sources.add(*(folder / "summary.csv" for folder in folders)),
@@ -283,8 +281,8 @@ def _all_means(results: Results) -> Group:
         *(Column(key, "", value=_text_of(key)) for key in keys),
         Column("mean", "", decimals(6), lambda row: row[1]["mean"]),
     )
-    title = say("every mean, by seed, ranking and class (CSV)")
-    return csv_file("explanation_all-means", title, say("All tests:"), columns, rows)
+    title = "every mean, by seed, ranking and class (CSV)"
+    return csv_file("explanation_all-means", title, "All tests:", columns, rows)
 
 
 def _text_of(key: str) -> Callable[[tuple[Explanation, dict[str, object]]], str]:

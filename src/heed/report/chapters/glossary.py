@@ -27,7 +27,7 @@ from heed.report.blocks import Block, Disclosure, Group, Section, Span, Term
 from heed.report.chapters.hyperparameters import format_setting
 from heed.report.chapters.shared import DEGENERATE, TUNED_ALIKE, glossary_key
 from heed.report.figures.networks import Hyperparameters, draw_network
-from heed.report.language import say, say_count
+from heed.report.formats import pluralize
 from heed.report.measures import describe_reference_models, explain_degenerate
 from heed.report.results import Results
 
@@ -73,28 +73,28 @@ def _describe_as(hyperparameters: Any, other: str, result: ExperimentResult) -> 
         if value != others[name]
     ]
     if not differing:
-        return say("The same network as {variant}.", variant=other)
+        return f"The same network as {other}."
     listed = ", ".join(differing[:MAX_DIFFERENCES]) + " …" * (len(differing) > MAX_DIFFERENCES)
-    return say("The same network as {variant}, but {values}.", variant=other, values=listed)
+    return f"The same network as {other}, but {listed}."
 
 
 def _roles(results: Results, result: ExperimentResult, name: str) -> Iterator[str]:
     ends = [end for end in (f"-{BASELINE}", "-mean") if name.endswith(end)]
     own = name.removesuffix(ends[0]) if ends else ""
     if name == BASELINE:
-        yield say("What every other variant is compared with.")
+        yield "What every other variant is compared with."
     elif own in result.models:
-        yield say("A reference for {variant} alone.", variant=own)
+        yield f"A reference for {own} alone."
     elif name in result.controls:
-        yield say("A control.")
+        yield "A control."
     declared = results.params.models.get(result.models[name].model)
     if declared is None:
         return
     if declared.search != "none":
         search = declared.search
-        yield say("Its hyperparameters were chosen by the search {search}.", search=search)
+        yield f"Its hyperparameters were chosen by the search {search}."
     if declared.match_parameters_of != result.models[name].model:
-        yield say("It has as many parameters as {model}.", model=declared.match_parameters_of)
+        yield f"It has as many parameters as {declared.match_parameters_of}."
 
 
 def describe_network(hyperparameters: Any) -> str:
@@ -107,31 +107,31 @@ def describe_network(hyperparameters: Any) -> str:
 
 def _say_part(part: Part, h: Any) -> str:
     if part.count:
-        return say_count(part.sentence, part.plural, getattr(h, part.count))
-    return say(part.sentence, score=h.score)
+        return pluralize(part.sentence, part.plural, getattr(h, part.count))
+    return part.sentence.format(score=h.score)
 
 
 def _classifier(h: Architecture) -> Iterator[str]:
-    both = say("words and characters")
-    branches = {"words": say("words"), "characters": say("characters"), "both": both, "none": "–"}
+    both = "words and characters"
+    branches = {"words": "words", "characters": "characters", "both": both, "none": "–"}
     features = branches[h.tfidf_branch]
     if h.encoder == "none":
-        yield say("no network: a linear model on the TF-IDF of {features}", features=features)
+        yield f"no network: a linear model on the TF-IDF of {features}"
         return
     encoder = _say_part(ENCODERS[h.encoder], h)
     if h.skip and h.is_recurrent:
-        encoder = say("{encoder}, with the word’s embedding beside it", encoder=encoder)
+        encoder = f"{encoder}, with the word’s embedding beside it"
     yield encoder
     if h.hierarchical:
-        yield say("it reads the words of each sentence, then the sentences")
+        yield "it reads the words of each sentence, then the sentences"
     yield _say_part(ATTENTIONS[h.attention], h)
     if h.attention != "none" and h.attention_positions:
-        yield say("the positions of the words are added before it")
+        yield "the positions of the words are added before it"
     if h.attention != "none" and h.attention_residual:
-        yield say("its input is added to its output")
+        yield "its input is added to its output"
     yield _say_part(POOLINGS[h.pooling], h)
     if h.tfidf_branch != "none":
-        yield say("a linear model on the TF-IDF of {features} is added", features=features)
+        yield f"a linear model on the TF-IDF of {features} is added"
 
 
 def _translator(h: TranslatorArchitecture) -> Iterator[str]:
@@ -140,12 +140,12 @@ def _translator(h: TranslatorArchitecture) -> Iterator[str]:
     yield _say_part(SOURCE_ENCODERS[h.encoder], h)
     yield _say_part(decoders[h.decoder], h)
     if h.repeats_context:
-        yield say("the output layer reads it in each step too")
+        yield "the output layer reads it in each step too"
     if h.segmentation != "words":
-        yield say("its units are pieces of words ({kind})", kind=h.segmentation)
+        yield f"its units are pieces of words ({h.segmentation})"
     if h.training_share != 1:
         share = f"{h.training_share:.0%}"
-        yield say("trained on {share} of the training pairs", share=share)
+        yield f"trained on {share} of the training pairs"
 
 
 def chapter(results: Results) -> list[Block]:
@@ -163,12 +163,12 @@ def chapter(results: Results) -> list[Block]:
         if word not in variants
     )
     models = tuple(term for entries in variants.values() for term in _terms(entries))
-    of_words = say("Words of this report: {names}", names=", ".join(each.name for each in named))
+    of_words = f"Words of this report: {', '.join(each.name for each in named)}"
     blocks = (
         Group(models, "glossary"),
         Disclosure(of_words, (Group(named, "glossary words"),)),
     )
-    return [Section("glossary", say("Models and words"), blocks)]
+    return [Section("glossary", "Models and words", blocks)]
 
 
 def _terms(entries: list[Variant]) -> Iterator[Term]:
@@ -199,14 +199,12 @@ def _words(results: Results) -> dict[str, tuple[str, str]]:
             each.of_validation.convergence_margin(method.convergence_pp) for each in measures
         ),
     }
-    words = {
-        key: (say(name), say(meaning, **values)) for key, (name, meaning) in glossary().items()
-    }
+    words = {key: (name, meaning.format(**values)) for key, (name, meaning) in glossary().items()}
     if not any(each.remark for one in results.experiments for each in one.comparisons):
         del words[TUNED_ALIKE]
     degenerate = dict.fromkeys(explain_degenerate(each.result) for each in results.experiments)
-    return words | {DEGENERATE: (say("degenerate run"), " ".join(degenerate))}
+    return words | {DEGENERATE: ("degenerate run", " ".join(degenerate))}
 
 
 def _alternatives(texts: Iterable[str]) -> str:
-    return f" {say('or')} ".join(dict.fromkeys(texts))
+    return " or ".join(dict.fromkeys(texts))

@@ -22,8 +22,7 @@ from heed.report.blocks import (
 )
 from heed.report.chapters.shared import experiment_table, glossary_address, join_columns
 from heed.report.experiments import Experiment
-from heed.report.formats import RIGHT, format_count
-from heed.report.language import say, say_count
+from heed.report.formats import RIGHT, format_count, pluralize
 from heed.report.measures import Measure
 from heed.report.published import NO_SCORES, Talk
 from heed.report.results import Results
@@ -69,7 +68,7 @@ def model_settings(model: ModelResult, talk: Talk | None) -> list[Setting]:
 
     The talk's are first, in its groups; `talk` is None where an experiment is not compared with it.
     """
-    h, last = model.hyperparameters, say("What the talk leaves open") if talk else ""
+    h, last = model.hyperparameters, "What the talk leaves open" if talk else ""
     defaults = {field.name: field.default for field in dataclasses.fields(h)}
     settings = []
     for group, keys in TALK_GROUPS.items() if talk else ():
@@ -79,13 +78,13 @@ def model_settings(model: ModelResult, talk: Talk | None) -> list[Setting]:
             printed = format_setting(int(known) if known.isdigit() else known) if known else ""
             differs = bool(known) and float(known or 0) != value
             default = defaults.pop(key)
-            settings.append(Setting(say(group), key, value, default, talk=printed, differs=differs))
+            settings.append(Setting(group, key, value, default, talk=printed, differs=differs))
     millions = talk.summary.get("parameters_million", "") if talk else ""
     count = Setting(
-        say("Group 2") if talk else "",
+        "Group 2" if talk else "",
         "parameters",
         model.parameters,
-        talk=say("{count} million", count=millions) if millions else "",
+        talk=f"{millions} million" if millions else "",
         differs=bool(millions),
     )
     others = [
@@ -99,7 +98,7 @@ def model_settings(model: ModelResult, talk: Talk | None) -> list[Setting]:
 def format_setting(value: object) -> str:
     """Return the value of a hyperparameter in its format for people."""
     if isinstance(value, bool):
-        return say("yes" if value else "no")
+        return "yes" if value else "no"
     return format_count(value) if isinstance(value, int) and value >= 10_000 else str(value)
 
 
@@ -133,7 +132,7 @@ def _model_table(
     ]
     printed = [line for line in lines if any(setting.printed for setting in line.values())]
     columns = (
-        Column("", say("Hyperparameter"), value=lambda line: _first(line).key, code=True),
+        Column("", "Hyperparameter", value=lambda line: _first(line).key, code=True),
         *(
             Column(
                 "", name, RIGHT, _cell_of(name), short=name.replace("-", "- "),  # on two lines
@@ -143,12 +142,12 @@ def _model_table(
         ),
     )  # fmt: skip
     if any(_first(line).group for line in lines):
-        heading = say("Group")
+        heading = "Group"
         group = Column("", heading, value=lambda line: _first(line).group, width=18, merge=True)
         columns = (*columns, group)
     return Table(
         key,
-        say("Hyperparameters"),
+        "Hyperparameters",
         columns,
         make_rows(columns, printed),
         notes=_notes([_first(line) for line in lines if line not in printed]),
@@ -167,7 +166,7 @@ def _cell_of(variant: str) -> Callable[[Line], Cell]:
 
     def value(line: Line) -> Cell:
         setting = line[variant]
-        note = say("the talk: {value}", value=setting.talk) if setting.differs else ""
+        note = f"the talk: {setting.talk}" if setting.differs else ""
         return Cell(format_setting(setting.value), note)
 
     return value
@@ -177,7 +176,7 @@ def _notes(unprinted: list[Setting]) -> tuple[Texts, ...]:
     texts: list[str | Span] = []
     for setting in unprinted:
         texts += [", ", Span(setting.key, "code"), f" {format_setting(setting.value)}"]
-    return ((say("All others have their default:"), " ", *texts[1:], "."),) if texts else ()
+    return (("All others have their default:", " ", *texts[1:], "."),) if texts else ()
 
 
 def searches_chapter(results: Results, experiment: Experiment) -> list[Block]:
@@ -191,34 +190,28 @@ def searches_chapter(results: Results, experiment: Experiment) -> list[Block]:
         models = results.params.searched_models(name)
         path = folder / name if declared.model else folder / name / models[0]
         if search := results.read_search_folder(path, name):
-            summary = say("Search {name}: {trials} trials", name=name, trials=len(search.trials))
+            summary = f"Search {name}: {len(search.trials)} trials"
             text = describe_search(search, experiment.measure.task)
             if not declared.model:
                 text = _describe_each(search, declared)
-                summary = say(
-                    "Search {name} of {models} models, each for itself",
-                    name=name,
-                    models=len(models),
-                )
+                summary = f"Search {name} of {len(models)} models, each for itself"
             blocks.append(Disclosure(summary, (Paragraph((text,)),), "others"))
     return [*blocks, *_tuning_table(results, experiment)]
 
 
 def _describe_each(search: Search, declared: DeclaredSearch) -> str:
-    trials = say_count("{count} trial", "{count} trials", declared.trials)
-    trainings = say_count(
+    trials = pluralize("{count} trial", "{count} trials", declared.trials)
+    trainings = pluralize(
         "{trials} at most, and {count} full training of {epochs} epochs",
         "{trials} at most, and {count} full trainings of {epochs} epochs",
         declared.trainings, trials=trials, epochs=search.training,
     )  # fmt: skip
-    return say(
+    return (
         "Each model was searched for itself, in the same space with the same budget: {limit}. "
-        "Sampler {sampler}, scheduler {scheduler}, seed {seed}. The first trial is the model’s own "
-        "configuration and runs to its end. Chosen by the validation split; the test split was not "
-        "used.",
-        limit=trainings if declared.trainings else trials,
-        **_settings(search),
-    )
+        "Sampler {sampler}, scheduler {scheduler}, seed {seed}. The first trial is the model’s "
+        "own configuration and runs to its end. Chosen by the validation split; the test split "
+        "was not used."
+    ).format(limit=trainings if declared.trainings else trials, **_settings(search))
 
 
 # CSV column of the table of tuning: its heading on the page
@@ -250,10 +243,10 @@ def _tuning_table(results: Results, experiment: Experiment) -> list[Block]:
     if not any(searches.values()):
         return []
     columns = (
-        Column(name, heading and say(heading), value=operator.itemgetter(i), merge=i == 0)
+        Column(name, heading and heading, value=operator.itemgetter(i), merge=i == 0)
         for i, (name, heading) in enumerate(TUNING.items())
     )
-    models, title = results.models(experiment), say("How each model was tuned")
+    models, title = results.models(experiment), "How each model was tuned"
     folders = [
         results.search_folder(experiment, models[name]) for name in searches if searches[name]
     ]
@@ -267,10 +260,11 @@ def _tuning_table(results: Results, experiment: Experiment) -> list[Block]:
 def describe_search(search: Search, task: str) -> str:
     """Return what was tried in a search, and what won."""
     measure = Measure(task, search.metric)
-    return say(
+    return (
         "{trials} trials of {model}, sampler {sampler}, scheduler {scheduler}, seed {seed}; "
         "{epochs} epochs in all. Best: trial {best}, validation {metric} {score} after epoch "
-        "{epoch}. Chosen by the validation split; the test split was not used.",
+        "{epoch}. Chosen by the validation split; the test split was not used."
+    ).format(
         trials=len(search.trials),
         epochs=search.epochs,
         best=search.best.trial,

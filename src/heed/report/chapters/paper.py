@@ -32,8 +32,7 @@ from heed.report.chapters.provenance import all_machine_kinds
 from heed.report.chapters.shared import DEGENERATE, glossary_key
 from heed.report.chapters.summary import FIRST, lists
 from heed.report.experiments import Experiment
-from heed.report.formats import format_count
-from heed.report.language import say, say_count
+from heed.report.formats import format_count, pluralize
 from heed.report.measures import degenerate_sentence
 from heed.report.results import Results
 
@@ -67,13 +66,13 @@ def paper(results: Results, report: list[Block]) -> list[Block]:
     sections = {each.key: each.blocks for each in report if isinstance(each, Section)}
     found = references(results)
     entries = (Term(each["key"], "", (each["text"],)) for each in found)
-    heed = Term("heed", "", (f"{AUTHOR} ({YEAR}). {TITLE} {say('Software, version')} {VERSION}.",))
+    heed = Term("heed", "", (f"{AUTHOR} ({YEAR}). {TITLE} Software, version {VERSION}.",))
     return [
-        Section("introduction", say("Introduction"), tuple(_introduction(results))),
-        Section("method", say("Method"), tuple(_method(results, report, found))),
-        Section("results", say("Results"), tuple(_results(results, sections))),
-        Section("limits", say("Limits"), tuple(_limits(results, sections))),
-        Section("references", say("References"), (Group((heed, *entries), "references"),)),
+        Section("introduction", "Introduction", tuple(_introduction(results))),
+        Section("method", "Method", tuple(_method(results, report, found))),
+        Section("results", "Results", tuple(_results(results, sections))),
+        Section("limits", "Limits", tuple(_limits(results, sections))),
+        Section("references", "References", (Group((heed, *entries), "references"),)),
     ]
 
 
@@ -81,17 +80,18 @@ def _introduction(results: Results) -> Iterator[Block]:
     """Yield what was asked, and of which corpora."""
     experiments = results.experiments
     listed = "; ".join(
-        say(
+        (
             "{title} (corpus {corpus}: {count} pairs of sentences)"
             if each.measure.is_of_sentences
-            else "{title} (corpus {corpus}: {count} documents)",
+            else "{title} (corpus {corpus}: {count} documents)"
+        ).format(
             title=each.title.rstrip("."),
             corpus=each.corpus_name,
             count=format_count(each.result.corpus.statistics.documents),
         )
         for each in experiments
     )
-    text = say_count(
+    text = pluralize(
         "Does attention help? In {count} experiment this study compares a network with attention "
         "with networks that lack it and with simpler models: {listed}.",
         "Does attention help? In {count} experiments this study compares networks with attention "
@@ -106,7 +106,7 @@ def _method(results: Results, report: list[Block], found: list[Reference]) -> It
     """Yield seeds, splits, tuning and statistics, in words."""
     seeds = results.comparison.seeds
     texts = [
-        say_count(
+        pluralize(
             "Every network is trained with {count} seed ({seeds}), which fixes its initial weights "
             "and the order of its batches.",
             "Every network is trained with each of {count} seeds ({seeds}), which fix its initial "
@@ -114,25 +114,25 @@ def _method(results: Results, report: list[Block], found: list[Reference]) -> It
             len(seeds),
             seeds=", ".join(map(str, seeds)),
         ),
-        say(
+        (
             "It learns from the training split, the validation split decides on epochs and other "
             "choices, and all scores are of the test split, which decides nothing."
         ),
     ]
     texts += [
-        say("In {name} the seeds are {seeds}.", name=each.title, seeds=", ".join(map(str, own)))
+        f"In {each.title} the seeds are {', '.join(map(str, own))}."
         for each in results.experiments
         if (own := each.result.seeds)
     ]
     if any(each.result.corpus.folds for each in results.experiments):
-        texts.append(say("With folds each seed tests on another part of the corpus."))
+        texts.append("With folds each seed tests on another part of the corpus.")
     if results.params.study.longer_training:
         texts.append(
-            say("Whether it has converged, a training with twice the epochs and one seed shows.")
+            "Whether it has converged, a training with twice the epochs and one seed shows."
         )
     texts.append(_tuning(results))
     yield Paragraph(
-        (" ".join(texts), " ", say("The study was computed by heed"), " ", _cite("heed"), ".")
+        (" ".join(texts), " ", "The study was computed by heed", " ", _cite("heed"), ".")
     )
     tables = (each for each in walk_blocks(report) if isinstance(each, Table))
     for notes in (each.notes for each in tables if each.key.startswith(FIRST)):
@@ -150,7 +150,7 @@ def _tuning(results: Results) -> str:
     """Return which models were tuned, and by how many trials."""
     params = results.params
     tuned = [
-        say_count(
+        pluralize(
             "{models} ({count} trial)",
             "{models} ({count} trials)",
             params.searches[name].trials,
@@ -159,11 +159,10 @@ def _tuning(results: Results) -> str:
         for each in results.experiments
         for name in results.searches(each)
     ]
-    return say(
-        "Hyperparameters were searched on the validation split: {models}."
+    return (
+        f"Hyperparameters were searched on the validation split: {'; '.join(tuned)}."
         if tuned
-        else "No hyperparameters were searched: they are as params.yaml has them.",
-        models="; ".join(tuned),
+        else "No hyperparameters were searched: they are as params.yaml has them."
     )
 
 
@@ -172,9 +171,9 @@ def _sources(found: list[Reference]) -> Paragraph:
     topics: dict[str, list[str]] = {}
     for each in found:
         topics.setdefault(each["topic"], []).append(each["key"])
-    texts: list[str | Span] = [say("Sources:")]
+    texts: list[str | Span] = ["Sources:"]
     for number, (topic, keys) in enumerate(topics.items()):
-        texts += [f"{';' if number else ''} {say(topic)} ", _cite(",".join(keys))]
+        texts += [f"{';' if number else ''} {topic} ", _cite(",".join(keys))]
     return Paragraph((*texts, "."))
 
 
@@ -191,8 +190,8 @@ def _results(results: Results, sections: dict[str, tuple[Block, ...]]) -> Iterat
     examples = _of_paper(sections["answer"], (Figure, ShadedDocument))
     yield from (each for each in examples if not getattr(each, "in_rows", False))
     for key, title in (
-        ("talk", say("The talk’s gains")),
-        ("explanation", say("What the weights explain")),
+        ("talk", "The talk’s gains"),
+        ("explanation", "What the weights explain"),
     ):
         if tables := [*_of_paper(sections.get(key, ()), Table)]:
             yield Heading(title)
@@ -219,7 +218,7 @@ def _limits(results: Results, sections: dict[str, tuple[Block, ...]]) -> Iterato
     yield from all_machine_kinds(results)
     yield Paragraph(
         (
-            say(
+            (
                 "The page, index.html, has every table and figure of this document and more, and "
                 "lists the file that each comes from, with DVC’s hash of it and the command that "
                 "makes it again. The folder tables has every number as CSV."

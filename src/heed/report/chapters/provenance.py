@@ -15,8 +15,7 @@ from heed.report.blocks import (
     make_rows,
 )
 from heed.report.experiments import Experiment
-from heed.report.formats import DASH, TEXT
-from heed.report.language import say, say_count, say_runs
+from heed.report.formats import DASH, TEXT, name_runs, pluralize
 from heed.report.measures import report_of
 from heed.report.results import Results
 
@@ -32,14 +31,13 @@ def machine_kinds(results: Results, experiment: Experiment) -> list[Block]:
     if len(runs) < 2:
         return []
     kinds = len(runs)
-    warning = say("Runs of {count} machine kinds stand in this comparison.", count=kinds)
+    warning = f"Runs of {kinds} machine kinds stand in this comparison."
     if NOT_NOTED in runs:
-        warning = say(
+        warning = (
             "Runs whose machine kind is not noted stand in this comparison, beside those of "
-            "{noted}.",
-            noted=say_count("{count} machine kind", "{count} machine kinds", kinds - 1),
-        )
-    meaning = say(
+            "{noted}."
+        ).format(noted=pluralize("{count} machine kind", "{count} machine kinds", kinds - 1))
+    meaning = (
         "On another machine kind the same recipe and seed give another training. In heed's "
         "measurements on CPUs it differed less than that of another seed, for which the intervals "
         "allow; GPUs were not measured. Only where each variant "
@@ -48,7 +46,7 @@ def machine_kinds(results: Results, experiment: Experiment) -> list[Block]:
     )
     items = []
     for kind, variants in runs.items():
-        texts = [say_runs(variant, seeds) for variant, seeds in variants.items()]
+        texts = [name_runs(variant, seeds) for variant, seeds in variants.items()]
         items.append((f"{_name(kind)}: {'; '.join(texts)}",))
     return [Paragraph((f"{warning} {meaning}",)), Items(tuple(items))]
 
@@ -62,52 +60,51 @@ def all_machine_kinds(results: Results) -> list[Block]:
         for kind in model.machine_kinds
     )
     if len(counts) > 1:
-        head = say("The runs were trained on several machine kinds:")
+        head = "The runs were trained on several machine kinds:"
         kinds = sorted(counts.items(), key=lambda each: (each[0] == NOT_NOTED, -each[1]))
-        texts = [say_count("{count} run", "{count} runs", count) for _, count in kinds]
+        texts = [pluralize("{count} run", "{count} runs", count) for _, count in kinds]
         items = [f"{_name(kind)}: {text}" for (kind, _), text in zip(kinds, texts, strict=True)]
         return [Paragraph((head,)), Items(tuple((item,) for item in items))]
     kind = next(iter(counts), NOT_NOTED)
-    text = say(
+    text = (
         "On which machine kind the runs were trained is not noted."
         if kind == NOT_NOTED
-        else "All runs were trained on one machine kind: {kind}.",
-        kind=kind,
+        else f"All runs were trained on one machine kind: {kind}."
     )
     return [Paragraph((text,))]
 
 
 def _name(kind: str) -> str:
-    return kind if kind != NOT_NOTED else say("machine kind not noted")
+    return kind if kind != NOT_NOTED else "machine kind not noted"
 
 
 def chapter(results: Results) -> list[Block]:
     """Return the list of sources; it comes last, when every chapter has added its own."""
     columns = (
-        Column("file", say("File"), value="path", width=62),
-        Column("stage", say("Stage"), value=lambda each: each.stage or say("in git"), paper=False),
-        Column("command", say("Command"), TEXT, lambda e: e.command or DASH, width=44, code=True),
+        Column("file", "File", value="path", width=62),
+        Column("stage", "Stage", value=lambda each: each.stage or "in git", paper=False),
+        Column("command", "Command", TEXT, lambda e: e.command or DASH, width=44, code=True),
         Column("md5", "MD5", value="md5", code=True),
     )
     table = Table(
         "sources",
-        say("Files"),
+        "Files",
         columns,
         make_rows(columns, results.sources.all(), key=lambda each: each.key),
         style="from",
         files=(),
         media=(PAGE,),
     )
-    on_page = say(
+    on_page = (
         "Each table and figure names its file, also in a tooltip. MD5 is DVC’s hash: the name of "
         "the file’s content in DVC’s cache. The command makes the file again from the results of "
         "other stages; dvc status says which stages are not up to date, and dvc repro runs them. "
         "When, where and with which versions they were computed stands in provenance.json."
     )
     tasks = sorted({each.measure.task for each in results.experiments})
-    values = " ".join(say(report_of(task).VALUES) for task in tasks)
+    values = " ".join(report_of(task).VALUES for task in tasks)
     source, command = Span("report.tex", link="report.tex"), Span("make pdf", "code")
-    all_of_it = (say("All of it on paper:"), " ", source, " (", command, ").")
+    all_of_it = ("All of it on paper:", " ", source, " (", command, ").")
     blocks = (
         Paragraph((on_page,), media=(PAGE,)),
         table,
@@ -115,4 +112,4 @@ def chapter(results: Results) -> list[Block]:
         Paragraph((values,), "small", media=(PAGE,)),
         Paragraph(all_of_it, "small", media=(PAGE,)),
     )
-    return [Disclosure(say("Where every number comes from"), blocks, key="sources")]
+    return [Disclosure("Where every number comes from", blocks, key="sources")]

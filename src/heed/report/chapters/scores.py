@@ -28,7 +28,6 @@ from heed.report.experiments import Experiment
 from heed.report.figures.curves import by_group
 from heed.report.figures.variants import ordered_variants, read_tables
 from heed.report.formats import DASH, POINTS, TEXT, decimals
-from heed.report.language import say
 from heed.report.measures import report_of
 from heed.report.results import Results
 
@@ -61,8 +60,8 @@ def lengths_file(results: Results, experiment: Experiment) -> Group:
         for group in by_group(table).reset_index().to_dict("records")
     ]
     title, before = (
-        say("every group of lengths (CSV)"),
-        say("All models, by the length of the text:"),
+        "every group of lengths (CSV)",
+        "All models, by the length of the text:",
     )
     return csv_file(f"{experiment.key}_lengths", title, before, columns, records)
 
@@ -105,28 +104,27 @@ def chapter(results: Results) -> list[Block]:
     experiments = [each for each in results.experiments if report_of(each.measure.task).HAS_SCORES]
     if not experiments:
         return []
-    metric = say(" and ").join(dict.fromkeys(each.measure.name for each in experiments))
+    metric = " and ".join(dict.fromkeys(each.measure.name for each in experiments))
     columns, lines = _columns(results, metric), _lines(experiments)
     table = Table(
         "scores",
-        say("Test {metric} of the models with each score function", metric=metric),
+        f"Test {metric} of the models with each score function",
         columns,
         make_rows(columns, lines, in_csv=lambda line: line.experiment is not None),
         sources=results.comparison_sources,
         location="experiments",
         style="scores",
     )
-    text = say(
-        "The scores of a query q and a key k, and the test {metric} of the models "
-        "of this study that use them.",
-        metric=metric,
+    text = (
+        f"The scores of a query q and a key k, and the test {metric} of the models of this study "
+        "that use them."
     )
     scores = dict.fromkeys(line.score for line in lines if line.experiment)
-    summary = say("Score functions of this study: {names}", names=", ".join(scores) or DASH)
+    summary = f"Score functions of this study: {', '.join(scores) or DASH}"
     blocks = (Paragraph((text,)), Disclosure(summary, (table,)))
     # Paper has what a study compares; the page has the equations of the lectures, too.
     media = EVERYWHERE if len(scores) >= COMPARED else (PAGE,)
-    return [Section("scores", say("Score functions"), blocks, media=media)]
+    return [Section("scores", "Score functions", blocks, media=media)]
 
 
 def _columns(results: Results, metric: str) -> tuple[Column, ...]:
@@ -139,29 +137,29 @@ def _columns(results: Results, metric: str) -> tuple[Column, ...]:
 
     return (
         *join_columns("experiment"),
-        Column("score", say("Score"), value="score", merge=True),
+        Column("score", "Score", value="score", merge=True),
         Column(
-            "", say("Equation"), TEXT, lambda line: Formula(*SCORES[line.score][:2]), merge=True
+            "", "Equation", TEXT, lambda line: Formula(*SCORES[line.score][:2]), merge=True
         ),
         Column(
-            "source", say("Lecture, source" if of_talk else "Source"), TEXT, source, width=30,
+            "source", "Lecture, source" if of_talk else "Source", TEXT, source, width=30,
             merge=True,
         ),
-        Column("", say("Model"), value=_model, width=43),
+        Column("", "Model", value=_model, width=43),
         Column("variant", "", value="variant"),
         Column("where", "", value="where"),
         Column("metric", "", value="experiment.measure.metric"),
         Column("value", metric, decimals(4), "metric.mean"),
-        Column("", say("± p.p."), decimals(2), "metric.std_pp", paper=False),
+        Column("", "± p.p.", decimals(2), "metric.std_pp", paper=False),
         Column("value_std_pp", "", decimals(3), "metric.std_pp"),
-        Column("gain_pp", say("Gain"), POINTS, "gain.mean", unit=say("p.p.")),
+        Column("gain_pp", "Gain", POINTS, "gain.mean", unit="p.p."),
         *tested_columns(results, "gain", paper=False),
     )  # fmt: skip
 
 
 def _model(line: Line) -> Cell:
     if line.experiment is None:
-        return Cell(say("no model of this study"))
+        return Cell("no model of this study")
     text = f"{line.experiment.title}: {line.variant} ({line.where})"
     return Cell(text, mark=line.experiment.printed_mark)
 

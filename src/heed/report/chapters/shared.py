@@ -25,7 +25,6 @@ from heed.report.blocks import (
 from heed.report.experiments import Experiment
 from heed.report.figures.variants import ordered_variants
 from heed.report.formats import INTERVAL, POINTS, PROBABILITY
-from heed.report.language import say
 from heed.report.measures import report_of
 from heed.report.results import Results
 
@@ -52,7 +51,7 @@ def glossary_link(name: str, text: str = "") -> Span:
 def link_terms(text: str, terms: dict[str, str]) -> Texts:
     """Return a text in which the first occurrence of each term is a link to the glossary.
 
-    `terms` are as they are printed in the report's language: term → name of its entry.
+    `terms` are as they are printed: term → name of its entry.
     """
     parts: list[str | Span] = []
     rest, left = text, dict(terms)
@@ -123,7 +122,7 @@ def seeds_file(
         *join_columns(lambda _: experiment),
         *(Column(name, "", value=operator.itemgetter(i)) for i, name in enumerate(names)),
     )
-    title, before = say("every value (CSV)"), say("All models of this experiment:")
+    title, before = "every value (CSV)", "All models of this experiment:"
     return csv_file(f"{experiment.key}_seeds", title, before, columns, values)
 
 
@@ -148,8 +147,8 @@ def interval_column(
     results: Results, get_difference: Value, ends: str = "ends", **options: Any
 ) -> Column:
     """Return the column for people of a difference's interval, which has this name there."""
-    covers = say("{covers} interval", covers=results.coverage)
-    meaning = say(
+    covers = f"{results.coverage} interval"
+    meaning = (
         "that of a secondary comparison is simultaneous, for all of its kind in the experiment"
     )
     value = value_of(get_difference, ends)
@@ -167,7 +166,7 @@ def interval_columns(get_difference: Value, low: str, high: str) -> tuple[Column
 def corrected_p_column(get_difference: Value) -> Column:
     """Return the column of a difference's corrected p, in every form of a table."""
     value = value_of(get_difference, "result.p_corrected")
-    return Column("p_corrected", say("Corrected p"), PROBABILITY, value, short=say("corr. p"))
+    return Column("p_corrected", "Corrected p", PROBABILITY, value, short="corr. p")
 
 
 def tested_columns(
@@ -194,7 +193,7 @@ def all_models(
         return []
     every = (results, experiment, variants)
     figures = tuple(make(*every, f"{key}-all") for key, make in kinds.items())
-    summary = say("The same figures of all models")
+    summary = "The same figures of all models"
     return [Disclosure(summary, (Group(figures, "plots"),), "figures-all", media=(PAGE,))]
 
 
@@ -205,9 +204,9 @@ def on_page(figures: Iterable[Figure]) -> tuple[Figure, ...]:
 
 def caution(results: Results, experiment: Experiment) -> Texts:
     """Return the caution beside weights, with the chapter that tests them, or how to test them."""
-    tested: str | Span = say("heed explain tests what they explain: docs/explanation.md.")
+    tested: str | Span = "heed explain tests what they explain: docs/explanation.md."
     if reason := report_of(experiment.measure.task).UNTESTED_WEIGHTS:
-        tested = say(reason)
+        tested = reason
     if results.is_explained(experiment):
-        tested = Span(say("This report tests what they explain."), link=f"#{EXPLANATION}")
-    return (say("Weights are not explanations by themselves."), " ", tested)
+        tested = Span("This report tests what they explain.", link=f"#{EXPLANATION}")
+    return ("Weights are not explanations by themselves.", " ", tested)

@@ -37,8 +37,7 @@ from heed.report.chapters.shared import (
 )
 from heed.report.experiments import NOT_COMPARABLE, NOT_REPRODUCED, REPRODUCED, Experiment
 from heed.report.figures.dots import dot_charts
-from heed.report.formats import DASH, POINTS, TEXT, decimals, format_points
-from heed.report.language import say, say_count
+from heed.report.formats import DASH, POINTS, TEXT, decimals, format_points, pluralize
 from heed.report.measures import (
     Measure,
     degenerate_sentence,
@@ -69,22 +68,22 @@ def chapter(results: Results) -> list[Block]:
     glance = (Group(tuple(left)), Group((*right, *lists(results))))
     matrix = verdict_matrix(experiments, results.comparison_sources)
     tables = (matrix, *_summary_tables(results))
-    summary = say("Verdicts and scores of every experiment in tables")
+    summary = "Verdicts and scores of every experiment in tables"
     blocks = (
         *lines,
         Group(glance, style="glance"),
         Disclosure(summary, tables, style="others"),
     )
-    return [Section("answer", say("Does attention help?"), blocks)]
+    return [Section("answer", "Does attention help?", blocks)]
 
 
 def _linked(line: str, experiments: list[Experiment]) -> Texts:
     """Return a sentence in which the first use of each model and each term is a link."""
     terms = {
-        say("undecided"): "undecided",
-        say("not converged"): "not-converged",
-        say("a linear model"): "linear",
-        say("a pretrained model"): PRETRAINED,
+        "undecided": "undecided",
+        "not converged": "not-converged",
+        "a linear model": "linear",
+        "a pretrained model": PRETRAINED,
     }
     terms |= {f"({name})": name for each in experiments for name in each.result.models}
     for each in experiments:
@@ -108,9 +107,9 @@ def _example(results: Results) -> list[Block]:
 def lists(results: Results, first: int = 0) -> Iterator[Block]:
     """Yield what can be said, what cannot, and what would settle it, from the first on."""
     kinds = {
-        say("What we can say"): lambda each: [*each.answer.shown, *_weights(results, each)],
-        say("What we cannot say"): lambda each: [*_not_said(results, each), *each.answer.open],
-        say("What would settle it"): lambda each: [*_settling(results, each)],
+        "What we can say": lambda each: [*each.answer.shown, *_weights(results, each)],
+        "What we cannot say": lambda each: [*_not_said(results, each), *each.answer.open],
+        "What would settle it": lambda each: [*_settling(results, each)],
     }
     for number, (title, items_of) in [*enumerate(kinds.items())][first:]:
         items = list[tuple[str | Span, ...]]()
@@ -121,16 +120,15 @@ def lists(results: Results, first: int = 0) -> Iterator[Block]:
             elif texts:
                 items.append((*experiment_title(each), f"{'; '.join(texts)}."))
         if number == 1 and all(each.generated for each in results.experiments):
-            items.append((say("Anything about real text: the scores are of generated text."),))
+            items.append(("Anything about real text: the scores are of generated text.",))
         if items:
             yield Heading(title)
             yield Items(tuple(items))
     yield Paragraph(
         (
-            say(
-                "In brackets: {covers} intervals; those of the secondary comparisons of an "
-                "experiment are simultaneous.",
-                covers=results.coverage,
+            (
+                f"In brackets: {results.coverage} intervals; those of the secondary comparisons "
+                "of an experiment are simultaneous."
             ),
         ),
         "small",
@@ -145,23 +143,22 @@ def _weights(results: Results, experiment: Experiment) -> Iterator[str]:
         if each.experiment.key == experiment.key and is_judged:
             for name, found in each.outcomes.items():
                 if found.outcome in WEIGHTS[name]:
-                    yield say(WEIGHTS[name][found.outcome], name=each.variant)
+                    yield WEIGHTS[name][found.outcome].format(name=each.variant)
 
 
 def _not_said(results: Results, experiment: Experiment) -> Iterator[str]:
     """Yield what weakens an experiment beside its open comparisons."""
     compared, result = experiment.attention_comparison, experiment.result
     if text := degenerate_sentence(result, results.comparison.seeds_of(experiment.key)):
-        yield say("how well a model does when all its runs succeed: {degenerate}", degenerate=text)
+        yield f"how well a model does when all its runs succeed: {text}"
     control = equal_weights_control(result, compared.variant) if compared else ""
     gain = compared.baseline if compared else None
     if gain and gain.verdict == BETTER and not (control or result.controls):
-        yield say("whether the gain is one of learned weights: no control was trained")
+        yield "whether the gain is one of learned weights: no control was trained"
     if compared and lacks_layer(result, compared.variant):
-        yield say(
-            "whether a difference from {control} comes from the weights alone: {control} lacks "
-            "the whole layer of attention",
-            control=control,
+        yield (
+            f"whether a difference from {control} comes from the weights alone: {control} lacks "
+            "the whole layer of attention"
         )
 
 
@@ -174,22 +171,20 @@ def _settling(results: Results, experiment: Experiment) -> Iterator[str]:
     unfinished = [each for each in judged if each.situation == NOT_CONVERGED]
     names = {name for each in unfinished for name in (each.first, each.second)}
     if settings := convergence.settings(results, experiment, names):
-        yield say("longer trainings: {settings}", settings=", ".join(settings))
+        yield f"longer trainings: {', '.join(settings)}"
     for each in compared.of_question:
         values = {"first": each.first, "second": each.second}
         if each.situation == UNTESTED:
-            yield say("more seeds: heed study --seeds 10")
+            yield "more seeds: heed study --seeds 10"
         elif each.situation == UNDECIDED and each.result.seeds_needed:
             count = each.result.seeds_needed
-            yield say(
-                "{first} and {second}: about {count} seeds: heed study --seeds {count}",
-                count=count,
-                **values,
+            yield "{first} and {second}: about {count} seeds: heed study --seeds {count}".format(
+                count=count, **values
             )
         elif each.situation == UNDECIDED:
-            yield say("{first} and {second}: more test texts, or over 1,000 seeds", **values)
+            yield "{first} and {second}: more test texts, or over 1,000 seeds".format(**values)
         if each.remark:
-            yield say("{first} and {second}: one search for both (docs/search.md)", **values)
+            yield "{first} and {second}: one search for both (docs/search.md)".format(**values)
 
 
 def generated_warning(experiments: list[Experiment]) -> str:
@@ -197,7 +192,7 @@ def generated_warning(experiments: list[Experiment]) -> str:
     generated = [each.generated for each in experiments]
     if not any(generated):
         return ""
-    return say(
+    return (
         "GENERATED TEXT, NOT A RESULT."
         if all(generated)
         else "SOME OF THE TEXT IS GENERATED; IT IS MARKED."
@@ -215,21 +210,16 @@ def _summary_tables(results: Results) -> list[Table]:
         key = f"{key}_{measure.metric}" if key in tables else key
         columns = (*_columns(results, experiments), *_talk_columns(experiments))
         name = measure.name[0].upper() + measure.name[1:]
-        title = say("{metric} on test, and gain, of every experiment", metric=name)
+        title = f"{name} on test, and gain, of every experiment"
         counts = sorted({len(results.comparison.seeds_of(each.key)) for each in experiments})
-        metric = say_count(
+        metric = pluralize(
             "{metric} on test, mean over {count} seed.",
             "{metric} on test, mean over {count} seeds.",
             counts[-1],
             metric=name,
         )
         if len(counts) > 1:
-            metric = say(
-                "{metric} on test, mean over {few} to {many} seeds.",
-                metric=name,
-                few=counts[0],
-                many=counts[-1],
-            )
+            metric = f"{name} on test, mean over {counts[0]} to {counts[-1]} seeds."
         tables[key] = Table(
             key,
             title,
@@ -269,17 +259,17 @@ def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, .
 
     return (
         *join_columns(""),
-        Column("title", say("Experiment"), value=title, width=TITLE_WIDTH),
-        Column("baseline", say("Baseline"), metric, score_of(BASELINE)),
-        Column("attention", say("Attention"), metric, lambda each: score_of(first(each))(each)),
+        Column("title", "Experiment", value=title, width=TITLE_WIDTH),
+        Column("baseline", "Baseline", metric, score_of(BASELINE)),
+        Column("attention", "Attention", metric, lambda each: score_of(first(each))(each)),
         Column(
-            "", say("Gain"), POINTS, lambda e: Cell(e.gain and e.gain.mean, strong=True),
+            "", "Gain", POINTS, lambda e: Cell(e.gain and e.gain.mean, strong=True),
             unit=measure.unit,
         ),
         Column("gain_pp", "", POINTS, value_of(gain, "mean_pp")),
         Column("gain_std_pp", "", decimals(2), value_of(gain, "std_pp")),
         *tested_columns(results, "gain"),
-        Column("", say("Controls; other variants"), TEXT, _format_variants, below=True),
+        Column("", "Controls; other variants", TEXT, _format_variants, below=True),
         *(Column(name, "", metric, score_of(name)) for name in names),
         *(
             Column(name, model.heading, metric, score_of(name), meaning=model.meaning)
@@ -292,7 +282,7 @@ def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, .
 def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
     """Return the talk's columns; without any figure of the talk they are in the CSV file only."""
     published = any(each.line.reproduction for each in experiments)
-    talk, reproduction = (say("The talk"), say("Reproduction")) if published else ("", "")
+    talk, reproduction = ("The talk", "Reproduction") if published else ("", "")
 
     def change(variant: str) -> Callable[[Experiment], float | None]:
         return lambda each: next(
@@ -315,7 +305,7 @@ def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
 def _baselines(experiments: list[Experiment]) -> dict[str, str]:
     """Return what the baseline of each experiment is, by key; nothing where all are of a kind."""
     kinds = {
-        each.key: say("baseline: {network}", network=describe_network(BASELINE, each.result))
+        each.key: f"baseline: {describe_network(BASELINE, each.result)}"
         for each in experiments
         if BASELINE in each.result.models
     }
@@ -351,26 +341,31 @@ def _talk(each: Experiment) -> str:
 def _note(results: Results, experiments: list[Experiment], metric: str, is_first: bool) -> Texts:
     """Return the note below a table: its figure, its gain, and what the first one explains."""
     measure, method = experiments[0].measure, results.comparison.significance
-    gain = say(
-        "Gain: attention minus baseline in {unit}, paired by sentence. Interval "
-        "and p allow for variation over seeds and test sentences."
+    gain = (
+        (
+            f"Gain: attention minus baseline in {measure.long_unit}, paired by sentence. Interval "
+            "and p allow for variation over seeds and test sentences."
+        )
         if measure.is_of_sentences
-        else "Gain: baseline minus attention in {unit}, since less is better, paired by "
-        "document. Interval and p allow for variation over seeds and test documents."
+        else (
+            f"Gain: baseline minus attention in {measure.long_unit}, since less is better, paired "
+            "by document. Interval and p allow for variation over seeds and test documents."
+        )
         if lower_is_better(measure.metric)
-        else "Gain: attention minus baseline in percentage points, paired by "
-        "document. Interval and p allow for variation over seeds and test documents.",
-        unit=measure.long_unit,
+        else (
+            "Gain: attention minus baseline in percentage points, paired by "
+            "document. Interval and p allow for variation over seeds and test documents."
+        )
     )
     if is_first:
         text = " ".join([metric, gain, *_method(results, measure)])
         return (f"{text} ", Span(method.signature, "code"))
-    as_in_first = say(
-        "All else is as below the first table; a difference within {margin} is practically the "
-        "same, and a model has not converged whose validation score twice the epochs raise by more "
-        "than {limit}.",
-        margin=measure.margin(method.equivalence_margin),
-        limit=measure.of_validation.convergence_margin(method.convergence_pp),
+    margin = measure.margin(method.equivalence_margin)
+    further = measure.of_validation.convergence_margin(method.convergence_pp)
+    as_in_first = (
+        f"All else is as below the first table; a difference within {margin} is practically the "
+        "same, and a model has not converged whose validation score twice the epochs raise by "
+        f"more than {further}."
     )
     return (" ".join([metric, gain, as_in_first]),)
 
@@ -378,29 +373,27 @@ def _note(results: Results, experiments: list[Experiment], metric: str, is_first
 def _method(results: Results, measure: Measure) -> Iterator[str]:
     comparison, method = results.comparison, results.comparison.significance
     if all(len(comparison.seeds_of(name)) == 1 for name in comparison.experiments):
-        yield say("One seed has neither.")
+        yield "One seed has neither."
     if primary := "; ".join(_primary_questions(results)):
-        yield say(
-            "An experiment has at most one primary question, tested at {level} by itself: "
-            "{primary}. The intervals and p values of all others allow for the number of "
+        yield (
+            f"An experiment has at most one primary question, tested at {method.alpha:g} by "
+            f"itself: {primary}. The intervals and p values of all others allow for the number of "
             "comparisons in the experiment, with reference models and without them each for "
-            "itself, except of checks against a trivial reference model.",
-            level=f"{method.alpha:g}",
-            primary=primary,
+            "itself, except of checks against a trivial reference model."
         )
-    yield say(
-        "A difference is better or worse where its interval excludes 0 and neither of these holds: "
-        "one that is shown to lie within {margin} is practically the same; a model whose "
-        "validation score twice the epochs raise by more than {limit} has not converged, though "
-        "another may be worse than it, or better by more than they do.",
-        margin=measure.margin(method.equivalence_margin),
-        limit=measure.of_validation.convergence_margin(method.convergence_pp),
+    margin = measure.margin(method.equivalence_margin)
+    further = measure.of_validation.convergence_margin(method.convergence_pp)
+    yield (
+        "A difference is better or worse where its interval excludes 0 and neither of these "
+        f"holds: one that is shown to lie within {margin} is practically the same; a model whose "
+        f"validation score twice the epochs raise by more than {further} has not converged, though "
+        "another may be worse than it, or better by more than they do."
     )
     if not any(m.longer_training for e in results.experiments for m in e.result.models.values()):
-        yield say("Whether models have converged was not tried.")
+        yield "Whether models have converged was not tried."
     if any(each.result.corpus.folds for each in results.experiments):
-        yield say("With folds both allow for training splits that overlap.")
-    yield say(
+        yield "With folds both allow for training splits that overlap."
+    yield (
         "Neither interval nor p allows for other training texts, other hyperparameters or "
         "other corpora. Method:"
     )
@@ -417,7 +410,7 @@ def _primary_questions(results: Results) -> Iterator[str]:
                 pair = f"{experiment.title}: {pair}"
             if each.result.detectable_pp:
                 size = each.measure.difference(each.result.detectable_pp, 1)
-                pair = say("{pair} (finds {size} with 80% power)", pair=pair, size=size)
+                pair = f"{pair} (finds {size} with 80% power)"
             yield pair
 
 
@@ -447,9 +440,7 @@ def _power(experiments: list[Experiment]) -> Iterator[str]:
         sizes = ", ".join(
             f"{size} ({title})" if len(experiments) > 1 else size for title, size in coarse.items()
         )
-        yield say(
-            "Differences below these are likely to be missed: {sizes} (80% power).", sizes=sizes
-        )
+        yield f"Differences below these are likely to be missed: {sizes} (80% power)."
 
 
 def judged_variants(experiments: list[Experiment]) -> list[str]:
@@ -483,7 +474,7 @@ def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = 
     units = {each.measure.long_unit for each in experiments if each.attention_comparison}
     unit = units.pop() if len(units) == 1 else ""
     # where experiments differ in the unit, the cells have it
-    details = say(", with differences in {unit}", unit=unit) if unit else ""
+    details = f", with differences in {unit}" if unit else ""
     verdicts = [
         column
         for compared_model in _compared_models(experiments)
@@ -491,7 +482,7 @@ def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = 
     ]
     if any(each.line.reproduction for each in experiments):
         verdicts += [
-            Column("", say("The talk’s gain"), TEXT, _talk_verdict),
+            Column("", "The talk’s gain", TEXT, _talk_verdict),
             Column("talk_verdict", "", value="line.reproduction.verdict"),
             Column("talk_gain_pp", "", POINTS, "line.talk_gain"),
         ]
@@ -506,12 +497,12 @@ def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = 
     columns = (
         *join_columns(""),
         Column("variant", "", value="attention_comparison.variant"),
-        Column("", say("Experiment"), value=title, width=MATRIX_TITLE_WIDTH),
+        Column("", "Experiment", value=title, width=MATRIX_TITLE_WIDTH),
         *(dataclasses.replace(each, width=width if each.heading else 0) for each in verdicts),
     )
     return Table(
         "verdicts",
-        say("Verdicts on attention{details}", details=details),
+        f"Verdicts on attention{details}",
         columns,
         make_rows(columns, experiments),
         sources=sources,
@@ -530,18 +521,18 @@ def _compared_models(experiments: list[Experiment]) -> list[tuple[str, str, str,
     names = {each.second for one in experiments if (each := reference_model(one))}
     references = describe_reference_models(each.measure.task for each in experiments)
     only = references.get(names.pop()) if len(names) == 1 else None
-    headings = say("Against the best reference model"), say("Best reference model")
+    headings = "Against the best reference model", "Best reference model"
     if only and only.against:
         headings = only.against, only.short
-    primary = say("The question: against its control"), say("Against its control")
+    primary = "The question: against its control", "Against its control"
     compared = [each.attention_comparison for each in experiments if each.attention_comparison]
     once = all(each.baseline in (None, each.primary) for each in compared)
     compared_models: list[tuple[str, str, str, GetDifference]] = [
         ("control", *primary, found("primary")),
         (
             "baseline",
-            "" if once else say("Against the baseline"),
-            say("Baseline"),
+            "" if once else "Against the baseline",
+            "Baseline",
             found("baseline"),
         ),
         ("reference_model", *headings, reference_model),
@@ -581,7 +572,7 @@ def _talk_verdict(each: Experiment) -> Phrase | str:
     verdict = each.line.reproduction.verdict if each.line.reproduction else ""
     if not verdict:
         return DASH
-    return Phrase((verdict_span(verdict, say(verdict)), f" {format_points(each.line.talk_gain)}"))
+    return Phrase((verdict_span(verdict, verdict), f" {format_points(each.line.talk_gain)}"))
 
 
 def verdict_span(verdict: str, word: str) -> Span:
@@ -591,5 +582,5 @@ def verdict_span(verdict: str, word: str) -> Span:
 
 
 def short_verdict(verdict: str) -> str:
-    """Return a verdict in the report's language, as short as a cell of the matrix."""
-    return say("the same") if verdict == SAME else say(verdict)
+    """Return a verdict as short as a cell of the matrix."""
+    return "the same" if verdict == SAME else verdict

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import yaml
 
-from heed.report.language import say
-
 
 @functools.cache
 def captions() -> Mapping[str, str]:
@@ -18,5 +16,5 @@ def captions() -> Mapping[str, str]:
 
 
 def described(key: str, **values: object) -> str:
-    """Return a text in the current language, with `values` for their names in braces."""
-    return say(captions()[key], **values)
+    """Return a text with `values` for their names in braces."""
+    return captions()[key].format(**values)

@@ -22,8 +22,7 @@ from heed.report.figures.variants import (
     read_tables,
     validation_measure,
 )
-from heed.report.formats import format_count
-from heed.report.language import say, say_runs
+from heed.report.formats import format_count, name_runs
 from heed.report.measures import Measure, degenerate_seeds
 from heed.report.results import Results
 
@@ -56,7 +55,7 @@ def curves(
         experiment,
         key,
         "history",
-        say("Training and validation by epoch"),
+        "Training and validation by epoch",
         caption + describe_choice(results, experiment, variants),
         size,
         _panels(tables, looks(results), alone, measure),
@@ -68,10 +67,10 @@ def _describe_degenerate(degenerate: dict[str, list[int]], alone: dict[str, list
     """Return sentences on degenerate runs: those drawn `alone`, and models that have no other."""
     text = ""
     if alone:
-        runs = "; ".join(say_runs(name, seeds) for name, seeds in alone.items())
-        text += " " + say("Thin, and no part of a band: degenerate runs ({runs}).", runs=runs)
+        runs = "; ".join(name_runs(name, seeds) for name, seeds in alone.items())
+        text += f" Thin, and no part of a band: degenerate runs ({runs})."
     if names := [name for name, runs in degenerate.items() if runs and name not in alone]:
-        text += " " + say("Every run is degenerate of: {names}.", names=", ".join(names))
+        text += f" Every run is degenerate of: {', '.join(names)}."
     return text
 
 
@@ -86,16 +85,16 @@ def _panels(
     losses = _quantity(tables, look, alone, {TRAIN: shapes.DASHED, VALIDATION: shapes.SOLID}, 1.0)
     values = _quantity(tables, look, alone, {metric: shapes.SOLID}, measure.scaled(1.0))
     named = [*tables][panel_columns(len(tables)) - 1]  # the uppermost at the right
-    for key, text in ((TRAIN, say("train")), (VALIDATION, say("validate"))):
+    for key, text in ((TRAIN, "train"), (VALIDATION, "validate")):
         line = [row for row in losses[named] if row["kind"] == "line" and row["name"] == key]
         line[-1]["end"] = text
     domain, heights = (
         shapes.extent([row for rows in each.values() for row in rows]) for each in (losses, values)
     )
     epochs = 0.5, max(int(table["epoch"].max()) for table in tables.values()) + 0.5
-    x = Axis(say("epoch"), epochs, format="d", count=3)
+    x = Axis("epoch", epochs, format="d", count=3)
     above = [
-        Panel(rows, x, Axis(say("loss"), domain, count=4), shapes.short_name(variant, PANEL_NAME))
+        Panel(rows, x, Axis("loss", domain, count=4), shapes.short_name(variant, PANEL_NAME))
         for variant, rows in losses.items()
     ]
     y = Axis(shapes.short_name(measure.name), heights, count=4)
@@ -136,7 +135,7 @@ def _quantity(
                     f"{column} {seed}",
                     0.6,
                     "last",
-                    "" if column in (TRAIN, VALIDATION) else say("seed {seed}", seed=seed),
+                    "" if column in (TRAIN, VALIDATION) else f"seed {seed}",
                 )
     return rows
 
@@ -153,7 +152,7 @@ def by_length(
     look = looks(results)
     translated = experiment.measure.is_of_sentences
     caption = described("lengths_of_sentences" if translated else "lengths_of_documents")
-    title = say(
+    title = (
         "BLEU against the length of the source"
         if translated
         else "Accuracy against the length of the text"
@@ -195,13 +194,13 @@ def _lengths(
         rows += shapes.line(x, each["mean"], look[variant], variant, end=variant)
     domain = shapes.extent(rows, low=0) if translated else least_extent(results, "accuracy", rows)
     named = next(iter(groups.values()))
-    label = say(
+    label = (
         "words of the source, mean of each group (sentences)"
         if translated
         else "tokens of the text, mean of each group (test documents)"
     )
     x_axis = Axis(label, (-0.3, len(named) - 0.7), group_names(named))
-    y_axis = Axis("BLEU" if translated else say("accuracy"), domain)
+    y_axis = Axis("BLEU" if translated else "accuracy", domain)
     return Panel(rows, x_axis, y_axis, label_size=7.2)
 
 

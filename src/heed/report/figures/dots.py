@@ -6,7 +6,6 @@ from heed.report.blocks import Axis, Figure, Mark, Panel
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
 from heed.report.figures.variants import least_extent, looks, ordered_variants
-from heed.report.language import say
 from heed.report.results import Results
 
 ROW, FRAME = 0.19, 0.62  # inches: a model; title and scale of an experiment
@@ -16,7 +15,7 @@ NEAR, STACK = 0.015, 0.5  # of the scale, a dot's width; of a row, the height of
 
 def dot_charts(results: Results) -> list[Figure]:
     """Return the chart, in parts where it would be higher than a page."""
-    caption = say(
+    caption = (
         "A dot is a run with one seed, equal ones above each other; the line is the mean, which "
         "stands beside the name. Grey: a reference model, fitted once, or once for each fold; the "
         "trivial one is left out."
@@ -31,7 +30,7 @@ def dot_charts(results: Results) -> list[Figure]:
         figures.append(
             Figure(
                 "models" if number == 1 else f"models-{number}",
-                say("Every model, every seed a dot"),
+                "Every model, every seed a dot",
                 caption,
                 results.comparison_sources,
                 [[_panel(results, each)] for each in experiments],

@@ -23,7 +23,6 @@ from heed.report.explanations import Explanation
 from heed.report.figures import shapes
 from heed.report.figures.captions import described
 from heed.report.figures.lecture_002 import heading
-from heed.report.language import say
 from heed.report.results import Results
 
 STRIP = 22  # words below each other's rankings in one line
@@ -68,14 +67,13 @@ class Document:
         """The classes, and the weight that its colours are of."""
         share = math.isnan(self.share)
         weight = (
-            say("largest weight {share}", share=f"{self.largest:.1%}")
+            f"largest weight {self.largest:.1%}"
             if share
-            else say("{share} of the weight on the rationale", share=f"{self.share:.1%}")
+            else f"{self.share:.1%} of the weight on the rationale"
         )
         if self.label == self.predicted:
             return f"{self.label}: {weight}"
-        return say("{label}, predicted {predicted}: {weight}", label=self.label,
-                   predicted=self.predicted, weight=weight)  # fmt: skip
+        return f"{self.label}, predicted {self.predicted}: {weight}"  # fmt: skip
 
 
 def document_rankings(results: Results) -> list[Figure]:
@@ -101,7 +99,7 @@ def _rankings_figure(results: Results, explanation: Explanation) -> list[Figure]
     if not documents:
         return []
     experiment = explanation.experiment
-    claim = say(
+    claim = (
         "Shows that rankings of the same prediction differ, and where. One document of a class "
         "shows no more."
     )
@@ -112,7 +110,7 @@ def _rankings_figure(results: Results, explanation: Explanation) -> list[Figure]
     return [
         Figure(
             f"{experiment.key}_rankings",
-            say("Rankings over one document of each class"),
+            "Rankings over one document of each class",
             caption,
             results.sources.add(*paths),
             [[strip] for document in documents for strip in _strips(document)],
@@ -128,34 +126,27 @@ def _rankings_figure(results: Results, explanation: Explanation) -> list[Figure]
 def _rankings_caption(explanation: Explanation, documents: list[Document]) -> str:
     explained = _of_first_seed(explanation)
     names = ", ".join(
-        say(
-            "{name} from word {first}, with {share} of the weight",
-            name=each.name,
-            first=each.first + 1,
-            share=f"{each.weight_shown:.0%}",
-        )
+        f"{each.name} from word {each.first + 1}, with {each.weight_shown:.0%} of the weight"
         for each in documents
     )
-    rule = say(
-        "Of each class, among the {count} documents with all rankings, the one whose share of "
-        "weight on the rationale is nearest to the class’s median (in a class without a rationale, "
-        "whose largest weight is): {names}; of a long one the successive words with the "
-        "most weight on the rationale; of as much, to 1%, those with the most weight.",
-        names=names,
-        count=explained["text"].count(),
+    rule = (
+        f"Of each class, among the {explained['text'].count()} documents with all rankings, the "
+        "one whose share of weight on the rationale is nearest to the class’s median (in a class "
+        f"without a rationale, whose largest weight is): {names}; of a long one the successive "
+        "words with the most weight on the rationale; of as much, to 1%, those with the most "
+        "weight."
     )
     medians = explained.groupby("label")["rationale_weight"].median().dropna()
     if len(medians):
         shares = {str(label): float(each) for label, each in medians.items()}
-        rule += " " + say(
-            "The medians of all {count} explained documents with a rationale: {shares}.",
-            count=explained["rationale_weight"].count(),
-            shares=describe_shares(shares),
+        rule += " " + (
+            f"The medians of all {explained['rationale_weight'].count()} explained documents with "
+            f"a rationale: {describe_shares(shares)}."
         )
     return (
         rule
         + " "
-        + say(
+        + (
             "First seed. The stronger the colour, the higher in its row; full colour is the row’s "
             "largest value in the whole document, or three times its mean, whichever is more. "
             "Dash: not measured."
@@ -200,10 +191,10 @@ def _document(row: Any, units: pd.DataFrame, words: int) -> Document:
 def _rows(units: pd.DataFrame) -> dict[str, np.ndarray]:
     """Return the rankings of a document: values from 0 to 1, NaN where there is none."""
     names = {
-        "attention": say("attention"),
-        "gradient": say("gradient"),
-        "leave_one_out": say("leave-one-out"),
-        "rationale": say("rationale"),
+        "attention": "attention",
+        "gradient": "gradient",
+        "leave_one_out": "leave-one-out",
+        "rationale": "rationale",
     }
     rows = {}
     for ranking, name in names.items():
@@ -230,7 +221,7 @@ def _strip(text: list[str], rows: dict[str, np.ndarray]) -> Panel:
     """Return the rankings of some words below each other, and the words below them."""
     marks: list[Mark] = []
     for y, (name, values) in enumerate(rows.items()):
-        fill = shapes.INK if name == say("rationale") else shapes.SERIES[0]
+        fill = shapes.INK if name == "rationale" else shapes.SERIES[0]
         for x, value in enumerate(values):
             if np.isnan(value):
                 marks.append(shapes.rule((x - 0.2, y), (x + 0.2, y), shapes.SOFT, 0.6))
@@ -281,9 +272,9 @@ def _figure(
         "heads", name=first["id"], label=first["label"], predicted=first["predicted"]
     )
     if document["rationale"].any():
-        caption += " " + say("Words of the rationale are bold.")
+        caption += " Words of the rationale are bold."
     if heads > MAX_HEADS:
-        caption += " " + say("The first {drawn} of {heads} heads.", drawn=MAX_HEADS, heads=heads)
+        caption += f" The first {MAX_HEADS} of {heads} heads."
     drawn = min(heads, MAX_HEADS)
     label = LETTER * max(len(shapes.short_name(word)) for word in words)
     side = CELL * len(words) + GAP
@@ -293,7 +284,7 @@ def _figure(
     fits = width <= PAPER_WIDTH and height <= PAPER_HEIGHT
     return Figure(
         key,
-        say("Self-attention, word by word and head by head"),
+        "Self-attention, word by word and head by head",
         caption,
         results.sources.add(path),
         _heads(every, keys, columns),
@@ -311,10 +302,7 @@ def _every_head(document: pd.DataFrame, keys: pd.DataFrame) -> Heads:
     """Return the weights of all heads in a document, each with its name."""
     by_place = document.sort_values(["head", "query", "key"])["weight"].to_numpy(np.float64)
     weights = by_place.reshape(-1, len(keys), len(keys))
-    names = [
-        say("head {number} (largest {weight})", number=number, weight=f"{head.max():.2f}")
-        for number, head in enumerate(weights, 1)
-    ]
+    names = [f"head {number} (largest {head.max():.2f})" for number, head in enumerate(weights, 1)]
     words = [shapes.short_name(str(word)) for word in keys["key_word"]]
     return Heads(names, words, [bool(each) for each in keys["rationale"]], weights)
 

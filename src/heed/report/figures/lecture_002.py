@@ -11,7 +11,6 @@ from heed.report.figures import shapes
 from heed.report.figures.captions import described
 from heed.report.figures.variants import MAX_VARIANTS, drawn_variants, looks
 from heed.report.formats import format_count
-from heed.report.language import say
 from heed.report.results import Results
 
 FEWEST = 20  # documents of a mean that is drawn, for each seed
@@ -55,14 +54,13 @@ def papers_text(results: Results, explained: Sequence[Explanation], test: str) -
     texts = []
     for paper in dict.fromkeys(paper for paper, _ in models):
         own = [f"{name} {'/'.join(each)}" for (of, name), each in models.items() if of == paper]
-        texts.append(say("{paper} print: {models}.", paper=paper, models=", ".join(own)))
+        texts.append(f"{paper} print: {', '.join(own)}.")
     if compared:
         read = [model.hyperparameters.max_tokens for _, model in compared]
         lengths = [round(statistics.tokens / statistics.documents) for statistics, _ in compared]
-        cut = say(
-            "Ours read at most {tokens} tokens of a text; the mean length is {length}.",
-            tokens=range_of(read, format_count),
-            length=range_of(lengths, format_count),
+        cut = (
+            f"Ours read at most {range_of(read, format_count)} tokens of a text; the mean length "
+            f"is {range_of(lengths, format_count)}."
         )
         texts.append(cut)
     sentences = (each for each in results.papers.sentences if each.test == test)
@@ -89,11 +87,11 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
     texts = [_describe(explained), _ratios(explained)]
     names = {each.variant for each in drawn}
     if others := [each.variant for each in explained if each.variant not in names]:
-        texts.append(say("Not drawn: {names}.", names=", ".join(others)))
+        texts.append(f"Not drawn: {', '.join(others)}.")
     caption = " ".join(filter(None, [*texts, papers_text(results, explained, "recency")]))
     return Figure(
         f"{experiment.key}_recency",
-        say("Recency: place in the text, and noise"),
+        "Recency: place in the text, and noise",
         caption,
         results.sources.add(*(each.folder / "recency.csv" for each in explained)),
         _panels(drawn, looks(results)),
@@ -115,9 +113,9 @@ def _describe(explained: list[Explanation]) -> str:
     counts = [int(rows["documents"].max()) for rows in tables if len(rows)]
     if not counts:  # no document leaves room for noise
         return f"{importance} {place}"
-    return f"{importance} {place} " + say(
-        "With noise: {documents} documents, the same in all seeds.",
-        documents=range_of(counts, format_count),
+    return (
+        f"{importance} {place} "
+        + f"With noise: {range_of(counts, format_count)} documents, the same in all seeds."
     )
 
 
@@ -140,7 +138,7 @@ def _ratios(explained: list[Explanation]) -> str:
     if not ratios:
         return ""
     models = ", ".join(f"{name} {format_significant(each, 3)}" for name, each in ratios.items())
-    return say("Gradient at the end over that in the middle: {models}.", models=models)
+    return f"Gradient at the end over that in the middle: {models}."
 
 
 def _rows(explanation: Explanation, measure: str) -> pd.DataFrame:
@@ -152,7 +150,7 @@ def _rows(explanation: Explanation, measure: str) -> pd.DataFrame:
 
 def _panels(explained: list[Explanation], look: dict[str, shapes.Look]) -> list[list[Panel]]:
     """Return importance and accuracy by place side by side, and accuracy with noise below them."""
-    tenths = Axis(say("tenth of the text"), (0.6, 10.4), {1: "1", 5: "5", 10: "10"})
+    tenths = Axis("tenth of the text", (0.6, 10.4), {1: "1", 5: "5", 10: "10"})
     importance = [shapes.rule((0.6, 1), (10.4, 1), dash=shapes.DOTTED)]
     place, noise = list[Mark](), list[Mark]()
     for number, each in enumerate(explained):
@@ -165,18 +163,18 @@ def _panels(explained: list[Explanation], look: dict[str, shapes.Look]) -> list[
     above = [
         Panel(
             importance, tenths, Axis(domain=(0, max(2, shapes.extent(importance, low=0)[1]))),
-            say("importance"),
+            "importance",
         )
     ]  # fmt: skip
     if place:
-        above.append(Panel(place, tenths, Axis(domain=_to_one(place)), say("accuracy by place")))
+        above.append(Panel(place, tenths, Axis(domain=_to_one(place)), "accuracy by place"))
     kinds = {float(n): _noise_name(at) for n, at in enumerate(noises(explained))}
     domain = _to_one(noise)
     below = Panel(
         noise,
         Axis(domain=(-0.5, max(len(kinds), 1) - 0.5), places=kinds),
         Axis(domain=domain),
-        say("accuracy with noise"),
+        "accuracy with noise",
         spans=True,
     )
     return [above, [below]]
@@ -189,9 +187,9 @@ def noises(explained: list[Explanation]) -> list[str]:
 
 def _noise_name(at: str) -> str:
     """Return the label of a kind of noise, such as `left 4`."""
-    sides = {"left": say("before"), "right": say("after"), "both": say("both")}
+    sides = {"left": "before", "right": "after", "both": "both"}
     side, *times = at.split()
-    return f"{sides[side]}\n×{times[0]}" if times else say("none")
+    return f"{sides[side]}\n×{times[0]}" if times else "none"
 
 
 def _to_one(rows: list[Mark]) -> tuple[float, float]:

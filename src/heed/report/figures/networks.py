@@ -12,7 +12,6 @@ from heed.hyperparameters.classifier import Architecture
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.report.blocks import Axis, Figure, Mark, Panel
 from heed.report.figures import shapes
-from heed.report.language import say
 
 Point = tuple[float, float]
 Hyperparameters = Architecture | TranslatorArchitecture
@@ -41,19 +40,19 @@ def _classifier(h: Architecture) -> tuple[list[Mark], float]:
     columns = np.linspace(LEFT, RIGHT if h.tfidf_branch == "none" else 7.6, WORDS)
     top = 3 + (h.attention != "none")
     middle = float(columns.mean())
-    rows = [_label(0, say("words"))]
+    rows = [_label(0, "words")]
     if h.encoder != "none":
         states, uppermost = _states(h, columns)
         rows += [*states, *_pooling(h, columns, uppermost, (middle, top))]
     rows += _nodes(columns, 0, "circle", shapes.SOFT)
     if h.tfidf_branch != "none":
         rows += [shapes.rule((9.2, 0.3), (middle, top), FIXED, 0.9), *_box(9.2, 0, "TF-IDF")]
-    return [*rows, *_box(middle, top, say("class"))], top + 0.6
+    return [*rows, *_box(middle, top, "class")], top + 0.6
 
 
 def _states(h: Architecture, columns: np.ndarray) -> tuple[list[Mark], int]:
     """Return the states, with self-attention in a row of its own, and the uppermost row."""
-    rows = [_label(1, say(ENCODERS[h.encoder].label))]
+    rows = [_label(1, ENCODERS[h.encoder].label)]
     if h.encoder == "transformer":
         rows += _connect_all(columns, 0, LEARNED, WEIGHTED)
     rows += [shapes.rule((column, 0), (column, 1), FIXED, 0.9) for column in columns]
@@ -64,14 +63,14 @@ def _states(h: Architecture, columns: np.ndarray) -> tuple[list[Mark], int]:
         return rows, 1
     learned = h.attention != "uniform"
     lines = (LEARNED, WEIGHTED) if learned else (EQUAL, FIXED)
-    rows += [_label(2, say(ATTENTIONS[h.attention].label)), *_connect_all(columns, 1, *lines)]
+    rows += [_label(2, ATTENTIONS[h.attention].label), *_connect_all(columns, 1, *lines)]
     return [*rows, *_nodes(columns, 2, "square", shapes.INK)], 2
 
 
 def _pooling(h: Architecture, columns: np.ndarray, row: int, top: Point) -> list[Mark]:
     """Return the lines from the states to the text's vector; sentences first where it has them."""
     learned = h.pooling in ("attention", "max-attention")
-    rows = [_label((row + top[1]) / 2, say(POOLINGS[h.pooling].label))]
+    rows = [_label((row + top[1]) / 2, POOLINGS[h.pooling].label)]
     widths = LEARNED if learned else EQUAL
     if h.pooling == "last":  # of each direction: the right end of one, the left end of the other
         widths = np.array([0.9, 0, 0, 0, 0.9]) if h.is_recurrent else np.array([0, 0, 0, 0, 0.9])
@@ -95,7 +94,7 @@ def _pooling(h: Architecture, columns: np.ndarray, row: int, top: Point) -> list
 def _translator(h: TranslatorArchitecture) -> list[Mark]:
     """Return the states of the source below and those of the translation above."""
     columns = np.linspace(LEFT, RIGHT, WORDS)
-    names = say("source"), say("encoder"), say("decoder"), say("translation")
+    names = "source", "encoder", "decoder", "translation"
     rows = [_label(y, name) for y, name in zip((0, 1, 2.2, 3), names, strict=True)]
     for low, high in ((0, 1), (2.2, 3)):
         rows += [shapes.rule((column, low), (column, high), FIXED, 0.9) for column in columns]

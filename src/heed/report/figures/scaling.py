@@ -12,7 +12,6 @@ from scipy.special import softmax
 from heed.report.blocks import Axis, Figure, Mark, Panel
 from heed.report.figures import shapes
 from heed.report.figures.captions import described
-from heed.report.language import say
 
 DIMENSIONS = (4, 8, 16, 32, 64, 128, 256, 512)
 KEYS = 16  # that a query chooses among
@@ -49,7 +48,7 @@ def jacobian_norm(weights: np.ndarray) -> np.ndarray:
 
 def scaling() -> Figure:
     """Return the gradient of the softmax and its largest weight, by the dimension of keys."""
-    title = say("Gradient of the softmax by the dimension of keys")
+    title = "Gradient of the softmax by the dimension of keys"
     claim = described("scaling_claim")
     caption = described("scaling", keys=KEYS)
     return Figure(
@@ -62,19 +61,19 @@ def _panels() -> list[Panel]:
     """Return the gradient and the largest weight: medians as lines, the middle half as bands."""
     quartiles = softmax_gradients()
     rows: tuple[list[Mark], list[Mark]] = [], []
-    for number, (index, name) in enumerate(((1, say("divided by √dₖ")), (0, say("not divided")))):
+    for number, (index, name) in enumerate(((1, "divided by √dₖ"), (0, "not divided"))):
         look = shapes.numbered(number)
         for quantity, found in enumerate(rows):
             low, middle, high = quartiles[:, index, quantity].T
             found += shapes.band(DIMENSIONS, low, high, look.colour, name)
             found += shapes.line(DIMENSIONS, middle, look, name, end=name * quantity)
     ticks = {float(dimension): str(dimension) for dimension in DIMENSIONS[::2]}
-    x = Axis(say("dimension dₖ"), (3.6, 570), ticks, "log")
+    x = Axis("dimension dₖ", (3.6, 570), ticks, "log")
     low, high = shapes.extent(rows[0], margin=0)
     tens = {10.0**power: f"{10.0**power:g}" for power in range(-9, 1) if low < 10.0**power < high}
     gradient = Axis(domain=(low / 1.2, high * 1.2), places=tens, scale="log")
     weight = Axis(domain=(0, 1.02))
     return [
-        Panel(rows[0], x, gradient, say("gradient")),
-        Panel(rows[1], x, weight, say("largest weight")),
+        Panel(rows[0], x, gradient, "gradient"),
+        Panel(rows[1], x, weight, "largest weight"),
     ]

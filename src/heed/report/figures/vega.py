@@ -13,6 +13,7 @@ import html
 import json
 import math
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -23,7 +24,6 @@ from heed.files import write_text, writing
 from heed.report import blocks
 from heed.report.blocks import Axis, Mark, Panel
 from heed.report.figures.shapes import DARK, short_name
-from heed.report.signs import letters
 
 POINTS = 72  # of an inch
 # The width of Liberation Sans's digits, by its size: another font at its own size would be wider,
@@ -253,7 +253,13 @@ def _named(text: str, names: dict[str, str]) -> str:
 
 
 def _placeholder(name: str, number: str) -> str:
-    return number.ljust(letters(name), "n")
+    return number.ljust(_letters(name), "n")
+
+
+def _letters(text: str) -> int:
+    """Return how wide a text is, in Latin letters."""
+    marks = sum(unicodedata.category(sign) in ("Mn", "Me") for sign in text)
+    return len(text) - marks + sum(unicodedata.east_asian_width(sign) in "WF" for sign in text)
 
 
 def _edit_svg(text: str, alt_text: str, size: tuple[float, float]) -> str:

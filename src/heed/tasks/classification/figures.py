@@ -22,7 +22,6 @@ from heed.report.figures.variants import (
     panel_size,
     read_tables,
 )
-from heed.report.language import say
 from heed.report.results import Results
 
 LARGE = 12  # classes, above which a matrix is a figure of its own: nothing is found at a glance
@@ -44,8 +43,8 @@ def calibration(
     }
     look, with_panels = looks(results), len(variants) > MAX_VARIANTS
     places = HALVES if with_panels else FIFTHS
-    x = Axis(say("probability of the predicted class"), (0, 1.02), places)
-    y = Axis(say("right") if with_panels else say("share that is right"), (0, 1.02), places)
+    x = Axis("probability of the predicted class", (0, 1.02), places)
+    y = Axis("right" if with_panels else "share that is right", (0, 1.02), places)
     rows: dict[str, list[Mark]] = {}
     for variant, table in bins.items():
         rows[variant] = _points(table, look[variant], variant)
@@ -66,7 +65,7 @@ def calibration(
 
     caption = described("calibration") + describe_choice(results, experiment, variants)
     size = panel_size(len(variants), 1.3, 0.5) if with_panels else (shapes.WIDTH, 3.1)
-    arguments = say("Calibration"), caption, size, arranged, variants
+    arguments = "Calibration", caption, size, arranged, variants
     return make_figure(results, experiment, key, "calibration", *arguments)
 
 
@@ -104,11 +103,11 @@ def matrices(results: Results, experiment: Experiment) -> list[Figure]:
     """Return the confusion matrices of all models: panels, or of many classes a figure each."""
     variants, names = ordered_variants(results, experiment), class_names(results, experiment)
     if not has_many_classes(results, experiment):
-        title = say("Confusion matrices")
+        title = "Confusion matrices"
         return [_matrices(results, experiment, variants, names, title)]
     figures = []
     for variant in variants:
-        figure = _matrices(results, experiment, [variant], names, say("Confusion matrix"))
+        figure = _matrices(results, experiment, [variant], names, "Confusion matrix")
         key = f"{results.models(experiment)[variant]}_confusion"
         figures.append(dataclasses.replace(figure, key=key, subject=variant, media=(PAGE,)))
     return figures
@@ -168,10 +167,10 @@ def _panels(
         places = {float(place): label for place, label in enumerate(labels)}
         x = dataclasses.replace(
             panel.x, places=places, angle=-90, labels=at_bottom,
-            title=say("predicted") * at_bottom,
+            title="predicted" * at_bottom,
         )  # fmt: skip
         y = dataclasses.replace(
-            panel.y, places=places, labels=at_left, title=say("true class") * at_left
+            panel.y, places=places, labels=at_left, title="true class" * at_left
         )
         size_of_labels = max(5, min(7.5, 45 * cell))
         panels.append(dataclasses.replace(panel, x=x, y=y, label_size=size_of_labels))

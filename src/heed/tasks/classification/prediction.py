@@ -53,8 +53,6 @@ class WeightedDocument(NamedTuple):
 class ClassificationPredictor(Predictor):
     """A trained classifier with its vocabulary, in evaluation mode; its task decides."""
 
-    hub_task, method = "text-classification", "predict"
-
     model: Classifier
     vocabulary: Vocabulary
     recipe: Recipe[Data, Hyperparameters]

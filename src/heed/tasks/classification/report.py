@@ -15,7 +15,6 @@ from heed.report.chapters.shared import all_models, on_page
 from heed.report.experiments import Experiment
 from heed.report.figures.curves import by_length, curves
 from heed.report.figures.variants import drawn_variants
-from heed.report.language import say
 from heed.report.measures import ReferenceModel
 from heed.report.results import Results
 from heed.tasks.classification import figures
@@ -91,7 +90,7 @@ def appendix(results: Results, experiment: Experiment) -> list[Block]:
     matrices: list[Block] = []
     if figures.has_many_classes(results, experiment):
         drawn = Group(tuple(figures.matrices(results, experiment)), "plots")
-        summary = say("Confusion matrices of all models")
+        summary = "Confusion matrices of all models"
         matrices = [Disclosure(summary, (drawn,), "figures-all", media=(PAGE,))]
     values = values_appendix(results, experiment)
     return [*matrices, *values, lengths_file(results, experiment)]
@@ -125,18 +124,15 @@ def figures_and_tables(
     blocks: list[Block] = [
         *untested_classes(experiment.result),
         Group(shown, "plots"),
-        Disclosure(say("Scores by class: {names}", names=names), (by_class(pair),), "others"),
+        Disclosure(f"Scores by class: {names}", (by_class(pair),), "others"),
     ]
     if others:
         titles = ", ".join(dict.fromkeys(figure.title for figure in others))
-        summary = say("More figures: {titles}", titles=titles)
+        summary = f"More figures: {titles}"
         blocks.append(Disclosure(summary, (Group(others, "plots"),), "others"))
     blocks += of_all_models
     if rest:
-        summary = say(
-            "Scores by class of controls, other variants and reference models: {names}",
-            names=rest_names,
-        )
+        summary = f"Scores by class of controls, other variants and reference models: {rest_names}"
         blocks.append(Disclosure(summary, (by_class(rest),), "others"))
     return blocks
 

@@ -30,7 +30,6 @@ from heed.report.blocks import (
 from heed.report.chapters.shared import experiment_table, seeds_file
 from heed.report.experiments import Experiment
 from heed.report.formats import POINTS, PRINTED, decimals, format_number, format_points
-from heed.report.language import say
 from heed.report.measures import measure_of, report_of
 from heed.report.published import NO_SCORES, Talk, talk_gain
 from heed.report.results import Results
@@ -126,8 +125,8 @@ def tables_of(
 ) -> tuple[list[ClassTable], list[ClassTable]]:
     """Return the tables of baseline and attention, side by side, and of all other models."""
     data = results.comparison.experiments[experiment.key]
-    seeds = [say("seed {seed}", seed=seed) for seed in results.comparison.seeds_of(experiment.key)]
-    folds = [say("fold {fold}", fold=fold) for fold in range(data.corpus.folds)]
+    seeds = [f"seed {seed}" for seed in results.comparison.seeds_of(experiment.key)]
+    folds = [f"fold {fold}" for fold in range(data.corpus.folds)]
     tables = [_table(*each, data, seeds, experiment.talk) for each in data.models.items()]
     tables += [_table(*each, data, folds, {}) for each in data.reference_models.items()]
     pair = (BASELINE, *data.attention[:1])
@@ -151,14 +150,14 @@ def _table(
     others = ", ".join(row["class"] for name, row in talk.classes.items() if name not in ours)
     notes: list[Texts] = []
     if others:
-        notes.append((say("The talk has these classes too: {classes}.", classes=others),))
+        notes.append((f"The talk has these classes too: {others}.",))
     if talk.misprints:
         corrected = ", ".join(talk.misprints)
         notes.append((f"The talk’s support of a class is corrected by the total: {corrected}.",))
     notes.append(_std_note(result, data, talk, has_seeds=bool(runs) and of_model))
     if isinstance(result, ModelResult) and result.gain:
         notes.append(_gain_note(key, result.gain, data, talks))
-    title = say(titles[key]) if key in titles else say("Variant {name}", name=key)
+    title = titles.get(key, f"Variant {key}")
     rows = _rows(result, data, layout, talk)
     return ClassTable(key, title, rows, runs if len(runs) > 1 else [], of_model, notes)
 
@@ -200,25 +199,21 @@ def _std_note(
     result: ModelResult | ReferenceResult, data: ExperimentResult, talk: Talk, has_seeds: bool
 ) -> Texts:
     std, of_talks = data.compared_score(result).std_pp, talk.summary.get("std_percent", "")
-    reason = say(
-        "one seed has no standard deviation" if has_seeds else "fitted once: it has no seed"
-    )
-    value = f"– ({reason})" if std is None else f"{format_number(std, 3)} {say('p.p.')}"
+    reason = "one seed has no standard deviation" if has_seeds else "fitted once: it has no seed"
+    value = f"– ({reason})" if std is None else f"{format_number(std, 3)} p.p."
     if of_talks:
-        value += "; " + say(
-            "the talk, which does not define its own: {value}", value=f"{of_talks}%"
-        )
-    return (f"{say('Standard deviation')}{_of_metric(data)}: {value}",)
+        value += f"; the talk, which does not define its own: {of_talks}%"
+    return (f"Standard deviation{_of_metric(data)}: {value}",)
 
 
 def _gain_note(key: str, gain: Gain, data: ExperimentResult, talks: dict[str, Talk]) -> Texts:
     of_talks = talk_gain(talks) if key == "attention" and data.metric == "accuracy" else None
-    unit = say("p.p.")
+    unit = "p.p."
     after = "" if gain.std_pp is None else f" ± {format_number(gain.std_pp, 2)}"
     if of_talks is not None:
-        after += "; " + say("the talk: {value}", value=f"{format_points(of_talks)} {unit}")
+        after += f"; the talk: {format_points(of_talks)} {unit}"
     value = Span(f"{format_points(gain.mean_pp)} {unit}", "strong")
-    return (f"{say('Gain over the baseline')}{_of_metric(data)}: ", value, after)
+    return (f"Gain over the baseline{_of_metric(data)}: ", value, after)
 
 
 def untested_classes(data: ExperimentResult) -> list[Block]:
@@ -228,13 +223,12 @@ def untested_classes(data: ExperimentResult) -> list[Block]:
     for name in data.groups["classes"]:
         counts = fitted.details["classes"][name]["support"].values
         missing, folds = counts.count(0), len(counts)
-        in_folds = say("{name} (in {count} of {all} folds)", name=name, count=missing, all=folds)
+        in_folds = f"{name} (in {missing} of {folds} folds)"
         named += [name if missing == folds else in_folds] if missing else []
-    sentence = say(
-        "Classes that no test document has: {classes}; a macro average counts such a class only in "
-        "a run that predicts it.",
-        classes=", ".join([*named[:NAMED_CLASSES], *["…"] * (len(named) > NAMED_CLASSES)]),
-    )
+    sentence = (
+        "Classes that no test document has: {classes}; a macro average counts such a class only "
+        "in a run that predicts it."
+    ).format(classes=", ".join([*named[:NAMED_CLASSES], *["…"] * (len(named) > NAMED_CLASSES)]))
     return [Paragraph((sentence,), "small")] if named else []
 
 
@@ -244,7 +238,7 @@ def class_table(
     """Return a model's or a reference model's table; paper has pairs side by side, and no other."""
     columns = (
         Column("variant", "", value=lambda _: table.key),
-        Column("row", say("Class"), value="name"),
+        Column("row", "Class", value="name"),
         Column("kind", "", value="kind"),
         *(Column(name, HEADINGS[name], PRINTED, f"{name}.printed") for name in HEADINGS),
         *(Column(f"{name}_std_pp", "", decimals(3), f"{name}.score.std_pp") for name in MEASURES),
@@ -271,7 +265,7 @@ def class_table(
 
 
 def _second_line(tables: list[ClassTable]) -> list[Texts]:
-    text = say(
+    text = (
         "Small second line: the talk’s score and, in brackets, ours minus the talk’s in "
         "percentage points."
     )
@@ -327,6 +321,6 @@ def changes_file(results: Results, experiment: Experiment, pair: list[ClassTable
         ),
         Column("published_change_pp", "", POINTS, "talk"),
     )
-    title, changes = say("Change in recall by class"), class_changes(*pair)
+    title, changes = "Change in recall by class", class_changes(*pair)
     what = results, experiment, "_class-gain", title, columns, changes
     return [experiment_table(*what, files=("csv",), media=())]

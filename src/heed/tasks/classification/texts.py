@@ -1,7 +1,6 @@
-"""A trained classifier for texts of one's own: for notebooks, and for `heed classify --table`."""
+"""A trained classifier for texts of one's own: in Python, and for `heed classify`."""
 
 import dataclasses
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,20 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heed.corpora.rows import Format, read_table
-from heed.corpora.table import text_column
-from heed.files import HeedError, kind_of, require_readable, writing
+from heed.files import HeedError
 from heed.prediction import load_predictor
-from heed.tables import csv_text, write_csv
 from heed.tasks.classification.prediction import ClassificationPredictor, WeightedDocument
 from heed.tasks.texts import read_text, trained_seeds
-from heed.terminal import print_data
 from heed.tokens.arrays import Tokens
 from heed.tokens.tokenizer import tokenize_in_memory
 from heed.training.run import RunInfo, read_runs
 
 AT_ONCE = 1000  # texts that are tokenised and predicted together
-SUFFIXES = (".csv", ".jsonl", ".parquet")  # of a table of predictions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,10 +58,6 @@ class TextClassifier:
         """
         probabilities = _probabilities([self.predictor], _require_texts(texts))
         return ClassifiedTexts(self.classes, probabilities, _decide(self.predictor, probabilities))
-
-    def score_probabilities(self, texts: list[str]) -> np.ndarray:
-        """Return the probabilities of texts, also of those of which the model knows no word."""
-        return _probabilities([self.predictor], _require_texts(texts), unknown=True)
 
     def weights(self, texts: list[str]) -> list[WeightedWords]:
         """Return the words of each text that the model reads, with their weights."""
@@ -115,16 +105,13 @@ def _tokenize(
         yield tokenize_in_memory([*texts[start : start + AT_ONCE]], predictor.recipe.tokenizer)
 
 
-def _probabilities(
-    runs: list[ClassificationPredictor], texts: Sequence[str], unknown: bool = False
-) -> np.ndarray:
-    """Return the mean probabilities of runs; NaN where none knows a word, but with `unknown`."""
+def _probabilities(runs: list[ClassificationPredictor], texts: Sequence[str]) -> np.ndarray:
+    """Return the mean probabilities of runs; NaN where none knows a word."""
     parts = [np.zeros((0, len(runs[0].recipe.data.classes)), np.float32)]
     for cleaned, tokens in _tokenize(runs[0], texts):
         rows = np.arange(len(cleaned))
         parts.append(np.mean([run.probabilities(tokens, rows, cleaned) for run in runs], 0))
-        if not unknown:
-            parts[-1][~np.any([run.knows(tokens) for run in runs], 0)] = np.nan
+        parts[-1][~np.any([run.knows(tokens) for run in runs], 0)] = np.nan
     return np.concatenate(parts)
 
 
@@ -184,80 +171,3 @@ def _format_weights(tokens: Tokens, documents: list[WeightedDocument]) -> list[s
         for text, weight in zip(texts, np.mean(of_sentences, 0), strict=False):
             lines.append(f"  {text[:60]:60} {weight:.4f}")
     return lines
-
-
-@dataclasses.dataclass(frozen=True)
-class TextTable:
-    """A table with texts, joined from columns, and how it is read; rows without id are numbered."""
-
-    path: Path
-    text_columns: tuple[str, ...]
-    separator: str = " "
-    id_column: str = ""
-    encoding: str = ""
-    delimiter: str | None = None
-    quote: str | None = None
-
-    def read(self) -> tuple[pd.Series, list[str]]:
-        """Return the ids and the texts, a missing one empty. Raises HeedError as `read_table`."""
-        form = Format("", self.encoding or None, self.delimiter, self.quote)
-        table = read_table(self.path, form)
-        names = [*self.text_columns, *filter(None, [self.id_column])]
-        rows: list[tuple[Any, ...]] = []
-        if len(table):  # a table without rows has no columns either
-            columns = [text_column(str(self.path), table, name) for name in names]
-            rows = [*zip(*columns, strict=True)]
-        count = len(self.text_columns)
-        texts = [
-            self.separator.join(cell or "" for cell in row[:count]) if any(row[:count]) else ""
-            for row in rows
-        ]
-        if self.id_column:
-            return pd.Series([row[-1] or "" for row in rows], dtype="str", name="id"), texts
-        return pd.Series(range(1, len(rows) + 1), dtype="int64", name="row"), texts
-
-
-def classify_table(model: str, table: TextTable, output: Path | None) -> str:
-    """Write a prediction for each row of a table; return a line that says what was done.
-
-    The result has `id` (or `row`), `predicted` (several labels joined by "; ") and `p:CLASS`, means
-    over the runs. Raises HeedError: no trained run, no classifier, a table that cannot be read, an
-    `output` of another ending; None is CSV on standard output.
-    """
-    if output and output.suffix not in SUFFIXES:
-        raise HeedError(f"--output {output}: expected a file that ends in {', '.join(SUFFIXES)}")
-    require_readable(table.path)
-    if output and output.exists():
-        if not output.is_file():
-            raise HeedError(f"--output {output}: is {kind_of(output)}. Name a file")
-        if output.samefile(table.path):
-            raise HeedError(f"--output {output}: this is the table itself. Name another file")
-    runs = load_classifiers(model)
-    ids, texts = table.read()
-    probabilities = _probabilities(runs, texts)
-    labels = _decide(runs[0], probabilities)
-    predicted = ["; ".join(each) if isinstance(each, list) else each for each in labels]
-    names = [f"p:{name}" for name in runs[0].recipe.data.classes]
-    head = pd.DataFrame({ids.name: ids, "predicted": pd.Series(predicted, dtype="str")})
-    _write(head.join(pd.DataFrame(probabilities, columns=names)), output)
-    unknown = predicted.count(None)
-    without = f"; {unknown:,} without a prediction: the model knows no word of it"
-    rows = f"{output or table.path}: {len(texts):,} rows"
-    return f"{rows}, mean of {len(runs)} runs of {model}{without if unknown else ''}"
-
-
-def _write(table: pd.DataFrame, output: Path | None) -> None:
-    if output is None:
-        print_data(csv_text(table).removesuffix("\n"))
-        return
-    with writing(output) as temporary:
-        if output.suffix == ".parquet":
-            table.to_parquet(temporary, index=False)
-        elif output.suffix == ".csv":
-            write_csv(temporary, table)
-        else:
-            for name in table.columns[2:]:  # a probability has the digits of a float32
-                table[name] = [float(str(value)) for value in table[name].to_numpy()]
-            table = table.astype(object).where(table.notna(), None)
-            lines = (json.dumps(row, ensure_ascii=False) for row in table.to_dict("records"))
-            temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

@@ -21,7 +21,6 @@ from heed.report.figures.variants import (
     ordered_variants,
     read_tables,
 )
-from heed.report.language import say
 from heed.report.results import Results
 from heed.tasks.translation.metrics import TRUNCATION
 from heed.tasks.translation.sentences import predicted_path
@@ -50,12 +49,12 @@ def by_distance(results: Results, experiment: Experiment, drawn: Sequence[str]) 
         lines[variant] = table.assign(group=places, x=places, value=100 * found)
     caption = described("distances") + describe_choice(results, experiment, drawn)
     x = Axis(
-        say("words between the positions of a linked pair"),
+        "words between the positions of a linked pair",
         (-0.3, len(ranges) - 0.7),
         {float(place): text for place, text in enumerate(ranges)},
     )
-    title, sources = say("Alignment by distance"), ("distances", "distances")
-    y = say("links found, %")
+    title, sources = "Alignment by distance", ("distances", "distances")
+    y = "links found, %"
     return [_line_figure(results, experiment, sources, title, caption, x, y, lines)]
 
 
@@ -79,8 +78,8 @@ def by_share(results: Results, experiment: Experiment) -> list[Figure]:
     shares = sorted({share for table in lines.values() for share in table["x"]})
     caption = described("shares")
     ticks = {share: f"{100 * share:g}%" for share in shares}
-    x = Axis(say("share of the training pairs"), (shares[0] / 1.1, shares[-1] * 1.1), ticks, "log")
-    title, sources = say("BLEU against the number of training pairs"), ("shares", "")
+    x = Axis("share of the training pairs", (shares[0] / 1.1, shares[-1] * 1.1), ticks, "log")
+    title, sources = "BLEU against the number of training pairs", ("shares", "")
     return [_line_figure(results, experiment, sources, title, caption, x, "BLEU", lines)]
 
 
@@ -104,8 +103,8 @@ def by_cap(results: Results, experiment: Experiment) -> list[Figure]:
         "caps",
         cap=", ".join(map(str, caps)),
     )
-    x = Axis(say("words of the source, mean of each group"))
-    title, sources = say("Trained on short sources alone"), ("caps", "lengths")
+    x = Axis("words of the source, mean of each group")
+    title, sources = "Trained on short sources alone", ("caps", "lengths")
     return [_line_figure(results, experiment, sources, title, caption, x, "BLEU", lines, caps)]
 
 
@@ -167,7 +166,7 @@ def first_word(results: Results, experiment: Experiment, variants: Sequence[str]
         gradients = read_prediction_table(predicted_path(results, models[variant], "gradients"))
         tables[variant] = gradients_by_length(gradients, np.unique(lengths["longest"]))
         count = max(count, gradients["id"].nunique())
-    title = say("Gradient at the first word of the source")
+    title = "Gradient at the first word of the source"
     caption = described("gradients", count=count)
 
     arguments = "gradients", "", title, caption, (shapes.WIDTH, shapes.HEIGHT)
@@ -176,7 +175,7 @@ def first_word(results: Results, experiment: Experiment, variants: Sequence[str]
 
 
 def _gradients(tables: Mapping[str, pd.DataFrame], look: Mapping[str, shapes.Look]) -> list[Panel]:
-    titles = say("through all steps"), say("truncated to {steps} steps", steps=TRUNCATION)
+    titles = "through all steps", f"truncated to {TRUNCATION} steps"
     rows: tuple[list[Mark], list[Mark]] = [], []
     for number, (variant, table) in itertools.product(range(2), tables.items()):
         part = table[(table["truncation"] > 0) == bool(number)]
@@ -192,8 +191,8 @@ def _gradients(tables: Mapping[str, pd.DataFrame], look: Mapping[str, shapes.Loo
     return [
         Panel(
             rows[number],
-            Axis(say("words of the source"), lengths, count=3),
-            Axis("" if number else say("gradient, mean word = 1"), domain, labels=not number),
+            Axis("words of the source", lengths, count=3),
+            Axis("" if number else "gradient, mean word = 1", domain, labels=not number),
             textwrap.fill(title, TITLE_LINE),  # no wider than the panel on paper
         )
         for number, title in enumerate(titles)

@@ -65,8 +65,6 @@ def _links(weights: np.ndarray | None) -> str:
 class TranslationPredictor(Predictor):
     """A trained translator with the units of its languages, in evaluation mode."""
 
-    hub_task, method = "translation", "translate"
-
     model: Translator
     source: Segmenter
     target: Segmenter

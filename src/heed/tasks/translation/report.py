@@ -18,7 +18,6 @@ from heed.report.experiments import Experiment
 from heed.report.figures.curves import by_length, curves
 from heed.report.figures.variants import drawn_variants
 from heed.report.formats import PARAMETERS, POINTS, VERDICT, decimals, format_number
-from heed.report.language import say
 from heed.report.measures import ReferenceModel
 from heed.report.results import Results, read_table
 from heed.tasks.translation import figures
@@ -94,10 +93,10 @@ def chapter(results: Results, experiment: Experiment) -> list[blocks.Block]:
         _table(results, experiment, lines),
         _every_value(experiment, lines, results.comparison.seeds_of(experiment.key)),
         lengths_file(results, experiment),
-        blocks.Heading(say("Figures"), media=(blocks.PAGE,)),
+        blocks.Heading("Figures", media=(blocks.PAGE,)),
         blocks.Group(drawn[:SHOWN], "plots"),
         blocks.Disclosure(
-            say("More figures: {titles}", titles=", ".join(each.title for each in drawn[SHOWN:])),
+            f"More figures: {', '.join(each.title for each in drawn[SHOWN:])}",
             (blocks.Group(drawn[SHOWN:], "plots"),),
             "others",
         ),
@@ -130,18 +129,16 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> block
     has_unknown_words = any(line.value("unknown_words") for line in lines)
     columns = _columns(results, experiment, lines, has_unknown_words)
     names = ", ".join(results.comparison.experiments[experiment.key].reference_models)
-    sentences = [say("All scores between 0 and 100.")]
+    sentences = ["All scores between 0 and 100."]
     if names:
-        sentences.append(
-            say("The reference models, {names}, come from outside the study.", names=names)
-        )
+        sentences.append(f"The reference models, {names}, come from outside the study.")
     if not has_unknown_words:
-        sentences.append(say("No source has a word that a model does not know."))
+        sentences.append("No source has a word that a model does not know.")
     return shared.experiment_table(
         results,
         experiment,
         "_translation",
-        say("Translations of the test split"),
+        "Translations of the test split",
         columns,
         lines,
         caption=" ".join(sentences),
@@ -157,24 +154,24 @@ def _columns(
 ) -> tuple[blocks.Column, ...]:
     times = [time for line in lines for time in line.times]
     return (
-        blocks.Column("variant", say("Model"), value="name"),
-        blocks.Column("parameters", say("Parameters"), PARAMETERS, "parameters", paper=False),
+        blocks.Column("variant", "Model", value="name"),
+        blocks.Column("parameters", "Parameters", PARAMETERS, "parameters", paper=False),
         *(column for each in SHOWN_METRICS for column in _metric_columns(experiment, each)),
         *_alignment_columns(lines),
         blocks.Column(
             "unknown_words",
-            say("Unknown words") if has_unknown_words else "",
+            "Unknown words" if has_unknown_words else "",
             PERCENT,
             lambda line: line.value("unknown_words"),
             unit="%",
-            meaning=say("the share of the words of the source that the model does not know"),
+            meaning="the share of the words of the source that the model does not know",
         ),
-        blocks.Column("gain_pp", say("Gain"), POINTS, "gain.mean", unit=experiment.measure.unit),
+        blocks.Column("gain_pp", "Gain", POINTS, "gain.mean", unit=experiment.measure.unit),
         *shared.tested_columns(results, "gain"),
-        blocks.Column("verdict", say("Verdict"), VERDICT, shared.verdict_cell("gain")),
+        blocks.Column("verdict", "Verdict", VERDICT, shared.verdict_cell("gain")),
         blocks.Column(
             "core_minutes",
-            say("Core-minutes"),
+            "Core-minutes",
             decimals(1, 3),
             lambda line: (
                 np.mean([time.core_minutes for time in line.times]) if line.times else None
@@ -204,22 +201,22 @@ def _alignment_columns(lines: list[Line]) -> list[blocks.Column]:
         value = operator.methodcaller("value", metric)
         return blocks.Column(metric, heading, PERCENT, value, meaning=meaning)
 
-    error = say(
+    error = (
         "the error rate of Och & Ney 2003 against the gold links; lower is better, and "
         "100 is a model that links nothing"
     )
-    control = say(
+    control = (
         "a control: the error of the same links, moved by one word of the translation. "
         "Where it is no higher, the links are off by one, or mean nothing"
     )
-    agreement = say(
+    agreement = (
         "of the links of attention with those of IBM model 1, which may be wrong: the "
         "corpus has no gold links"
     )
     if "aer" in measured:
-        errors = column("aer", say("Alignment error"), error)
-        return [errors, column(SHIFTED, say("Shifted by one"), control)]
-    return [column(IBM1, say("Agreement with IBM model 1"), agreement)] * (IBM1 in measured)
+        errors = column("aer", "Alignment error", error)
+        return [errors, column(SHIFTED, "Shifted by one", control)]
+    return [column(IBM1, "Agreement with IBM model 1", agreement)] * (IBM1 in measured)
 
 
 def _scoring_notes(results: Results, experiment: Experiment) -> list[blocks.Texts]:
@@ -228,7 +225,7 @@ def _scoring_notes(results: Results, experiment: Experiment) -> list[blocks.Text
         variants.setdefault(_scoring_note(results, model), []).append(variant)
     notes: list[blocks.Texts] = []
     if len(results.comparison.seeds_of(experiment.key)) > 1:
-        notes.append((say("Small second line: the standard deviation over seeds."),))
+        notes.append(("Small second line: the standard deviation over seeds.",))
     for note, names in variants.items():
         who = (f"{', '.join(names)}: ",) if len(variants) > 1 else ()
         notes.append((*who, *note))
@@ -239,13 +236,13 @@ def _scoring_note(results: Results, model: str) -> blocks.Texts:
     path = results.prediction_folder(model) / MODEL_PREDICTION
     settings: Prediction = read_prediction(path, "translation", f"heed score {model}")
     beam, penalty = settings.beam, f"{settings.length_penalty:g}"
-    texts = [say("Beam {beam}, length penalty {penalty}.", beam=beam, penalty=penalty)]
+    texts = [f"Beam {beam}, length penalty {penalty}."]
     counts = read_table(results.evaluation_folder(model) / "summary.csv")["references"]
     is_one = counts.notna().all() and counts.nunique() == 1  # else sentences or folds differ
     if settings.references:
         names = ", ".join(settings.references)
-        texts.append(say("Further references: {names}; the best match counts.", names=names))
-    texts.append(say("Signatures of sacrebleu:"))
+        texts.append(f"Further references: {names}; the best match counts.")
+    texts.append("Signatures of sacrebleu:")
     scores = signatures(settings, int(counts[0]) if is_one else None)
     bleu, chrf = (blocks.Span(text, "code") for text in scores.values())
     return " ".join(texts), " ", bleu, ", ", chrf

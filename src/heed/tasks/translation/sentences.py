@@ -33,7 +33,6 @@ from heed.report.figures.captions import described
 from heed.report.figures.heatmaps import heat_map, word_labels
 from heed.report.figures.variants import describe_choice, drawn_variants
 from heed.report.formats import COUNT
-from heed.report.language import say
 from heed.report.results import Results
 from heed.tasks.translation.metrics import Gold, read_links
 
@@ -112,7 +111,7 @@ def shown_blocks(results: Results, experiment: Experiment) -> list[Block]:
     is_on_page = results.with_documents or experiment.publishable
     media = (PAGE,) * is_on_page + (PAPER,) * experiment.publishable
     others = tuple(medium for medium in EVERYWHERE if medium not in media)
-    reason = say(
+    reason = (
         "The sentences of this corpus are left out of what may be published, since heed did not "
         "generate them. reports/index.html has them, with the attention between their words and "
         "the translations of each model."
@@ -131,14 +130,14 @@ def first_alignment(results: Results, experiment: Experiment) -> list[Block]:
         return []
     sentence = sentences[len(sentences) // 2]
     shown = _alignment(results, experiment, sentence, names, 0)
-    key = say(
+    key = (
         "A row is a word of the reference; the stronger the colour of a square, the more weight "
         "the source word has when it is written."
     )
     if sentence.gold and any(sentence.gold):
-        key += " " + say("Outlined: gold links.")
+        key += " Outlined: gold links."
     figure = dataclasses.replace(
-        shown, key="alignment", title=say("Attention in one sentence"), caption=key, wide=False
+        shown, key="alignment", title="Attention in one sentence", caption=key, wide=False
     )
     media = EVERYWHERE if experiment.publishable else (PAGE,)
     return [dataclasses.replace(figure, media=media)]
@@ -156,7 +155,7 @@ def _printed_sentences(
     more = on_page(each for each in maps if each not in shown)
     key = described("alignments")
     texts = (f"{key} ", rule, " ", *caution(results, experiment)) if maps else (rule,)
-    summary = say("More sentences, and their translations")
+    summary = "More sentences, and their translations"
     folded = [examples, *([Group(more, "plots", media=media)] if more else [])]
     return [
         Paragraph(texts, media=media),
@@ -169,23 +168,23 @@ def _examples(results: Results, experiment: Experiment, sentences: list[Sentence
     variants = drawn_variants(results, experiment)
     columns = (
         *join_columns(lambda _: experiment),
-        Column("", say("Sentence"), value=lambda row: f"{row[0]} {row[1]}"),
+        Column("", "Sentence", value=lambda row: f"{row[0]} {row[1]}"),
         Column("sentence", "", COUNT, lambda row: row[0]),
         Column("text_of", "", value=lambda row: row[1]),
-        Column("text", say("Text"), value=lambda row: row[2], width=115),
+        Column("text", "Text", value=lambda row: row[2], width=115),
         Column("wrong_words", "", COUNT, lambda row: row[3]),
     )
     rows: list[tuple[int, str, Phrase | str, int | None]] = []
     for number, each in enumerate(sentences, 1):
-        rows.append((number, say("source"), each.source, None))
-        rows.append((number, say("reference"), each.reference, None))
+        rows.append((number, "source", each.source, None))
+        rows.append((number, "reference", each.reference, None))
         for variant in variants:
             marked = mark_wrong(each.translations[variant], each.reference)
             rows.append((number, variant, marked, count_wrong(marked)))
-    caption = say("Underlined: words of a translation that the reference does not have.")
+    caption = "Underlined: words of a translation that the reference does not have."
     return Table(
         f"{experiment.key}_examples",
-        say("Examples"),
+        "Examples",
         columns,
         make_rows(columns, rows),
         caption=caption + describe_choice(results, experiment, variants),
@@ -214,16 +213,11 @@ def alignments(
 def _alignment(
     results: Results, experiment: Experiment, sentence: Sentence, names: list[str], number: int
 ) -> Figure:
-    caption = say(
-        "{source} words of the source, {reference} of the reference.",
-        source=len(sentence.source_words),
-        reference=len(sentence.reference_words),
+    caption = (
+        f"{len(sentence.source_words)} words of the source, {len(sentence.reference_words)} of "
+        "the reference."
     )
-    text = say(
-        "Source: {source} Reference: {reference}",
-        source=sentence.source,
-        reference=sentence.reference,
-    )
+    text = f"Source: {sentence.source} Reference: {sentence.reference}"
     size, across, cell = _layout(sentence, len(names))
 
     maps = [_map(sentence, name, cell, names.index(name) % across == 0) for name in names]
@@ -231,7 +225,7 @@ def _alignment(
 
     return Figure(
         f"{experiment.key}_alignment-{number}",
-        say("Attention in sentence {number}", number=number),
+        f"Attention in sentence {number}",
         caption,
         _sources(results, experiment, "weights"),
         panels,
