@@ -19,7 +19,7 @@ ifeq ($(origin PYTHON) $(wildcard $(BIN)/pip),command line $(BIN)/pip)
 $(info heed: .venv is there and kept, and PYTHON=$(PYTHON) is not used: delete .venv to make it with another Python)
 endif
 
-.PHONY: help setup slurm pretrained loggers remotes report check test test-slow drills benchmark lint pdf page .paper lock schema picture snapshots docs clean
+.PHONY: help setup slurm pretrained remotes report check test test-slow drills benchmark lint pdf page .paper lock schema picture snapshots docs clean
 help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
@@ -42,7 +42,6 @@ help:            ## print this list
 # What an extra adds to the runtime, from a lock of its name.
 WHAT_development := linters and test tools
 WHAT_pretrained := transformers (160 MB)
-WHAT_loggers := TensorBoard, the client of MLflow and DVCLive
 WHAT_slurm := Snakemake's executor for SLURM
 WHAT_remotes := DVC's remotes over SSH and S3 (some 60 MB)
 WHAT_docs := Sphinx
@@ -50,7 +49,7 @@ WHAT_notebook := a kernel of Jupyter
 WHAT_servers := an S3 server for the tests
 .venv/.development: .venv/.pretrained
 .venv/.servers: .venv/.development .venv/.remotes
-EXTRAS := development pretrained loggers slurm remotes docs notebook servers
+EXTRAS := development pretrained slurm remotes docs notebook servers
 $(EXTRAS:%=.venv/.%): .venv/.%: .venv/.runtime envs/%.lock
 	@echo "heed: adding $(WHAT_$*) from envs/$*.lock"
 	@$(LOCKED) envs/$*.lock
@@ -62,7 +61,6 @@ slurm: .venv/.slurm ## add what `snakemake --workflow-profile slurm` needs (docs
 
 pretrained: .venv/.pretrained ## add what a pretrained encoder needs (docs/corpora.md)
 
-loggers: .venv/.loggers ## add what `training.logger` needs (docs/commands.md)
 
 remotes: .venv/.remotes ## add what a DVC remote over SSH or S3 needs (docs/sharing.md)
 
@@ -84,7 +82,7 @@ check: .venv/.development ## set up, check the style, the format, the types and 
 test: check      ## set up, run `make check` and the tests that are not slow
 	@echo "heed: tests";       PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m "not slow" -n $(CORES) --dist loadgroup
 
-test-slow: .venv/.servers .venv/.slurm .venv/.loggers .venv/.docs .venv/.notebook ## run the tests that are slow or need a browser or LaTeX
+test-slow: .venv/.servers .venv/.slurm .venv/.docs .venv/.notebook ## run the tests that are slow or need a browser or LaTeX
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow --timeout=3000 -n 2 --dist loadgroup
 
 drills: .venv/.development ## inject the faults of docs/drills.md into real runs, and count how many recover (slow; all of them only as root or where mounting is allowed)

@@ -1,7 +1,7 @@
 """All benchmarks that need a GPU, in one table: `PYTHONPATH=src python -m benchmarks.gpu`.
 
 Needs torch, numpy, pandas, scikit-learn, pyarrow, safetensors and pyyaml, but neither ruamel.yaml,
-DVC, Snakemake, Ray, Optuna nor spaCy. Takes about five minutes on one GPU.
+DVC, Snakemake, Ray nor spaCy. Takes about five minutes on one GPU.
 
 - which form of the exact BiLSTM is faster: two passes, or packed cuDNN (the results are compared
   first)

@@ -5,8 +5,7 @@
     python -m benchmarks.remote adopt RUNS.tar               # in the clone
 
 The pack holds heed's code, token arrays, lexicons, labels and recipes. These are not the texts, but
-the texts can be rebuilt from them: send the pack only where the corpora may be. Models with a
-linear branch read texts, and cannot be packed.
+the texts can be rebuilt from them: send the pack only where the corpora may be.
 
 `run` makes the trainings in the order given, `--at-once` of them at a time, each as `heed train`
 makes it, and prints a line after each epoch; called again it goes on with what is not done. The
@@ -54,10 +53,6 @@ ROOT = Path(__file__).resolve().parents[1]
 def pack(archive: Path, models: list[str]) -> None:
     """Write the code, the recipes of the models, and their corpora's tokens, without the texts."""
     recipes = {model: read_model_recipe(model) for model in models}
-    if branched := [
-        model for model, recipe in recipes.items() if recipe.hyperparameters.tfidf_branch != "none"
-    ]:
-        sys.exit(f"{', '.join(branched)}: a linear branch reads the texts, which are not packed")
     with tempfile.TemporaryDirectory() as folder, tarfile.open(archive, "w:xz") as files:
         for path in sorted([*ROOT.glob("src/heed/**/*.py"), Path(__file__)]):
             files.add(path, path.relative_to(ROOT))

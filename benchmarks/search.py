@@ -41,11 +41,11 @@ def study(
 ) -> Iterator[Path]:
     """Yield a folder with one model, one search and the tokens of `folder`."""
     params = yaml.safe_load((folder / f"workflow/studies/{STUDIES[experiment]}.yaml").read_text())
-    model, corpus = f"{experiment}-attention", params["experiments"][experiment]["corpus"]
+    model = f"{experiment}-attention"
     params["models"] = {model: params["models"][model] | hyperparameters}
     params["experiments"] = {experiment: params["experiments"][experiment]}
     params["study"]["attention"] = ["attention"]
-    subject = {"corpus": corpus, "experiment": experiment, "model": model, "after": "none"}
+    subject = {"experiment": experiment, "model": model}
     params["searches"] = {"measured": subject | search}
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)

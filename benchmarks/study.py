@@ -3,8 +3,7 @@
 `python -m benchmarks.study` in a clone that has the study's tokens and recipes. Each model trains
 by its recipe for an epoch on some of the training documents, with one thread. Prints its time over
 that of the baseline (or of the first model), and documents a second. The models of an experiment
-take turns, so that other load on the machine affects all of them; medians over the rounds. Models
-with a linear branch are left out: most of their extra time is that branch.
+take turns, so that other load on the machine affects all of them; medians over the rounds.
 """
 
 import argparse
@@ -84,13 +83,8 @@ def main() -> None:
     for experiment, section in params.experiments.items():
         models = [name for name, model in params.models.items() if model.experiment == experiment]
         recipes = {recipe.variant: recipe for recipe in map(read_model_recipe, models)}
-        unbranched = {
-            variant: recipe
-            for variant, recipe in recipes.items()
-            if recipe.hyperparameters.tfidf_branch == "none"
-        }
         tokens = load_tokens(TOKENS / section.corpus)
-        rows += measure_variants(experiment, unbranched, tokens, options.documents, options.rounds)
+        rows += measure_variants(experiment, recipes, tokens, options.documents, options.rounds)
     print_rows(rows)
 
 

@@ -46,12 +46,9 @@ def test_every_package_that_is_imported_is_declared():
     names = {name.split(".")[0] for path in [*MODULES, *tools] for name in imports(path)}
     heed_modules = {"heed", *(path.stem for path in tools)}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"]
-    loggers = [name for name in ("tensorboard", "mlflow", "dvclive") if name in extras]
-    locked = [name for name in extras if (ROOT / f"envs/{name}.lock").exists()]
-    declared = sum((extras[name] for name in (*locked, *loggers)), project["dependencies"])
+    declared = sum(project["optional-dependencies"].values(), project["dependencies"])
     declared = {re.split(r"[<>=\[]", requirement)[0] for requirement in declared}
-    distributions = {"mlflow": ["mlflow-skinny"], **packages_distributions()}
+    distributions = packages_distributions()
     for name in sorted(names - heed_modules - sys.stdlib_module_names):
         found = distributions.get(name, [name])
         packages = {package.lower().replace("_", "-") for package in found}

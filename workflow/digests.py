@@ -35,7 +35,6 @@ from heed.digests import (
     SECTIONS,
     code_file,
     digest_file,
-    require_installed,
     versions,
 )
 from heed.explanation.unexplained import write_unexplained
@@ -176,11 +175,9 @@ def _other_files(package: Path) -> list[Path]:
 def code_texts() -> dict[Path, str]:
     """Return the files of the stage: {file: text}.
 
-    Raises HeedError: params.yaml is wrong; an extra that it needs is not there; code that does not
-    parse.
+    Raises HeedError: params.yaml is wrong; code that does not parse.
     """
     params = load()
-    require_installed([params.training.logger])
     # grimp would stop at the first that does not parse, with a longer message
     for path in (SRC / "heed").rglob("*.py"):
         digest_file(path)

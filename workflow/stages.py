@@ -49,7 +49,7 @@ REPORT_COPIES = Path(".heed/shown")  # copies of the report's parts, for `snakem
 ANSWER = Path("reports/tables/answer.txt")  # the report's first sentences
 KEPT = ("results/code", "results/compare")  # never moved to REMOVED
 # About how long a stage takes, in the unit of a short one, as in the sample study; others take 1.
-LENGTHS = {"search": 10, "search_later": 10, "train": 12, "explain": 8, "adversarial_attention": 20}
+LENGTHS = {"search": 10, "train": 12, "explain": 8, "adversarial_attention": 20}
 # Reference models take seconds, and say what networks must beat: they start before these.
 LENGTHS |= dict.fromkeys(("embed", "pretrained", "reference_models"), 60)
 FORCED = "forced"  # the reason of a stage that runs though DVC finds it up to date
@@ -142,7 +142,7 @@ def _resources(name: str, params: Params) -> tuple[int, int]:
         case "tokenize":
             generated = KINDS[params.corpora[key].kind].generated
             return 1 if generated else THREADS, 0
-        case "search" | "search_later":  # on a cluster one core here, for the process that waits
+        case "search":  # on a cluster one core here, for the process that waits
             models = len(params.searched_models(key))
             return params.searches[key].resources(models) if read_address() == LOCAL else (1, 0)
         case "train":

@@ -30,7 +30,6 @@ SECTIONS = {
 IGNORED = {
     "heed", "heed.cli", "heed.cli.__main__", "heed.cli.commands", "heed.cli.program",
     "heed.cli.stages", "heed.digests", "heed.pipeline", "heed.progress", "heed.task", "heed.tasks",
-    "heed.training.logger",
 }  # fmt: skip
 # Packages whose version can change a result → the distribution that holds them.
 DISTRIBUTIONS = {
@@ -45,10 +44,7 @@ DISTRIBUTIONS = {
     "transformers": "transformers",
 }
 # those that only an extra of heed installs
-EXTRAS = {
-    "huggingface_hub": "pretrained", "transformers": "pretrained", "tensorboard": "tensorboard",
-    "mlflow": "mlflow", "dvclive": "dvclive",
-}  # fmt: skip
+EXTRAS = {"huggingface_hub": "pretrained", "transformers": "pretrained", "openpyxl": "excel"}
 # fields of syntax trees that do not change the program
 IGNORED_FIELDS = {"ctx", "kind", "type_comment", "type_ignores"}
 WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

@@ -146,8 +146,6 @@ def read_kinds(pipeline: Path, params: object) -> dict[str, Kind]:
         stage = declared.get("do", declared)
         section = declared.get("foreach")  # ${models}: a stage for each key
         stages = len(attrgetter(section[2:-1])(params)) if section else 1
-        if name == "search":  # heed has all searches in one section
-            stages -= len(attrgetter("later_searches")(params))
         deps, outs = (list(_patterns(stage.get(key, []))) for key in ("deps", "outs"))
         kinds[name] = Kind(stages, deps, outs)
     return kinds

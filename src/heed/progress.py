@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from heed.terminal import print_line, visible
@@ -75,8 +75,8 @@ def progress_bar(title: str) -> Iterator[Bar]:
 class Progress:
     """The state of a training, reported after every batch and every epoch.
 
-    `seconds` are of the epoch so far. `validation` has the metrics at the end of an epoch, with the
-    `history` of all, and `partial_validation` the number of one before, from 1, and its metrics.
+    `seconds` are of the epoch so far. `validation` has the metrics at the end of an epoch, and
+    `partial_validation` the number of one before, from 1, and its metrics.
     """
 
     epoch: int
@@ -87,7 +87,6 @@ class Progress:
     seconds: float
     validation: dict[str, float] | None = None
     partial_validation: tuple[int, dict[str, float]] | None = None
-    history: Sequence[dict[str, float]] = ()
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ FLATTENED = "flattened"
 OMITTED = "omitted"  # marks a field that is not written where it has its default
 
 MARKS = FLATTENED, OMITTED
-FOLLOWS = "of heed 0.2.0: follows from the rest; leave it out"  # describes such a key
+FOLLOWS = "follows from the rest; leave it out"  # describes such a key
 
 # Controls, invisible marks such as zero-width spaces, and white space, by Unicode's categories;
 # letters and a symbol that have no sign: fillers of Hangul, and Braille without a dot.

@@ -26,7 +26,7 @@ sources: {sample: {kind: sample, documents: 200, seed: 3}}
 corpora: {letters: {source: sample, kind: sample-letters, split: {kind: random, test: 0.25}}}
 experiments: {author: {task: classification, corpus: letters, data: {label: author}, title: Author}}
 searches:
-  hunt: {corpus: letters, experiment: author, model: author-attention, after: none, trials: 2,
+  hunt: {experiment: author, model: author-attention, trials: 2,
       scheduler: none, space: {learning_rate: {uniform: [0.001, 0.01]}}}
 defaults: {classification: {hidden_size: 4, embedding_dim: 4, linear_size: 4, epochs: 2,
     device: cpu}}

@@ -26,7 +26,7 @@ TEXTS = st.one_of(
 MARKS = st.text(alphabet='ab,"\n\r\x00{}[]:1', max_size=60)
 LABELS = ["<b>good</b> & co", "\\textbf{bad} $%#_", "=HYPERLINK(1)\u202e", "NA"]
 COUNT = 120
-VARIANTS = ("baseline", "mean", "pooling", "attention", "hybrid")  # of `heed corpus add`
+VARIANTS = ("baseline", "mean", "pooling", "attention")  # of `heed corpus add`
 OF_MODELS = [f"{what} mine-{each}" for each in VARIANTS for what in ("recipe", "train", "score")]
 COMMANDS = [
     "download mine",

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from heed.hyperparameters.classifier import Architecture
-from heed.inputs.batches import Bags, Batch, bigrams, character_ngrams
+from heed.inputs.batches import Bags, Batch, character_ngrams
 from heed.models.classifier import Classifier
 from tests.conftest import HYPERPARAMETERS
 
@@ -32,8 +32,6 @@ def make_batch(
     more = {}
     if sentences is not None:
         more["sentences"] = torch.from_numpy(fill(sentences, max(1, *map(len, sentences))))
-    if h.bigram_buckets:
-        more["bigrams"] = torch.from_numpy(bigrams(ids, token_mask, h.bigram_buckets))
     if h.character_buckets:
         ngrams = character_ngrams([f"w{i}" for i in range(30)], h.character_buckets)
         occurring, bag = np.unique(ids[token_mask], return_inverse=True)
@@ -50,20 +48,11 @@ def random_texts(lengths: list[int]) -> list[list[int]]:
 
 def make(**changes) -> Classifier:
     torch.manual_seed(3)
-    model = Classifier(30, 4, dataclasses.replace(HYPERPARAMETERS, **changes)).double().eval()
-    if model.branch is not None:
-        model.branch.table.weight.data.normal_()  # it starts at 0
-    return model
+    return Classifier(30, 4, dataclasses.replace(HYPERPARAMETERS, **changes)).double().eval()
 
 
 def batch_for(model: Classifier, lengths: tuple[int, ...] = (9, 1, 4, 0)) -> Batch:
-    """Texts of these lengths, in sentences of at most three words, and the features of a linear
-    branch.
-    """
+    """Texts of these lengths, in sentences of at most three words."""
     torch.manual_seed(0)
     sentences = [[min(3, length - start) for start in range(0, length, 3)] for length in lengths]
-    batch = make_batch(random_texts(list(lengths)), sentences, padding=1)
-    if model.branch is None:
-        return batch
-    ids, begin = torch.arange(2 * len(lengths)) % 8, 2 * torch.arange(len(lengths))
-    return dataclasses.replace(batch, linear=Bags(ids, begin, torch.rand(len(ids))))
+    return make_batch(random_texts(list(lengths)), sentences, padding=1)

@@ -9,13 +9,16 @@ PARAMS = (ROOT / "tests/toy/params.yaml").read_text()
 NEXT = "searches: {}"
 OTHER = "experiment: author, variant: other"
 LETTERS = "task: classification, corpus: letters, data: {label: author}, title: A"
-LIAR = "model: feelings-attention, corpus: feelings, goal: differ, strength: 1, epochs: 1"
+LIAR = "model: feelings-attention, goal: differ, strength: 1, epochs: 1"
+HUNT = (
+    "experiment: author, model: author-baseline, trials: 2, space: {dropout: {choice: [0.1, 0.2]}}"
+)
 # section: (text of the toy's params.yaml, a pattern for the same text with an entry named NAME)
 SECTIONS = {
     "sources": ("  one: {kind", "  NAME: {kind"),
     "corpora": ("  feelings: {source", "  NAME: {source"),
     "experiments": (NEXT, f"  NAME: {{{LETTERS}}}\n{NEXT}"),
-    "searches": (NEXT, "searches: {NAME: {experiment: author, model: author-baseline}}"),
+    "searches": (NEXT, f"searches: {{NAME: {{{HUNT}}}}}"),
     "models": ("  author-baseline: {", f"  NAME: {{{OTHER}}}\n  author-baseline: {{"),
     "explain": (NEXT, f"explain: {{documents: 1, models: {{NAME: {{noise: letters}}}}}}\n{NEXT}"),
     "adversarial_attention": (NEXT, f"adversarial_attention: {{NAME: {{{LIAR}}}}}\n{NEXT}"),

@@ -234,7 +234,8 @@ CORPUS = sorted([*below("author-baseline"), "tokenize letters", "reference_model
 EXPLAIN = "explain: {{documents: 1, models: {{{}: {{noise: letters}}}}}}"
 LIAR = "{model: feelings-attention, goal: differ, strength: 1, epochs: 1}"
 LIAR = f"adversarial_attention: {{liar: {LIAR}}}"
-HUNT = "searches: {hunt: {experiment: feelings, model: feelings-attention}}"
+SPACE = "trials: 2, space: {dropout: {uniform: [0.1, 0.5]}}"
+HUNT = f"searches: {{hunt: {{experiment: feelings, model: feelings-attention, {SPACE}}}}}"
 # change: (text of params.yaml, its replacement, the commands that must run)
 CHANGES: dict[str, tuple[str, str, list[str]]] = {
     "a hyperparameter of one model": ("dropout: 0.2", "dropout: 0.3", below("author-baseline")),

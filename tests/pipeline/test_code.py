@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -169,8 +168,7 @@ def test_a_search_of_each_model_has_their_lines_and_dvc_reads_its_stage(edited: 
     assert [*code(edited, "search", "hunt")["models"]] == ["feelings-attention"]
     assert code(edited, "compare")["tuning"] == {}
     params = edited / "params.yaml"
-    each = "trials: 2, space: {dropout: {choice: [0.1, 0.2]}}}}"
-    text = params.read_text().replace("model: feelings-attention}}\n", f"{each}\n", 1)
+    text = params.read_text().replace("model: feelings-attention, trials", "trials", 1)
     named = r"(\n  feelings-\w+: {experiment: feelings)"
     text = re.sub(named, r"\1, search: hunt", text)
     params.write_text(text)
@@ -255,18 +253,6 @@ def test_a_study_that_needs_an_extra_says_so(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(digests, "find_spec", lambda name: None)
     with pytest.raises(HeedError, match=r"needs transformers, .* make pretrained, or pip inst"):
         digests.versions({"transformers", "torch"})
-
-
-def test_a_logger_is_in_no_digest_and_named_where_its_library_is_missing(edited: Path) -> None:
-    before = {path: path.read_bytes() for path in (edited / "results/code").rglob("*.json")}
-    params = edited / "params.yaml"
-    params.write_text(f"{params.read_text()}\ntraining: {{logger: mlflow}}\n")
-    if find_spec("mlflow") is None:
-        needed = "params.yaml: this study needs mlflow, which is not installed. Run: pip install"
-        assert needed in run(edited)
-    (edited / "workflow/mlflow.py").touch()
-    assert run(edited) == ""
-    assert before == {path: path.read_bytes() for path in (edited / "results/code").rglob("*.json")}
 
 
 def test_the_files_of_keys_that_are_gone_go(edited: Path) -> None:

@@ -318,23 +318,6 @@ def test_asha_stops_within_an_epoch_and_a_kill_there_changes_no_score(study: Pat
     )
 
 
-def test_tpe_learns_from_what_has_ended_and_goes_on_after_a_kill(study: Path) -> None:
-    change("scheduler: none", "scheduler: none\n    sampler: tpe")
-    change(f"trials: {TRIALS}", "trials: 14")
-    change(f"epochs: {EPOCHS}", "epochs: 3")
-    process = search(HEED_THREADS="1")
-    until(lambda: len(ended()) >= 3, process)
-    kill(process)
-    paths = sorted((work_folder() / "trials").glob("*/configuration.json"))
-    drawn = [json.loads(path.read_text()) for path in paths]
-    finish(search(HEED_THREADS="1"))
-    configurations = [trial["configuration"] for trial in summary()["trials"]]
-    assert len(configurations) == 14
-    assert configurations[: len(drawn)] == drawn
-    assert all(2 * each["hidden_size"] % each["heads"] == 0 for each in configurations)
-    assert "no independent draws" in summary()["expected_best"]["reason"]
-
-
 # --- hosts: each with a network of its own, and a cable that can be cut
 
 

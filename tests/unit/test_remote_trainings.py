@@ -24,7 +24,7 @@ from tests.conftest import ROOT, train
 def bare(tmp_path_factory):
     """Return the environment of a process that can import none of the engines."""
     engines = tmp_path_factory.mktemp("engines")
-    for engine in ("ruamel", "dvc", "snakemake", "ray", "spacy", "optuna"):
+    for engine in ("ruamel", "dvc", "snakemake", "ray", "spacy"):
         (engines / f"{engine}.py").write_text(
             f"raise ImportError('{engine} is not on the bare machine')"
         )

@@ -13,18 +13,11 @@ from typing import Any, get_args
 from heed.cli import stages
 from heed.cli.stages import count_cores, read_comparison
 from heed.hyperparameters import MAX_SEED, MAX_SEEDS
-from heed.paths import PARAMS, PUBLISHED, RESULTS, SEARCHES
+from heed.paths import PARAMS, PUBLISHED, RESULTS
 from heed.terminal import print_data, print_line
 
 # argparse has no public name for what add_subparsers returns
 Commands = argparse._SubParsersAction
-
-
-def adopt(name: str) -> None:
-    """Write a search's winner into params.yaml for review in git, without repeating the search."""
-    from heed.search.adopt import adopt
-
-    print_line(adopt(name, PARAMS, SEARCHES))
 
 
 def study(
@@ -73,11 +66,9 @@ def check() -> None:
 
     That includes text that DVC cannot read.
     """
-    from heed.digests import require_installed
     from heed.study import load
 
     params = load()
-    require_installed([params.training.logger])
     print_line(
         f"{PARAMS}: no mistake: study {params.study.name}, {len(params.models)} models, "
         f"{len(params.seeds)} seeds"
@@ -263,7 +254,6 @@ MEANINGS: dict[str, Meaning] = {
         "params.yaml"),
     "adversarial_attention.name": ("NAME", "a key of `adversarial_attention` in params.yaml"),
     "verify.folder": ("FOLDER", "docs/studies/NAME, which `heed publish` made", {"type": Path}),
-    "adopt.name": ("SEARCH", "a key of `searches` that has run"),
     "study.name": ("STUDY", "the name of a study of heed's or of your own, or a file from "
         "elsewhere, which is checked first; without one they are listed. `new`: make one of your "
         "own", {"nargs": "?"}),
@@ -350,7 +340,7 @@ def make_parser() -> argparse.ArgumentParser:
         required=True,
     )
     further = (
-        publish, verify, adopt, study, cost, graph, classify, translate, check,
+        publish, verify, study, cost, graph, classify, translate, check,
         schema,
     )  # fmt: skip
     for function in (*stages.STAGES, *further):

@@ -32,16 +32,15 @@ def tokenize(corpus: str) -> None:
 
 
 def search(name: str, address: str = "") -> None:
-    """Search hyperparameters (trials 0: keep the configured values): results/search."""
+    """Search hyperparameters: results/search."""
     from heed.search.stage import run_search
     from heed.study import load
 
     params = load()
     section = params.section("searches", name)
     folder = paths.SEARCHES / section.experiment
-    print_line(
-        run_search(params, name, folder, paths.TOKENS / section.corpus, count_cores(), address)
-    )
+    tokens = paths.TOKENS / params.experiments[section.experiment].corpus
+    print_line(run_search(params, name, folder, tokens, count_cores(), address))
 
 
 def recipe(model: str) -> None:
@@ -72,7 +71,7 @@ def train(model: str, seeds: list[int] | None = None) -> None:
     from heed.training.run import LongerInfo, delete_other_runs, train_runs
 
     of_study, with_longer = seeds or read_seeds(model), not seeds and read_longer_training()
-    for info in train_runs(model, of_study, count_cores(), with_longer, read_logger()):
+    for info in train_runs(model, of_study, count_cores(), with_longer):
         if isinstance(info, LongerInfo):
             epochs = info.recipe.hyperparameters.epochs
             outcome = f"epoch {info.best_epoch} of {epochs} is the best"
@@ -227,12 +226,6 @@ def read_longer_training() -> bool:
     """Return `study.longer_training` of params.yaml, read as `read_seeds` reads it."""
     study = _read_params().get("study")
     return not isinstance(study, dict) or study.get("longer_training") is not False
-
-
-def read_logger() -> str:
-    """Return `training.logger` of params.yaml, read as `read_seeds` reads it, where it is there."""
-    training = _read_params().get("training") if paths.PARAMS.exists() else None
-    return str(training.get("logger", "none")) if isinstance(training, dict) else "none"
 
 
 def _read_params() -> dict[str, object]:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from heed.corpora.publication import split_of
 from heed.corpora.quotes import find_joined_rows
+from heed.digests import require_installed
 from heed.files import HeedError, bounded_lines, require_readable
 from heed.terminal import SURROGATES
 
@@ -336,6 +337,7 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
 
 
 def _read_xlsx(path: Path, form: Format) -> Rows:
+    require_installed(["openpyxl"], str(path))
     import openpyxl
 
     try:

@@ -35,7 +35,7 @@ BASELINE = "baseline"
 FOREIGN = "foreign"  # of a model that takes the winner of a search for another model
 CONTROLS = ("mean", "parameter-matched", "uniform")
 # The hyperparameters, where a task has them, that leave items of the training split out.
-TRAINING_SPLIT = ("training_share", "max_source_tokens", "max_target_tokens", "max_length_ratio")
+TRAINING_SPLIT = ("training_share", "max_source_tokens", "max_target_tokens")
 # Name: description.
 FAMILIES = {
     "primary": "the first variant that answers the study's question over its control: tested by "

@@ -6,14 +6,13 @@ from typing import Annotated, Literal
 from heed.hyperparameters import MAX_COUNT, required
 from heed.hyperparameters import hyperparameter as key
 from heed.recipe import Name
-from heed.records import FOLLOWS, Limits
+from heed.records import Limits
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ExplainedModel:
     """A model that `heed explain` tests; its name is a key of `models`."""
 
-    corpus: str = key("", FOLLOWS)
     noise: str = required("corpus whose words, without relation to the label, are put beside texts "
         "to disturb the model; of a translator its own corpus")  # fmt: skip
 
@@ -35,7 +34,6 @@ class AdversarialAttention:
     """A copy of a model that is trained on to have other weights, from the weights of each run."""
 
     model: str = required("a key of `explain.models`: a classifier that learns weights")
-    corpus: str = key("", FOLLOWS)
     goal: Literal["differ", "deceive"] = required("differ: other weights for the same predictions; "
         "deceive: no weight on rationales")  # fmt: skip
     strength: float = required("lambda, weight of the goal against the predictions, such as 0.01 "

@@ -9,7 +9,7 @@ import dataclasses
 import numpy as np
 import torch
 
-from heed.explanation.rankings import Subject, branch_logits, network_of
+from heed.explanation.rankings import Subject
 from heed.files import HeedError
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import EncodedCorpus
@@ -59,8 +59,7 @@ def fitting_rows(encoded: EncodedCorpus, h: Architecture, rows: np.ndarray) -> n
     The cap `max_tokens` does not hold for texts with noise: a recurrent layer reads any length. It
     does where a model knows positions, because those after the cap were never trained.
     """
-    knows_positions = h.attention != "none" and h.attention_positions
-    if h.encoder != "transformer" and "location" not in h.score_functions and not knows_positions:
+    if h.encoder != "transformer" and "location" not in h.score_functions:
         return rows
     return rows[encoded.lengths(rows) * (1 + MOST) <= h.max_tokens]
 
@@ -71,7 +70,7 @@ def add_noise(
     """Return documents with each of NOISES, and the share of unknown words in their noise, (rows,).
 
     A text is what the model reads of a document, read whole. The documents, which are not empty,
-    belong to the first row, then to the second, ...; they have no linear branch.
+    belong to the first row, then to the second, ...
     """
     positions, token_mask = encoded.positions(rows)
     is_unknown = encoded.vocabulary.encode(noise.lexicon) == UNKNOWN
@@ -98,14 +97,12 @@ def predict_with_noise(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the predicted classes with noise (rows, NOISES), and the share of unknown words in it.
 
-    A linear branch adds what it adds without noise. `rows` are of `fitting_rows`.
+    `rows` are of `fitting_rows`.
     """
-    network = network_of(subject.model)
-    constants = branch_logits(subject.model, subject.encoded.batch(rows))
     noisy, unknown = add_noise(subject.encoded, tokens, noise, rows, h)
     classes = np.zeros(len(rows) * len(NOISES), np.int64)
     for batch in noisy.evaluation_batches(np.arange(len(classes))):
-        logits = network(batch) + constants[batch.rows // len(NOISES)]
+        logits = subject.model.network(batch)
         classes[batch.rows] = logits.argmax(-1).numpy()
     return classes.reshape(len(rows), len(NOISES)), unknown
 

@@ -18,7 +18,7 @@ from heed.explanation.adversarial_weights import find_adversarial_weights
 from heed.explanation.registry import measure_weights
 from heed.explanation.test import ALL_UNITS, DRAWN_UNITS, HELD, Prediction, total_variation
 from heed.files import HeedError
-from heed.inputs.batches import MAX_PADDED_TOKENS, Batch, EncodedCorpus, bigrams
+from heed.inputs.batches import MAX_PADDED_TOKENS, Batch, EncodedCorpus
 from heed.inputs.vocabulary import UNKNOWN
 from heed.models.attention import MultiHeadAttention
 from heed.models.classifier import Classifier, Network, WeightedSum, weighted_sum
@@ -97,7 +97,6 @@ class Document:
 
     ids: vocabulary indices of the tokens that are read, (tokens,)
     unit: the unit of each token, from 0, (tokens,)
-    constant: (classes,), what a linear branch adds to the logits, also where units are removed
     """
 
     batch: Batch
@@ -105,13 +104,11 @@ class Document:
     ids: torch.Tensor
     unit: torch.Tensor
     units: int
-    constant: torch.Tensor
 
 
 def read_documents(model: Classifier, batch: Batch) -> list[Document]:
     """Return the documents of a batch; their units are sentences for a hierarchical model."""
-    constants = branch_logits(model, batch)
-    is_hierarchical = isinstance(network_of(model).encoder, HierarchicalEncoder)
+    is_hierarchical = isinstance(model.network.encoder, HierarchicalEncoder)
     documents = []
     for i, length in enumerate(batch.lengths.tolist()):
         unit = torch.arange(length)
@@ -119,39 +116,22 @@ def read_documents(model: Classifier, batch: Batch) -> list[Document]:
             sentences = batch.sentences[i][batch.sentences[i] > 0]
             unit = torch.arange(len(sentences)).repeat_interleave(sentences)
         units = int(unit[-1]) + 1 if length else 0
-        documents.append(Document(batch, i, batch.ids[i, :length], unit, units, constants[i]))
+        documents.append(Document(batch, i, batch.ids[i, :length], unit, units))
     return documents
 
 
-def network_of(model: Classifier) -> Network:
-    """Return the network of a model that has one. Raises ValueError for a linear branch alone."""
-    if model.network is None:
-        raise ValueError("a linear branch alone reads no units")
-    return model.network
-
-
-@torch.no_grad()
-def branch_logits(model: Classifier, batch: Batch) -> torch.Tensor:
-    """Return the logits of the linear branch, (batch, classes); 0 without a branch."""
-    if model.branch is None:
-        return torch.zeros(len(batch.lengths), network_of(model).output.out_features)
-    assert batch.linear is not None
-    return model.branch(batch.linear)
-
-
-@torch.no_grad()
 def predict_kept(model: Classifier, document: Document, kept: torch.Tensor) -> torch.Tensor:
     """Return the probabilities (n, classes) of a document with `kept` units (n, units) alone."""
-    network = network_of(model)
+    network = model.network
     size = max(1, MAX_PADDED_TOKENS // max(1, len(document.ids)))
     logits = [network(keep_units(network, document, part)) for part in kept.split(size)]
-    return torch.softmax(torch.cat(logits) + document.constant, -1)
+    return torch.softmax(torch.cat(logits), -1)
 
 
 def keep_units(network: Network, document: Document, kept: torch.Tensor) -> Batch:
     """Return n copies of a document as a batch, with the units that are `kept`, (n, units).
 
-    They move together, and bigrams are of the new neighbours.
+    They move together.
     """
     token_kept = kept[:, document.unit]  # n x tokens
     lengths = token_kept.sum(1)
@@ -164,10 +144,6 @@ def keep_units(network: Network, document: Document, kept: torch.Tensor) -> Batc
         sentences = torch.bincount(document.unit, minlength=document.units) * kept
         first = (~kept).long().argsort(dim=1, stable=True)
         copies = dataclasses.replace(copies, sentences=sentences.gather(1, first))
-    if network.embedding.bigram is not None:
-        buckets = network.embedding.bigram.num_embeddings - 1
-        rows = bigrams(ids.numpy(), token_mask.numpy(), buckets)
-        copies = dataclasses.replace(copies, bigrams=torch.from_numpy(rows))
     if document.batch.character_of is not None:
         bags = torch.where(token_mask, document.batch.character_of[document.index][order], 0)
         copies = dataclasses.replace(
@@ -179,12 +155,12 @@ def keep_units(network: Network, document: Document, kept: torch.Tensor) -> Batc
 @torch.no_grad()
 def predict_replaced(model: Classifier, document: Document, replaced: torch.Tensor) -> torch.Tensor:
     """Return the logits (n, classes) with the unknown word at `replaced`, (n, tokens)."""
-    network, i = network_of(model), document.index
+    network, i = model.network, document.index
     embeddings = network.embed(document.batch)[i, : len(document.ids)].repeat(len(replaced), 1, 1)
     embeddings[replaced] = network.embedding.word.weight[UNKNOWN]
     lengths = network.sequence_lengths(document.batch)[i : i + 1]
     lengths = lengths.repeat_interleave(len(embeddings), 0)
-    return network.classify(network.encoder(embeddings, lengths)) + document.constant
+    return network.classify(network.encoder(embeddings, lengths))
 
 
 def pad_by_row(values: dict[int, np.ndarray], rows: np.ndarray, time: int) -> torch.Tensor:
@@ -208,7 +184,7 @@ def weight_rankings(model: Classifier, weighted: WeightedSum) -> dict[str, np.nd
     gradient = weight_gradient(weighted)
     product = (weighted.weights * gradient).sum(1)
     added = (weighted.weights[..., None] * weighted.values).flatten(1)  # units x heads d
-    attention = network_of(model).document_encoder.attention
+    attention = model.network.document_encoder.attention
     if isinstance(attention, MultiHeadAttention):
         added = F.linear(added, attention.output.weight)
     rankings = {
@@ -232,7 +208,7 @@ def gradient_rankings(
     if has_sum:
         by_token["gradient"], by_token[HELD] = gradients_with_weights(model, batch)
     else:
-        embeddings = network_of(model).embed(batch).detach().requires_grad_()
+        embeddings = model.network.embed(batch).detach().requires_grad_()
         by_token["gradient"] = times_input(logits_of(model, batch, embeddings), embeddings)
     if integrated:
         by_token["integrated_gradients"] = integrated_gradients(model, batch)
@@ -252,7 +228,7 @@ def gradients_with_weights(model: Classifier, batch: Batch) -> tuple[torch.Tenso
 
     The second is the gradient of Jain & Wallace (2019). One pass of the encoder serves both.
     """
-    embeddings = network_of(model).embed(batch).detach().requires_grad_()
+    embeddings = model.network.embed(batch).detach().requires_grad_()
     weighted = weighted_sum(model, batch, embeddings)
     through, held = (
         times_input(weighted.predict(weights), embeddings)
@@ -279,7 +255,7 @@ def integrated_gradients(model: Classifier, batch: Batch) -> torch.Tensor:
     The path leads from embeddings of 0 to the document's, by the midpoint rule; their sum is the
     change of the predicted class's probability. (arxiv.org/abs/1703.01365)
     """
-    embeddings = network_of(model).embed(batch).detach()
+    embeddings = model.network.embed(batch).detach()
     predicted = logits_of(model, batch, embeddings).detach().argmax(-1)[:, None]
     total = torch.zeros_like(embeddings)
     for step in range(STEPS):
@@ -298,9 +274,9 @@ def weight_gradient(weighted: WeightedSum) -> torch.Tensor:
 
 def logits_of(model: Classifier, batch: Batch, embeddings: torch.Tensor) -> torch.Tensor:
     """Return the logits (batch, classes) of given embeddings (batch, time, embedding_dim)."""
-    network = network_of(model)
+    network = model.network
     vectors = network.encoder(embeddings, network.sequence_lengths(batch))
-    return network.classify(vectors) + branch_logits(model, batch)
+    return network.classify(vectors)
 
 
 def leave_one_out(model: Classifier, document: Document, units: np.ndarray) -> np.ndarray:

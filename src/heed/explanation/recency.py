@@ -26,10 +26,8 @@ from heed.explanation.noise import MOST, NOISES, Noise, fitting_rows, predict_wi
 from heed.explanation.rankings import (
     Document,
     Subject,
-    branch_logits,
     each_alone,
     group_size,
-    network_of,
     predict_replaced,
     read_documents,
 )
@@ -134,7 +132,7 @@ def measure_recency(
     subject: Subject, rows: np.ndarray, report_progress: Callable[[int], None]
 ) -> Recency:
     """Return the measures of the documents `rows`, but for ones of fewer than TENTHS tokens."""
-    network = network_of(subject.model)
+    network = subject.model.network
     is_recurrent = network.document_encoder.lstm is not None
     disturbed = with_disturbed_states(network) if is_recurrent else None
     known, importance, gradients = list[int](), list[np.ndarray](), list[np.ndarray]()
@@ -145,7 +143,7 @@ def measure_recency(
             for document in read_documents(subject.model, batch)
         ]
         if disturbed is not None:
-            gradients += [*end_and_middle(disturbed, subject.model, batch)]
+            gradients += [*end_and_middle(disturbed, batch)]
         report_progress(len(known))
     lengths = np.array(gradients) if gradients else np.full((len(known), 2), np.nan)
     return Recency(np.array(known, int), np.array(importance).reshape(-1, TENTHS), lengths)
@@ -169,7 +167,7 @@ def importance_by_tenth(model: Classifier, document: Document) -> np.ndarray:
     return (changes / changes.max()).numpy()
 
 
-def end_and_middle(disturbed: Network, model: Classifier, batch: Batch) -> np.ndarray:
+def end_and_middle(disturbed: Network, batch: Batch) -> np.ndarray:
     """Return the lengths of the gradients at the ends and in the middle, (batch, 2).
 
     Each direction has its own end, the state that has read the whole document. The middle is the
@@ -177,7 +175,7 @@ def end_and_middle(disturbed: Network, model: Classifier, batch: Batch) -> np.nd
     vector. NaN for a document of fewer than three states. `disturbed` is of
     `with_disturbed_states`.
     """
-    lengths = state_gradients(disturbed, batch, branch_logits(model, batch)).double().numpy()
+    lengths = state_gradients(disturbed, batch).double().numpy()
     sequences = disturbed.sequence_lengths(batch)
     times = (sequences > 0).sum(1) if sequences.dim() == 2 else sequences
     pairs = np.full((len(times), 2), np.nan)
@@ -234,16 +232,15 @@ def with_disturbed_states(network: Network) -> Network:
     return network
 
 
-def state_gradients(network: Network, batch: Batch, constant: torch.Tensor) -> torch.Tensor:
+def state_gradients(network: Network, batch: Batch) -> torch.Tensor:
     """Return the length of the gradient of each state, (batch, time, 2): forwards and backwards.
 
-    Of a hierarchical model time counts sentences. Values at padding have no meaning. `constant` is
-    added to the logits, (batch, classes).
+    Of a hierarchical model time counts sentences. Values at padding have no meaning.
     """
     lstm = network.document_encoder.lstm
     assert isinstance(lstm, _DisturbedBiLSTM)
     with torch.enable_grad():
-        logits = network(batch) + constant
+        logits = network(batch)
         loss = (logits * _loss_gradient(logits)).sum()
         direct, *passed = torch.autograd.grad(loss, [lstm.states, *lstm.disturbances])
     # a disturbance belongs to the state before it; the time of the second runs backwards

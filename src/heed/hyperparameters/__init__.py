@@ -107,7 +107,6 @@ ENCODERS = {
         plural="a transformer of {count} layers makes a state of each word"),
     "embeddings": Part("each word is its embedding, without a network that reads its neighbours",
         "embeddings: no network, a control", label="embeddings"),
-    "none": Part("", "none: the TF-IDF branch alone, a control"),
 }  # fmt: skip
 ATTENTIONS = {
     "none": Part(""),

@@ -9,7 +9,7 @@ from heed.hyperparameters.translator import Segmentation
 
 # Beside those of training, of reading a text, and all dropouts: how the weights begin, and the loss
 # that is minimized.
-OTHERS = {"class_weights", "embedding_std", "tfidf_loss", "tfidf_rate", "vectors"}
+OTHERS = {"class_weights", "embedding_std", "vectors"}
 # These may differ: they change no outcome on purpose; and decoder `concatenate` has as many states
 # as its sources may have words.
 FREE = {"device", "max_source_tokens", "precision"}

@@ -33,14 +33,12 @@ class Preprocessing:
 
 @dataclasses.dataclass(frozen=True)
 class Architecture(Preprocessing):
-    """The architecture of a classifier: the network and a linear branch."""
+    """The architecture of a classifier."""
 
     embedding_dim: int = key(100, "E, size of a token embedding", gt=0, le=MAX_SIZE)
     embedding_std: float = key(0.1, "standard deviation of the initial embeddings", ge=1e-6, le=100)
     vectors: Literal["none", "frozen", "tuned"] = key("none", "start from the corpus's word "
         "vectors, of size embedding_dim; frozen: no word's embedding is trained")  # fmt: skip
-    bigram_buckets: int = key(0, "rows of hashed word bigrams, added to the embedding; 0: none",
-        ge=0, le=MAX_ROWS)  # fmt: skip
     character_buckets: int = key(0, "rows of hashed character 2- to 5-grams, added to the "
         "embedding; 0: none", ge=0, le=MAX_ROWS)  # fmt: skip
     encoder: str = part("bilstm", "what makes states; ", ENCODERS)
@@ -55,21 +53,9 @@ class Architecture(Preprocessing):
     linear_size: int = key(64, "L, size of the linear layer before the output", gt=0, le=MAX_SIZE)
     attention: str = part("none", "self-attention over the states; ", ATTENTIONS)
     heads: int = key(1, "heads of attention; divides the size of the states", gt=0, le=MAX_SIZE)
-    attention_residual: bool = key(False, "add the states to the output of self-attention")
-    attention_positions: bool = key(False, "add position encodings to the states before "
-        "self-attention")  # fmt: skip
     pooling: str = part("last", "how the states become one vector; ", POOLINGS)
     score: str = key("additive", "score of single-head attention and of pooling attention "
         "(docs/attention.md)", choices=SCORES)  # fmt: skip
-    tfidf_branch: Literal["none", "words", "characters", "both"] = key("none", "linear model on "
-        "TF-IDF, trained with the rest; its logits are added")  # fmt: skip
-    tfidf_buckets: int = key(262144, "columns into which each kind of its features is hashed",
-        gt=0, le=MAX_ROWS)  # fmt: skip
-    tfidf_loss: Literal["joint", "separate"] = key("joint", "joint: one loss on the sum of logits; "
-        "separate: a loss for each part")  # fmt: skip
-    tfidf_rate: float = key(1.0, "learning rate of the branch, as a multiple of `learning_rate`",
-        ge=1e-4, le=10_000)  # fmt: skip
-    tfidf_dropout: float = key(0.0, "dropout on the features of the branch", **SHARE)
     word_dropout: float = key(0.0, "share of tokens replaced by the unknown word in each step",
         **SHARE)  # fmt: skip
     embedding_dropout: float = key(0.0, "dropout on the embeddings", **SHARE)
@@ -114,7 +100,7 @@ class Architecture(Preprocessing):
             (self.score, "single-head", self.attention == "single-head"),
             ("scaled-dot", "multi-head", self.attention == "multi-head"),
         )
-        return {score: where for score, where, has in places if has and self.encoder != "none"}
+        return {score: where for score, where, has in places if has}
 
     def without_attention(self) -> Self:
         """Return the network without attention; a transformer without it raises ValueError."""
@@ -127,12 +113,12 @@ class Architecture(Preprocessing):
     def learns_weights(self) -> bool:
         """Whether the states become one vector by learned weights: none within a transformer."""
         by_attention = self.attention in ("multi-head", "single-head")
-        return self.encoder != "none" and (by_attention or self.pooling in ATTENTION_POOLINGS)
+        return by_attention or self.pooling in ATTENTION_POOLINGS
 
     @property
     def chooses_weights(self) -> bool:
         """Whether the weights of the states depend on the text: by a score or a maximum."""
-        return self.learns_weights or (self.encoder != "none" and self.pooling == "max")
+        return self.learns_weights or self.pooling == "max"
 
 
 def encoder_size(h: Architecture, input_size: int) -> int:

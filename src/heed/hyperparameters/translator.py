@@ -18,7 +18,6 @@ from heed.hyperparameters import hyperparameter as key
 
 MAX_TOKENS = 10_000  # of a sentence
 MAX_BEAM = 1000
-MAX_RARE = 10_000  # occurrences of a type that is left out of a vocabulary
 ATTENTION_DECODERS = ("output", "input", "input-literal", "transformer")
 
 
@@ -26,22 +25,18 @@ ATTENTION_DECODERS = ("output", "input", "input-literal", "transformer")
 class Segmentation:
     """How the sentences of a pair become the input and the output of a network."""
 
-    segmentation: Literal["words", "bpe", "unigram"] = key("words", "words: the corpus's tokens; "
-        "bpe and unigram: pieces of words by sentencepiece")  # fmt: skip
+    segmentation: Literal["words", "bpe"] = key("words", "words: the corpus's tokens; bpe: pieces "
+        "of words by sentencepiece")  # fmt: skip
     lowercase: bool = key(
         False, "words: types that differ only in case are one entry of the vocabulary"
     )
     source_vocabulary: int = key(10_000, "most entries of the source vocabulary", ge=5, le=MAX_ROWS)
     target_vocabulary: int = key(10_000, "most entries of the target vocabulary", ge=5, le=MAX_ROWS)
-    min_count: int = key(1, "words: rarer types of the training split are unknown",
-        ge=1, le=MAX_RARE)  # fmt: skip
     training_share: float = key(1.0, "share of the training split that is used, drawn by the seed",
         ge=0.0001, le=1)  # fmt: skip
     max_source_tokens: int = key(60, "longer sources are left out of training; states of decoder "
         "concatenate, positions of score location", gt=0, le=MAX_TOKENS)  # fmt: skip
     max_target_tokens: int = key(60, "longer targets are left out of training", gt=0, le=MAX_TOKENS)
-    max_length_ratio: float = key(0.0, "training pairs whose lengths differ by a larger factor are "
-        "left out; 0: none", or_zero=1, le=1000)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +58,6 @@ class TranslatorArchitecture(Segmentation):
     encoder_layers: int = key(1, "layers of the encoder", gt=0, le=MAX_LAYERS)
     decoder_layers: int = key(1, "layers of the decoder", gt=0, le=MAX_LAYERS)
     residual: bool = key(False, "recurrent layers after the first add their input to their output")
-    layer_devices: int = key(1, "devices over which recurrent layers are spread", gt=0, le=64)
     heads: int = key(
         4, "heads of a transformer's attention; divides embedding_dim", gt=0, le=MAX_SIZE
     )

@@ -4,14 +4,12 @@ Models may read hashed n-grams too, as rows of an embedding table (Joulin et al.
 arxiv.org/abs/1607.01759). Hashing needs no vocabulary: some n-grams share a row.
 """
 
-import copy
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse
 import torch
 
 from heed.hyperparameters.classifier import Architecture
@@ -31,23 +29,6 @@ MAX_PADDED_TOKENS = 6144
 # lengths of character n-grams, including the word boundaries < and > (Bojanowski et al. 2017)
 CHARACTERS = (2, 3, 4, 5)
 PRIME = np.uint64(0x100000001B3)
-
-
-def _rows(hashes: np.ndarray, buckets: int) -> np.ndarray:
-    """Return the row of each hash, 1 to `buckets`; row 0 is for padding."""
-    return (mix_bits(hashes) % np.uint64(buckets)).astype(np.int64) + 1
-
-
-def bigrams(ids: np.ndarray, token_mask: np.ndarray, buckets: int) -> np.ndarray:
-    """Return the row, 1 to `buckets`, of each token's pair with the token before it; 0 at padding.
-
-    `ids` are vocabulary indices, `token_mask` is False at padding: (batch, time) each.
-    """
-    # the first token is paired with padding, which marks the start of the text
-    previous = np.zeros(ids.shape, np.uint64)
-    previous[:, 1:] = ids[:, :-1]
-    pairs = previous << np.uint64(32) | ids.astype(np.uint64)
-    return np.where(token_mask, _rows(pairs, buckets), 0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,9 +63,10 @@ def character_ngrams(words: list[str], buckets: int) -> CharacterNgrams:
         hashes.append(value[is_inside])
         owners.append(word_index[:count][is_inside])
     owner = np.concatenate(owners)
-    rows = _rows(np.concatenate(hashes), buckets)[np.argsort(owner, kind="stable")] - 1
+    rows = (mix_bits(np.concatenate(hashes)) % np.uint64(buckets)).astype(np.int64)
     ends = np.cumsum(np.bincount(owner, minlength=len(words)))
-    return CharacterNgrams(rows, np.concatenate([[0], ends]))
+    by_owner = np.argsort(owner, kind="stable")
+    return CharacterNgrams(rows[by_owner], np.concatenate([[0], ends]))
 
 
 # --- batches
@@ -105,11 +87,10 @@ class OnDevice:
 
 @dataclasses.dataclass(frozen=True)
 class Bags(OnDevice):
-    """Bags of rows of a table: bag i has `ids[begin[i]:begin[i + 1]]`, with `weights` or none."""
+    """Bags of rows of a table: bag i has `ids[begin[i]:begin[i + 1]]`."""
 
     ids: torch.Tensor
     begin: torch.Tensor
-    weights: torch.Tensor | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,38 +101,29 @@ class Batch(OnDevice):
     lengths: torch.Tensor  # tokens of each document (batch,)
     rows: np.ndarray  # row of each document in the corpus (batch,)
     sentences: torch.Tensor | None = None  # tokens of each sentence (batch, sentences), 0: padding
-    bigrams: torch.Tensor | None = None  # hashed bigrams (batch, time)
     characters: Bags | None = None  # the character n-grams of each type in the batch
     character_of: torch.Tensor | None = None  # the bag in `characters` of each token (batch, time)
-    linear: Bags | None = None  # the TF-IDF features of each document
 
 
 class EncodedCorpus:
     """A corpus as the inputs of one model: vocabulary indices, length cap and features."""
 
     def __init__(
-        self, tokens: Tokens, vocabulary: Vocabulary, hyperparameters: Architecture,
-        linear: scipy.sparse.csr_matrix | None = None,
-    ) -> None:  # fmt: skip
-        """Encode the corpus; `linear` are the TF-IDF features (documents, columns), if any."""
+        self, tokens: Tokens, vocabulary: Vocabulary, hyperparameters: Architecture
+    ) -> None:
+        """Encode the corpus."""
         h = hyperparameters
         self.vocabulary = vocabulary
-        self._tokens, self._linear = tokens, linear
+        self._tokens = tokens
         self._index = vocabulary.encode(tokens.lexicon)
         self._max_tokens, self._keeps_both_ends = h.max_tokens, h.truncation == "ends"
-        self._is_hierarchical, self._bigram_buckets = h.hierarchical, h.bigram_buckets
+        self._is_hierarchical = h.hierarchical
         self._characters = None
         if h.character_buckets:
             fold = str.lower if h.lowercase else str
             self._characters = character_ngrams(
                 [fold(word) for word in tokens.lexicon], h.character_buckets
             )
-
-    def with_linear(self, linear: scipy.sparse.csr_matrix) -> "EncodedCorpus":
-        """Return the same corpus with the features of a linear branch, (documents, columns)."""
-        encoded = copy.copy(self)
-        encoded._linear = linear
-        return encoded
 
     @property
     def known_types(self) -> np.ndarray:
@@ -189,8 +161,6 @@ class EncodedCorpus:
         if self._is_hierarchical:
             sentences = self._sentence_lengths(rows, positions, token_mask)
             features["sentences"] = torch.from_numpy(sentences)
-        if self._bigram_buckets:
-            features["bigrams"] = torch.from_numpy(bigrams(ids, token_mask, self._bigram_buckets))
         if self._characters is not None:
             batch_types, bag = np.unique(types, return_inverse=True)
             character_of = np.zeros(token_mask.shape, np.int64)
@@ -198,10 +168,6 @@ class EncodedCorpus:
             ngrams = self._characters.look_up(batch_types)
             features["characters"] = Bags(*map(torch.from_numpy, ngrams))
             features["character_of"] = torch.from_numpy(character_of)
-        if self._linear is not None:
-            tfidf = self._linear[rows]
-            arrays = tfidf.indices.astype(np.int64), tfidf.indptr[:-1].astype(np.int64), tfidf.data
-            features["linear"] = Bags(*map(torch.from_numpy, arrays))
         return Batch(torch.from_numpy(ids), torch.from_numpy(self.lengths(rows)), rows, **features)
 
     def _sentence_lengths(

@@ -69,11 +69,9 @@ class EncodedPairs:
         A pair counts for its first reason. BOS and EOS do not count.
         """
         source, target = self.lengths(rows)
-        limit = h.max_length_ratio or np.inf
         reasons = {
             "long_source": source > h.max_source_tokens,
             "long_target": target > h.max_target_tokens,
-            "length_ratio": np.maximum(source, target) > limit * np.minimum(source, target),
         }
         kept, counts = np.ones(len(rows), bool), {}
         for reason, is_out in reasons.items():

@@ -5,7 +5,7 @@ is counted, to the left and to the right; between two words the share decides th
 one half. Pairs of words for which this rule is wrong in training are exceptions. Of words without
 letters and digits odd and even occurrences in a text are counted apart: quotation marks open and
 close. Pieces are sentencepiece's (Kudo and Richardson 2018, aclanthology.org/D18-2012), by
-byte-pair encoding (Sennrich et al. 2016) or a unigram language model (Kudo 2018).
+byte-pair encoding (Sennrich et al. 2016).
 """
 
 import dataclasses
@@ -43,6 +43,7 @@ TRAINER: dict[str, Any] = {
     "normalization_rule_name": "identity",
     "num_threads": 1,
     "minloglevel": 2,
+    "model_type": "bpe",
 }
 COLUMNS = {
     "detokenizer": ["left", "left_even", "right", "right_even", "alternates"],
@@ -246,9 +247,8 @@ def make_segmenter(side: Side, rows: np.ndarray, size: int, h: Segmentation) -> 
     Raises HeedError when `size` is too small for their characters.
     """
     if h.segmentation != "words":
-        return Pieces(_train_pieces(side.texts(rows), size, h.segmentation))
+        return Pieces(_train_pieces(side.texts(rows), size))
     counts = rank_types(side, rows, h.lowercase)
-    counts = {word: count for word, count in counts.items() if count >= h.min_count}
     vocabulary = (*SPECIAL_OF_PAIRS, *most_frequent(counts, size - len(SPECIAL_OF_PAIRS)))
     index = Words(vocabulary, h.lowercase, Detokenizer()).look_up(side.lexicon)
     detokenizer = learn_detokenizer(side, rows, index, vocabulary)
@@ -279,7 +279,7 @@ def read_segmenter(folder: Path, name: str, h: Segmentation) -> Segmenter:
         ) from None
 
 
-def _train_pieces(texts: list[str], size: int, kind: str) -> bytes:
+def _train_pieces(texts: list[str], size: int) -> bytes:
     """Return the model of sentencepiece for some texts: the same bytes for the same texts."""
     import sentencepiece
 
@@ -289,7 +289,6 @@ def _train_pieces(texts: list[str], size: int, kind: str) -> bytes:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(texts),
             model_writer=model,
-            model_type=kind,
             vocab_size=size,
             # in bytes: sentencepiece leaves out longer sentences, and takes no limit below 10
             max_sentence_length=10 + max(len(text.encode()) for text in texts),

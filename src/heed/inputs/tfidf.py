@@ -1,6 +1,6 @@
-"""TF-IDF features: hashed ones of a model's linear branch, and those of the linear reference model.
+"""The TF-IDF features of the linear reference model.
 
-The latter's texts may not fit in memory, so n-grams are counted a chunk at a time. Its features are
+The texts may not fit in memory, so n-grams are counted a chunk at a time. Its features are
 those of scikit-learn's TfidfVectorizer (sublinear term frequencies, rows of norm 1) but that an
 n-gram is known by its hash, one of 2**31 - 1, and that of too many the rarest are left out. Few
 models need scikit-learn, which takes a second to import.
@@ -40,44 +40,6 @@ def _vectorizer(analyzer: str, columns: int, **options: Any) -> Any:
     return HashingVectorizer(
         **ANALYZERS[analyzer], n_features=columns, alternate_sign=False, norm=None, **options
     )
-
-
-class HashedTfIdf:
-    """Sublinear TF-IDF of hashed n-grams, in `buckets` columns per analyzer, normalised for each.
-
-    The only state is `idf`, one number per column; 0 for fewer than MIN_DOCUMENTS training
-    documents.
-    """
-
-    def __init__(self, features: str, buckets: int, idf: np.ndarray | None = None) -> None:
-        self._vectorizers = [_vectorizer(name, buckets) for name in analyzer_names(features)]
-        self._buckets, self.idf = buckets, idf
-
-    def fit(self, texts: list[str]) -> None:
-        """Compute `idf` from the number of training `texts` in which each column occurs."""
-        from sklearn.feature_extraction.text import TfidfTransformer
-
-        parts = []
-        for vectorizer in self._vectorizers:
-            counts = vectorizer.transform(texts)
-            idf = TfidfTransformer().fit(counts).idf_
-            document_counts = np.bincount(counts.indices, minlength=self._buckets)
-            parts.append(np.where(document_counts < MIN_DOCUMENTS, 0.0, idf))
-        self.idf = np.concatenate(parts).astype(np.float32)
-
-    def transform(self, texts: list[str]) -> scipy.sparse.csr_matrix:
-        """Return float32 features (texts, columns), after `fit`."""
-        assert self.idf is not None
-        from sklearn.preprocessing import normalize
-
-        parts = []
-        idfs = np.split(self.idf, len(self._vectorizers))
-        for vectorizer, idf in zip(self._vectorizers, idfs, strict=True):
-            counts = vectorizer.transform(texts)
-            counts.data = ((1 + np.log(counts.data)) * idf[counts.indices]).astype(np.float32)
-            counts.eliminate_zeros()
-            parts.append(normalize(counts.astype(np.float32), copy=False))
-        return scipy.sparse.hstack(parts, format="csr")
 
 
 class TemporaryArrays:

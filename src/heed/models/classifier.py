@@ -8,17 +8,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from heed.files import HeedError
 from heed.hyperparameters.classifier import Architecture
-from heed.inputs.batches import Bags, Batch
-from heed.inputs.tfidf import analyzer_names
+from heed.inputs.batches import Batch
 from heed.inputs.vocabulary import UNKNOWN
 from heed.models.attention import MultiHeadAttention
 from heed.models.encoder import Encoder, HierarchicalEncoder, States
 
 
 class TokenEmbedding(nn.Module):
-    """e_t = word_t + bigram(t-1, t) + mean of character n-grams_t, then dropout.
+    """e_t = word_t + mean of character n-grams_t, then dropout.
 
     In training each token is replaced by the unknown word, without n-grams, with probability
     `word_dropout`. With `vectors: frozen` the embeddings of words are not trained, whether they are
@@ -29,20 +27,16 @@ class TokenEmbedding(nn.Module):
         super().__init__()
         size = h.embedding_dim
         self.word = nn.Embedding(vocabulary, size, padding_idx=0)
-        self.bigram: nn.Embedding | None = None
         self.character: nn.EmbeddingBag | None = None
-        if h.bigram_buckets:
-            self.bigram = nn.Embedding(h.bigram_buckets + 1, size, padding_idx=0)
         if h.character_buckets:
             self.character = nn.EmbeddingBag(h.character_buckets, size)
         self.dropout = nn.Dropout(h.embedding_dropout)
         self.word_dropout = h.word_dropout
-        tables = [each for each in (self.word, self.bigram) if each is not None]
-        for weights in [each.weight for each in (*tables, self.character) if each is not None]:
-            nn.init.normal_(weights, std=h.embedding_std)
+        for table in (self.word, self.character):
+            if table is not None:
+                nn.init.normal_(table.weight, std=h.embedding_std)
         with torch.no_grad():
-            for table in tables:
-                table.weight[0] = 0.0
+            self.word.weight[0] = 0.0
         self._is_frozen = h.vectors == "frozen"
         self.require_gradients()
 
@@ -69,75 +63,32 @@ class TokenEmbedding(nn.Module):
         return self.dropout(embedded)
 
     def _ngrams(self, batch: Batch) -> Tensor | None:
-        embedded = None if self.bigram is None else self.bigram(batch.bigrams)
-        if self.character is not None:
-            assert batch.characters is not None and batch.character_of is not None
-            by_type = self.character(batch.characters.ids, batch.characters.begin)
-            # one row more: a batch of empty texts has no types
-            by_token = F.embedding(batch.character_of, F.pad(by_type, (0, 0, 0, 1)))
-            embedded = by_token if embedded is None else embedded + by_token
-        return embedded
-
-
-class TfidfBranch(nn.Module):
-    """Logits from hashed TF-IDF features, a linear model trained together with the network.
-
-    Cheng et al. 2016, arxiv.org/abs/1606.07792, call this "wide & deep". `idf` (columns,) is fitted
-    on the training split and stored with the weights, which start at 0; `dropout` is on the
-    features.
-    """
-
-    def __init__(self, columns: int, classes: int, dropout: float) -> None:
-        super().__init__()
-        self.table = nn.EmbeddingBag(columns, classes, mode="sum")
-        self.bias = nn.Parameter(torch.zeros(classes))
-        self.dropout = nn.Dropout(dropout)
-        self.idf: Tensor
-        self.register_buffer("idf", torch.zeros(columns))
-        nn.init.zeros_(self.table.weight)
-
-    def forward(self, features: Bags) -> Tensor:
-        """Return logits (batch, classes)."""
-        assert features.weights is not None
-        weights = self.dropout(features.weights.to(self.table.weight.dtype))
-        return self.table(features.ids, features.begin, per_sample_weights=weights) + self.bias
+        if self.character is None:
+            return None
+        assert batch.characters is not None and batch.character_of is not None
+        by_type = self.character(batch.characters.ids, batch.characters.begin)
+        # one row more: a batch of empty texts has no types
+        return F.embedding(batch.character_of, F.pad(by_type, (0, 0, 0, 1)))
 
 
 class Classifier(nn.Module):
     """Embedding, encoder, self-attention or none, pooling, linear layer with GELU, output layer.
 
-    The sizes fit the parameter counts of all twelve models of the talk. A linear branch may be
-    added to the network; with `encoder: none` it is the whole model.
+    The sizes fit the parameter counts of all twelve models of the talk.
     """
 
     def __init__(self, vocabulary: int, classes: int, hyperparameters: Architecture) -> None:
         """Build the layers; `vocabulary` counts padding and unknown among the words."""
         super().__init__()
-        h, self.branch = hyperparameters, None
-        if h.tfidf_branch != "none":
-            columns = len(analyzer_names(h.tfidf_branch)) * h.tfidf_buckets
-            self.branch = TfidfBranch(columns, classes, h.tfidf_dropout)
-        self.network = None if h.encoder == "none" else Network(vocabulary, classes, h)
+        self.network = Network(vocabulary, classes, hyperparameters)
 
     def forward(self, batch: Batch) -> Tensor:
-        """Return the logits (batch, classes): those of network and linear branch, added."""
-        return torch.stack(self.logits_by_part(batch)).sum(0)
-
-    def logits_by_part(self, batch: Batch) -> list[Tensor]:
-        """Return the logits (batch, classes) of the network, of the linear branch, or of both."""
-        logits = []
-        if self.network is not None:
-            # of the weights' type, which a training in bfloat16 makes shorter
-            logits.append(self.network(batch).to(self.network.output.weight.dtype))
-        if self.branch is not None:
-            assert batch.linear is not None
-            logits.append(self.branch(batch.linear))
-        return logits
+        """Return the logits (batch, classes)."""
+        # of the weights' type, which a training in bfloat16 makes shorter
+        return self.network(batch).to(self.network.output.weight.dtype)
 
     def token_weights(self, batch: Batch) -> Tensor:
-        """Return the weight of each token, (batch, time): rows sum to 1, without a network to 0."""
-        if self.network is None:
-            return torch.zeros(batch.ids.shape, device=batch.ids.device)
+        """Return the weight of each token, (batch, time): rows sum to 1."""
         return self.network.encoder.token_weights(*self.network.sequences(batch))
 
     def head_weights(self, batch: Batch) -> Tensor | None:
@@ -145,13 +96,13 @@ class Classifier(nn.Module):
 
         None without any, and for a hierarchical model: its words attend within their sentences.
         """
-        if self.network is None or isinstance(self.network.encoder, HierarchicalEncoder):
+        if isinstance(self.network.encoder, HierarchicalEncoder):
             return None
         return self.network.encoder.head_weights(*self.network.sequences(batch))
 
     def sentence_weights(self, batch: Batch) -> Tensor | None:
         """Return the weight of each sentence, (batch, sentences); None if not hierarchical."""
-        if self.network is None or not isinstance(self.network.encoder, HierarchicalEncoder):
+        if not isinstance(self.network.encoder, HierarchicalEncoder):
             return None
         return self.network.encoder.sentence_weights(*self.network.sequences(batch))
 
@@ -234,7 +185,6 @@ class WeightedSum:
     lengths: (batch,)
     projected: (batch, time, heads, L), the values after the linear map from z to the GELU
     bias: (batch, L), of that map
-    constant: (batch, classes), added to the logits: those of a linear branch, or 0
     output: the output layer
     """
 
@@ -243,7 +193,6 @@ class WeightedSum:
     lengths: Tensor
     projected: Tensor
     bias: Tensor
-    constant: Tensor
     output: nn.Linear
 
     def __getitem__(self, document: int) -> "WeightedSum":
@@ -253,7 +202,7 @@ class WeightedSum:
             name: getattr(self, name)[document, :length]
             for name in ("values", "weights", "projected")
         }
-        vectors = {name: getattr(self, name)[document] for name in ("lengths", "bias", "constant")}
+        vectors = {name: getattr(self, name)[document] for name in ("lengths", "bias")}
         return dataclasses.replace(self, **sequences, **vectors)
 
     def predict(self, weights: Tensor | None = None) -> Tensor:
@@ -270,7 +219,7 @@ class WeightedSum:
 
     def predict_from_projected(self, hidden: Tensor) -> Tensor:
         """Return the logits (..., batch, classes) of sums of projected values (..., batch, L)."""
-        return self.output(F.gelu(hidden + self.bias)) + self.constant
+        return self.output(F.gelu(hidden + self.bias))
 
 
 def weighted_sum(model: Classifier, batch: Batch, embeddings: Tensor | None = None) -> WeightedSum:
@@ -292,11 +241,7 @@ def weighted_sum(model: Classifier, batch: Batch, embeddings: Tensor | None = No
     projected = torch.einsum("bthd,lhd->bthl", values, projection)
     # an empty text's vector is 0
     bias = network.linear.bias + (states.lengths > 0)[:, None] * shift
-    constant = projected.new_zeros(len(projected), network.output.out_features)
-    if model.branch is not None:
-        assert batch.linear is not None
-        constant = model.branch(batch.linear)
-    return WeightedSum(values, weights, states.lengths, projected, bias, constant, network.output)
+    return WeightedSum(values, weights, states.lengths, projected, bias, network.output)
 
 
 def _network_of_sum(model: Classifier) -> Network:
@@ -304,16 +249,6 @@ def _network_of_sum(model: Classifier) -> Network:
         raise ValueError(
             "the weighted sum behind a prediction needs a model in evaluation mode: call "
             "model.eval()"
-        )
-    if model.network is None:
-        raise HeedError(
-            "encoder `none` reads no token by itself: a linear branch alone has no weighted sum "
-            "of states"
-        )
-    if model.network.document_encoder.residual:
-        raise HeedError(
-            "attention_residual: the states are added to what they attend to, so the text's vector "
-            "is no sum that is weighted by attention alone"
         )
     model.network.document_encoder.pooling.check_weighted_sum()
     return model.network

@@ -20,7 +20,7 @@ from heed.models.attention import (
     sum_type,
 )
 from heed.models.recurrent import Bidirectional, padding_mask
-from heed.models.transformer import TransformerEncoder, positions
+from heed.models.transformer import TransformerEncoder
 
 
 class Pooling(nn.Module, abc.ABC):
@@ -182,10 +182,8 @@ class States:
 class Encoder(nn.Module):
     """BiLSTM, bidirectional GRU, transformer or none, self-attention or none, pooling.
 
-    With `skip` the inputs are concatenated to the states, with `attention_positions` the encodings
-    of their positions are added, and with `attention_residual` the pooling reads the sum of the
-    states and of what they attend to. A transformer multiplies inputs by `scale`. `size` is the
-    output's.
+    With `skip` the inputs are concatenated to the states. A transformer multiplies inputs by
+    `scale`. `size` is the output's.
     """
 
     def __init__(self, input_size: int, h: Architecture, scale: float = 1.0) -> None:
@@ -206,8 +204,6 @@ class Encoder(nn.Module):
             self.attention = SingleHeadAttention(h.score, self.size, h.max_tokens)
         elif h.attention != "none":
             self.attention = MultiHeadAttention(self.size, h.heads, h.attention == "uniform")
-        self.residual = h.attention_residual and self.attention is not None
-        self.positions = h.attention_positions and self.attention is not None
         self.pooling: Pooling = make_pooling(h.pooling, h.score, self.size, h.max_tokens)
 
     def forward(self, inputs: Tensor, lengths: Tensor) -> Tensor:
@@ -224,8 +220,6 @@ class Encoder(nn.Module):
             vectors = recurrent(inputs, lengths)
         if self.skip:
             vectors = torch.cat([vectors, inputs], -1)
-        if self.positions:
-            vectors = vectors + positions(vectors)
         return States(self.dropout(vectors), lengths, padding)
 
     def attend(
@@ -243,10 +237,9 @@ class Encoder(nn.Module):
                 "weights of a self-attention are given to a model that has none (attention: none)"
             )
         if self.attention is not None:
-            attended, attention = self.attention.attend(
+            vectors, attention = self.attention.attend(
                 vectors, vectors, vectors, states.padding, attention
             )
-            vectors = vectors + attended if self.residual else attended
         pooled, pooling = self.pooling.pool(vectors, states.lengths, states.padding, pooling)
         return pooled, pooling, attention
 
@@ -271,8 +264,7 @@ class Encoder(nn.Module):
         """Return the weight of each position, (batch, time); rows sum to 1, 0 at padding.
 
         Without self-attention these are the pooling's weights p. With it they are p A: the
-        pooling's weight of each query, times the attention weights A, averaged over heads; the
-        states that `attention_residual` adds are not counted.
+        pooling's weight of each query, times the attention weights A, averaged over heads.
         """
         pooling = self.pooling.weights(self._self_attention(states), states.lengths, states.padding)
         if self.attention is None:
@@ -284,8 +276,7 @@ class Encoder(nn.Module):
         vectors = states.vectors
         if self.attention is None:
             return vectors
-        attended = self.attention(vectors, vectors, vectors, states.padding)
-        return vectors + attended if self.residual else attended
+        return self.attention(vectors, vectors, vectors, states.padding)
 
 
 class HierarchicalEncoder(nn.Module):

@@ -1,8 +1,7 @@
 """Recurrent layers whose states do not depend on padding, and stacks of them.
 
 Stacks are as in GNMT (Wu et al. 2016, arxiv.org/abs/1609.08144, section 3): only the encoder's
-first layer is bidirectional, and residual connections begin with the second. Each layer can stand
-on a device of its own: its inputs are brought there.
+first layer is bidirectional, and residual connections begin with the second.
 """
 
 from collections.abc import Callable, Sequence
@@ -98,27 +97,6 @@ def step_layer(layer: nn.RNNBase, inputs: Tensor, state: State) -> State:
     return (torch.gru_cell(inputs, state[0], *weights),)
 
 
-def device_of(layer: nn.Module) -> torch.device:
-    """Return the device of a layer's parameters."""
-    return next(layer.parameters()).device
-
-
-def layer_devices(device: str, count: int) -> list[torch.device]:
-    """Return at most `count` devices for the layers of a stack: `device`, and the GPUs after it."""
-    first = torch.device(device)
-    if first.type != "cuda":
-        return [first]
-    gpus, index = torch.cuda.device_count(), first.index or 0
-    return [torch.device("cuda", (index + i) % gpus) for i in range(min(count, gpus))]
-
-
-def place_layers(layers: nn.ModuleList, devices: Sequence[torch.device]) -> None:
-    """Move layers to devices: each has neighbouring ones, as many as any other or one more."""
-    used = devices[: len(layers)]
-    for i, layer in enumerate(layers):
-        layer.to(used[i * len(used) // len(layers)])
-
-
 class RecurrentEncoder(nn.Module):
     """Layers that read the source: the first in both directions or in one, the others in one.
 
@@ -154,14 +132,12 @@ class RecurrentEncoder(nn.Module):
         residual connection. Lengths are at least 1; states at padding are finite and without
         meaning.
         """
-        device, last = inputs.device, []
+        last = []
         for i, layer in enumerate(self.layers):
-            inputs = inputs.to(device_of(layer))
-            lengths = lengths.to(inputs.device)
             states, end = _read(layer, self.dropout(inputs) if i else inputs, lengths)
             last.append(end)
             inputs = states + inputs if i and self.residual else states
-        return inputs.to(device), last
+        return inputs, last
 
 
 def _read(layer: nn.Module, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -201,11 +177,7 @@ class RecurrentStack(nn.Module):
         """
         count = len(self.layers)
         starts = [last[max(0, len(last) - count + i)] for i in range(count)]
-        return tuple(
-            start.to(device_of(layer))
-            for start, layer in zip(starts, self.layers, strict=True)
-            for _ in range(self.tensors)
-        )
+        return tuple(start for start in starts for _ in range(self.tensors))
 
     def state_of(self, state: State, layer: int) -> State:
         """Return the part of `state` that belongs to a layer."""
@@ -217,14 +189,12 @@ class RecurrentStack(nn.Module):
         The layers before `first_layer` have been run: the inputs are of this layer, and so is the
         first state of the result.
         """
-        device = inputs.device
         after: State = ()
         for i in range(first_layer, len(self.layers)):
             layer = self.layers[i]
             assert isinstance(layer, nn.RNNBase)
-            inputs = inputs.to(device_of(layer))
             layer_inputs = self.dropout(inputs) if i else inputs
             states, layer_state = run_layer(layer, layer_inputs, self.state_of(state, i))
             after += layer_state
             inputs = states + inputs if i and self.residual else states
-        return inputs.to(device), after
+        return inputs, after

@@ -8,7 +8,6 @@ encoder's states. Sources: lecture 001 (`last-state`, `output`), lecture 004 (`c
 
 import abc
 import math
-from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
@@ -23,7 +22,6 @@ from heed.models.recurrent import (
     RecurrentEncoder,
     RecurrentStack,
     padding_mask,
-    place_layers,
     step_layer,
 )
 from heed.models.scores import SCORES, Diagonal, Location, Uniform
@@ -285,12 +283,6 @@ class RecurrentTranslator(Translator):
             inputs = memory.states.new_empty(*tokens.shape, 0)
         decoded = self.decoder(inputs, memory, state, weights)
         return Decoded(self.readout(decoded.features), decoded.weights, decoded.state)
-
-    def place_layers(self, devices: Sequence[torch.device]) -> None:
-        """Spread the layers of encoder and decoder over devices; all else is put on the first."""
-        self.to(devices[0])
-        place_layers(self.encoder.layers, devices)
-        place_layers(self.decoder.stack.layers, devices)
 
 
 def make_decoder(h: TranslatorArchitecture) -> RecurrentDecoder:

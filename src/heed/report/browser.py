@@ -119,7 +119,7 @@ class Browser:
 
 
 def describe_weights(hyperparameters: Architecture) -> str:
-    """Return the meaning of a word's weight, and that a linear branch has a part in predictions."""
+    """Return the meaning of a word's weight."""
     h = hyperparameters
     sentences = [
         (
@@ -143,12 +143,6 @@ def describe_weights(hyperparameters: Architecture) -> str:
             "attention that is not part of these weights."
         )
         sentences.append(transformer)
-    if h.tfidf_branch != "none":
-        branch = (
-            "The prediction is the network's and the linear branch's together: what the branch "
-            f"adds (linear_branch: {h.tfidf_branch}) is in no word's weight."
-        )
-        sentences.append(branch)
     return " ".join(sentences)
 
 

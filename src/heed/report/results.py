@@ -159,15 +159,15 @@ class Results:
         return self.sources.add_files(folder, files, "results/explain", "heed explain MODEL")
 
     def searches(self, experiment: Experiment) -> list[str]:
-        """Return the searches of an experiment that had trials."""
+        """Return the searches of an experiment."""
         return [
             name
             for name, search in self.params.searches.items()
-            if search.experiment == experiment.key and search.trials
+            if search.experiment == experiment.key
         ]
 
     def read_search(self, experiment: Experiment, model: str) -> Search | None:
-        """Return the search whose winner a model takes; None: none, or it had no trials."""
+        """Return the search whose winner a model takes; None: none."""
         section = self.params.models.get(model)
         if section is None or section.search not in self.searches(experiment):
             return None

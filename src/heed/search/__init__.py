@@ -2,6 +2,6 @@
 
 The only package that imports ray.
 
-`stage` and `adopt` are the commands. `candidates` draws the configurations, `cluster` starts or
+`stage` is the command. `candidates` draws the configurations, `cluster` starts or
 connects to Ray, `trials` trains them there, and `results` writes and reads the outcome.
 """

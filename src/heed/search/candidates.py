@@ -50,18 +50,16 @@ class TrialSetup:
         return self.work / "trials" / f"{number:04}"
 
 
-def make_setup(
-    params: Params, name: str, previous: Configuration, tokens: Path, model: str = ""
-) -> TrialSetup:
+def make_setup(params: Params, name: str, tokens: Path, model: str = "") -> TrialSetup:
     """Return what the trials of a search share, of one of its models.
 
     Its work folder depends on space, recipe, seed, code and version of torch; not on where and how
-    long trials run. `previous` is the winner of the search that this one follows.
+    long trials run.
     """
     search = params.search(name, model)
     epochs = search.epochs or params.hyperparameters(search.model).epochs
     meta = read_meta(tokens)
-    fixed = previous | {"epochs": epochs, "monitor": search.metric}
+    fixed = {"epochs": epochs, "monitor": search.metric}
     recipe = resolve(params, search.model, fixed, meta).of_first_repeat()
     contradiction = task_module(recipe.task, "recipe").corpus_contradiction
     for value in getattr(search.space.get("vectors"), "values", ()):
@@ -82,52 +80,32 @@ def make_setup(
 
 @dataclasses.dataclass(frozen=True)
 class Candidates:
-    """The configurations that a search may try for a model: its space, and which are possible.
+    """The configurations that a search tries for a model, in their order.
 
-    `drawn` are those of a random search. `own` is the model's own, the first trial where each model
-    is searched; None where one model is searched for all.
+    `own` is the model's own, the first trial where each model is searched; None where one model is
+    searched for all.
     """
 
-    space: Space
-    is_valid: Callable[[Configuration], bool]
     drawn: list[Configuration]
     own: Configuration | None
 
 
-def find_candidates(
-    params: Params, name: str, previous: Configuration, setup: TrialSetup
-) -> Candidates:
+def find_candidates(params: Params, name: str, setup: TrialSetup) -> Candidates:
     """Return what a search may try for a model. Raises HeedError: its space has too little."""
     model, declared = setup.recipe.model, params.searches[name]
     space, own = search_space(params, name, model), None
     if not declared.model:
         own = {key: getattr(setup.recipe.hyperparameters, key) for key in space}
-    is_small = _size_limit(setup, declared.max_parameters)
 
     def is_valid(configuration: Configuration) -> bool:
-        is_possible = rules.is_valid_configuration(params, model, previous | configuration)
-        return is_possible and configuration != own and is_small(configuration)
+        return configuration != own and rules.is_valid_configuration(params, model, configuration)
 
     try:
         drawn = draw(space, declared.trials - (own is not None), declared.seed, is_valid)
     except HeedError as error:
         of_model = "" if declared.model else f"{model}: "
         raise HeedError(f"params.yaml: searches.{name}.space: {of_model}{error}") from None
-    return Candidates(space, is_valid, drawn if own is None else [own, *drawn], own)
-
-
-def _size_limit(setup: TrialSetup, limit: int) -> Callable[[Configuration], bool]:
-    """Return whether a network has at most so many parameters; 0: all have."""
-    network, data = task_module(setup.recipe.task, "learning"), setup.recipe.data
-    sizes = network.sizes(data, setup.meta) if limit else None
-
-    def is_small(configuration: Configuration) -> bool:
-        from heed.models.size import count_parameters
-
-        h = setup.recipe.changed(configuration).hyperparameters
-        return not limit or count_parameters(lambda: network.build(h, sizes)) <= limit
-
-    return is_small
+    return Candidates(drawn if own is None else [own, *drawn], own)
 
 
 def draw(
@@ -148,7 +126,7 @@ def draw(
             raise HeedError(
                 f"the space has too few configurations: {number} found of {trials} trials after "
                 f"{DRAWS} draws. Ask for fewer `trials`, or widen `space` (heads must divide the "
-                "size of the states) or `max_parameters`"
+                "size of the states)"
             )
     return configurations
 
@@ -173,14 +151,12 @@ def _draw_value(dimension: Dimension, generator: np.random.Generator) -> Value:
     if dimension.kind == "integer":
         return int(generator.integers(values[0], values[1], endpoint=True))
     if dimension.kind == "uniform":
-        return round_value(float(generator.uniform(*values)), dimension)
+        return _round(float(generator.uniform(*values)), dimension)
     logarithm = generator.uniform(math.log(values[0]), math.log(values[1]))
-    return round_value(math.exp(logarithm), dimension)
+    return _round(math.exp(logarithm), dimension)
 
 
-def round_value(value: Any, dimension: Dimension) -> Any:
-    """Return a value of `dimension`, real numbers with DIGITS significant digits."""
-    if dimension.kind not in ("uniform", "loguniform"):
-        return value
+def _round(value: float, dimension: Dimension) -> float:
+    """Return a value of `dimension` with DIGITS significant digits."""
     low, high = dimension.values
     return min(max(float(f"{value:.{DIGITS}g}"), low), high)

@@ -18,10 +18,6 @@ FINISHED, PATIENCE, ASHA, BUDGET, TIME, FAILED, WAITING = (
     "not started",
 )  # fmt: skip
 # Why there is no expected best score, as a report prints it.
-DEPENDENT_DRAWS = (
-    "the sampler {sampler} chose later trials by the results of earlier ones: they are no "
-    "independent draws"
-)
 STOPPED_EARLY = (
     "{early} of {trials} trials did not run to their end: what they would have scored is not known"
 )
@@ -74,7 +70,7 @@ class ExpectedBest:
 
     scores: list[float] | None = None
     reason: str | None = None
-    values: dict[str, int | str] | None = None
+    values: dict[str, int] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +86,6 @@ class Search:
     model: str
     experiment: str
     corpus: str
-    sampler: str
     scheduler: str
     seed: int
     space: dict[str, dict[str, list[Any]]]
@@ -131,7 +126,7 @@ def write_search(folder: Path, search: Search) -> None:
 
 
 def read_search(folder: Path, name: str = "") -> Search | None:
-    """Return search.json, None for a search without trials. Raises HeedError if it is broken.
+    """Return search.json, None where it is not there. Raises HeedError if it is broken.
 
     `name` is the search's, where the folder is of one of its models.
     """
@@ -184,15 +179,13 @@ def scores_by_parameter(trials: Sequence[Trial]) -> dict[str, list[list[Any]]]:
     }
 
 
-def expected_best(trials: Sequence[Trial], metric: str, sampler: str) -> ExpectedBest:
+def expected_best(trials: Sequence[Trial], metric: str) -> ExpectedBest:
     """Return the expected best score of a search with 1, 2, … trials, from the scores of one.
 
     With N scores in order, the best of n draws is at most the i-th with probability (i / N)^n
     (Dodge et al. 2019, "Show Your Work", equation 4), if they were independent and trained to their
     end.
     """
-    if sampler != "random":
-        return ExpectedBest(reason=DEPENDENT_DRAWS, values={"sampler": sampler})
     if early := sum(trial.stop not in (FINISHED, PATIENCE) for trial in trials):
         return ExpectedBest(reason=STOPPED_EARLY, values={"early": early, "trials": len(trials)})
     order = sorted((trial.score or 0.0 for trial in trials), reverse=lower_is_better(metric))

@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from heed.files import HeedError, write_json, write_text, write_yaml, writing_folder
+from heed.files import HeedError, write_json, write_yaml, writing_folder
 from heed.hyperparameters import Configuration
 from heed.paths import TIMING
 from heed.progress import progress_bar
-from heed.recipe import read_best
 from heed.search import results
 from heed.search.candidates import STARTS, TrialSetup, find_candidates, make_setup
 from heed.search.cluster import ray_running, read_address
@@ -33,22 +32,13 @@ def run_search(
     """
     search, started = params.search(name), time.time()
     models = params.searched_models(name)
-    previous = {model: _previous(params, name, model, searches) for model in models}
-    if not search.trials:
-        with writing_folder(searches / name, checksums=True) as out:
-            for model, given in previous.items():
-                write_yaml(_of_model(out, search, model) / "best.yaml", given)
-                write_text(_of_model(out, search, model) / "trials.csv", "trial\n")
-        return f"{name}: no trials, hyperparameters as given"
-    setups = {
-        model: make_setup(params, name, best, tokens, model) for model, best in previous.items()
-    }
-    tried, where = _run_on_ray(params, name, previous, setups, cores, address or read_address())
+    setups = {model: make_setup(params, name, tokens, model) for model in models}
+    tried, where = _run_on_ray(params, name, setups, cores, address or read_address())
     winners = {model: _winner(search, name, model, trials) for model, trials in tried.items()}
     with writing_folder(searches / name, checksums=True) as out:
         for model, best in winners.items():
             folder, setup = _of_model(out, search, model), setups[model]
-            winner = previous[model] | best.configuration | epochs_and_select(setup, best)
+            winner = best.configuration | epochs_and_select(setup, best)
             write_yaml(folder / "best.yaml", winner)
             _write_results(folder, params, name, setup, tried[model], best)
     _write_timing(name, search, setups, tried, time.time() - started, where)
@@ -66,13 +56,6 @@ def _of_model(folder: Path, search: Search, model: str) -> Path:
     return folder if search.model else folder / model
 
 
-def _previous(params: Params, name: str, model: str, searches: Path) -> Configuration:
-    after = params.searches[name].after
-    if after == "none":
-        return {}
-    return read_best(_of_model(searches / after, params.searches[after], model), after)
-
-
 def _winner(
     search: Search, name: str, model: str, trials: Sequence[results.Trial]
 ) -> results.Trial:
@@ -84,15 +67,11 @@ def _winner(
 
 
 def _run_on_ray(
-    params: Params, name: str, previous: dict[str, Configuration], setups: dict[str, TrialSetup],
-    cores: int, address: str,
+    params: Params, name: str, setups: dict[str, TrialSetup], cores: int, address: str
 ) -> tuple[dict[str, list[results.Trial]], str]:  # fmt: skip
     search = params.search(name)
-    # before Ray starts, and for tpe too: the error of a space that is too small
-    candidates = {
-        model: find_candidates(params, name, previous[model], setup)
-        for model, setup in setups.items()
-    }
+    # before Ray starts: the error of a space that is too small
+    candidates = {model: find_candidates(params, name, each) for model, each in setups.items()}
     for setup in setups.values():
         setup.work.mkdir(parents=True, exist_ok=True)
     with progress_bar(name) as bar, ray_running(address, cores, search.cpu, search.gpu) as where:
@@ -125,14 +104,14 @@ def _write_results(
     space, with_own = search_space(params, name, model), not params.searches[name].model
     draws = list(trials)[with_own:]  # a model's own configuration is none
     result = results.Search(
-        name, model, search.experiment, search.corpus, search.sampler, search.scheduler,
-        search.seed, metric=search.metric, trials=list(trials),
+        name, model, search.experiment, setup.recipe.corpus, search.scheduler, search.seed,
+        metric=search.metric, trials=list(trials),
         space={key: {each.kind: each.values} for key, each in space.items()},
         best=results.Best(best.trial, best.score or 0.0, best.best_epoch),
         stops=dict(sorted(Counter(trial.stop for trial in trials).items())),
         epochs=sum(trial.epochs for trial in trials),
         by_parameter=results.scores_by_parameter(trials),
-        expected_best=results.expected_best(draws, search.metric, search.sampler),
+        expected_best=results.expected_best(draws, search.metric),
         training=setup.recipe.hyperparameters.epochs if with_own else None,
     )  # fmt: skip
     results.write_search(out, result)

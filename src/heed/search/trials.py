@@ -16,18 +16,17 @@ import time
 from pathlib import Path
 from typing import Any, TypedDict
 
-import optuna
 import ray
 from ray import tune
 from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
-from heed.files import HeedError, read_json, write_json
+from heed.files import HeedError
 from heed.hyperparameters import Configuration
 from heed.progress import Bar, Counts, Progress, SearchProgress
 from heed.search import results
-from heed.search.candidates import DRAWS, STARTS, Candidates, TrialSetup, round_value
-from heed.study import Dimension, Search
+from heed.search.candidates import STARTS, Candidates, TrialSetup
+from heed.study import Search
 from heed.terminal import print_line
 from heed.tokens.arrays import load_tokens
 from heed.training import checkpoint
@@ -35,7 +34,7 @@ from heed.training.loop import DivergedError, is_over
 from heed.training.machine import choose_device, machine_kind
 from heed.training.run import train_model
 
-REPORTED, ENDED, CONFIGURATION = "reported.jsonl", "ended", "configuration.json"
+REPORTED, ENDED = "reported.jsonl", "ended"
 RAY = "ray"
 MAX_WAITING = 200  # trials that wait for a place on a cluster, as Ray itself has it
 Key = tuple[str, int]  # of a trial: its model and its number
@@ -60,8 +59,6 @@ class Job:
     candidates: Candidates
 
     def __post_init__(self) -> None:
-        is_tpe = self.search.sampler == "tpe"
-        self.draws = TpeDraws(self.setup, self.search, self.candidates) if is_tpe else None
         self.budget = Budget(self)
         self.started = 0
 
@@ -121,10 +118,9 @@ def run_trials(jobs: dict[str, Job], bar: Bar) -> dict[str, list[results.Trial]]
     setup, search = next((job.setup, job.search) for job in jobs.values())
     shutil.rmtree(setup.work / RAY, ignore_errors=True)
     monitor = _Monitor(jobs, SearchProgress(bar))
-    # Draws that are independent may wait for a place, which lets a cluster grow; those of tpe learn
-    # from what has ended, and within a budget each that waits has a part of it promised.
+    # Trials may wait for a place, which lets a cluster grow; within a budget each that waits has a
+    # part of it promised.
     waiting = str(_count_places(search) if search.trainings else min(search.trials, MAX_WAITING))
-    waiting = "auto" if search.sampler == "tpe" else waiting
     os.environ.setdefault("TUNE_MAX_PENDING_TRIALS_PG", waiting)
 
     def trainable(config: dict[str, Any]) -> None:  # as Tune calls it
@@ -309,14 +305,10 @@ class _Suggester(Searcher):
             number = job.started
             if number == job.search.trials or not job.budget.promise(number):
                 continue
-            drawn = job.candidates.drawn
-            if configuration := job.draws.draw(number) if job.draws else drawn[number]:
-                job.started += 1
-                self.running[trial_id] = model, number
-                trial = {"model": model, "number": number, "configuration": configuration}
-                return {"trial": trial}
-            job.budget.promised.pop(number)
-            job.started = job.search.trials  # every possible configuration was tried
+            job.started += 1
+            self.running[trial_id] = model, number
+            configuration = job.candidates.drawn[number]
+            return {"trial": {"model": model, "number": number, "configuration": configuration}}
         # what a running trial leaves of its promise another may use
         waits = any(0 < job.started < job.search.trials for job in self.jobs.values())
         return None if waits and self.running else Searcher.FINISHED
@@ -324,75 +316,12 @@ class _Suggester(Searcher):
     def on_trial_complete(
         self, trial_id: str, result: dict[str, float] | None = None, error: bool = False
     ) -> None:
-        """Learn from a trial that has ended."""
+        """Free what a trial that has ended was promised."""
         if ended := self.running.pop(trial_id, None):
-            job = self.jobs[ended[0]]
-            job.budget.promised.pop(ended[1], None)
-            if job.draws:
-                job.draws.learn(ended[1], result["best"] if result else None)
+            self.jobs[ended[0]].budget.promised.pop(ended[1], None)
 
     def save(self, checkpoint_path: str) -> None:
         """Save nothing for Ray: the trials' folders hold the whole state of the search."""
-
-
-class TpeDraws:
-    """Optuna's TPE (Bergstra et al. 2011): it learns from trials that have ended.
-
-    Each configuration is written into its trial's folder before that starts; a search that was
-    killed begins with these.
-    """
-
-    def __init__(self, setup: TrialSetup, search: Search, candidates: Candidates) -> None:
-        optuna.logging.set_verbosity(optuna.logging.ERROR)
-        sampler = optuna.samplers.TPESampler(seed=search.seed)
-        self.study = optuna.create_study(direction="maximize", sampler=sampler)
-        for path in sorted(setup.work.glob(f"trials/*/{CONFIGURATION}")):
-            self.study.enqueue_trial(read_json(path, "the search again"))
-        self.setup, self.candidates = setup, candidates
-        self.distributions = {key: _distribution(each) for key, each in candidates.space.items()}
-        self.drawn: list[Configuration] = []
-        self.running: dict[int, optuna.Trial] = {}
-
-    def draw(self, number: int) -> Configuration | None:
-        """Return the configuration of a trial; None where every possible one was tried."""
-        if number == 0 and self.candidates.own is not None:
-            return self.candidates.own
-        for _ in range(DRAWS):
-            drawn = self.study.ask(self.distributions)
-            configuration = {
-                key: round_value(drawn.params[key], dimension)
-                for key, dimension in self.candidates.space.items()
-            }
-            if configuration not in self.drawn and self.candidates.is_valid(configuration):
-                self.drawn.append(configuration)
-                self.running[number] = drawn
-                write_json(self.setup.trial_folder(number) / CONFIGURATION, configuration)
-                return configuration
-            self.study.tell(drawn, state=optuna.trial.TrialState.FAIL)
-        return None
-
-    def learn(self, number: int, best: float | None) -> None:
-        """Learn the score of a trial; None: it failed. A configuration out of space is left out."""
-        if drawn := self.running.pop(number, None):
-            if best is None:
-                self.study.tell(drawn, state=optuna.trial.TrialState.FAIL)
-            else:
-                self.study.tell(drawn, best)
-        elif best is not None and self.candidates.own is not None:
-            with contextlib.suppress(ValueError):
-                self.study.add_trial(optuna.trial.create_trial(
-                    params=self.candidates.own, distributions=self.distributions, value=best
-                ))  # fmt: skip
-
-
-def _distribution(dimension: Dimension) -> optuna.distributions.BaseDistribution:
-    values = dimension.values
-    if dimension.kind == "choice":
-        return optuna.distributions.CategoricalDistribution(values)
-    if dimension.kind == "integer":
-        return optuna.distributions.IntDistribution(*values)
-    low, high = values
-    return optuna.distributions.FloatDistribution(low, high, log=dimension.kind == "loguniform")
 
 
 class _Monitor(tune.Callback):
@@ -403,7 +332,7 @@ class _Monitor(tune.Callback):
         self.configurations: dict[Key, Configuration] = {
             (model, number): configuration
             for model, job in jobs.items()
-            if job.search.sampler == "random" and not job.search.trainings  # all are to be tried
+            if not job.search.trainings  # all are to be tried
             for number, configuration in enumerate(job.candidates.drawn)
         }
         self.ended: set[Key] = set()

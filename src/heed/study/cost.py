@@ -183,7 +183,7 @@ def _of_search(params: Params, name: str, epochs: dict[str, float]) -> float:
     search = params.searches[name]
     share = ASHA_SHARE if search.scheduler == "asha" else 1.0
     trainings = min(search.trials * share, search.trainings or math.inf)
-    models = [each for each in params.searched_models(name) if each in epochs and trainings]
+    models = [each for each in params.searched_models(name) if each in epochs]
     trained = {each: search.epochs or params.hyperparameters(each).epochs for each in models}
     return RAY * bool(models) + trainings * sum(trained[each] * epochs[each] for each in models)
 

@@ -15,7 +15,7 @@ from heed.hyperparameters import (
 )
 from heed.hyperparameters import hyperparameter as key
 from heed.recipe import Name
-from heed.records import FLATTENED, FOLLOWS, Limits, OneOf, Types
+from heed.records import FLATTENED, Limits, OneOf, Types
 from heed.study.section import RECIPES, Count, Seed
 from heed.task.interface import DeclaredExperiment
 
@@ -33,7 +33,6 @@ LIMITS = ("at_least", "at_most")
 FORMS = {"verdict": ("against",), "metric": LIMITS, "criterion": ("outcome",)}
 ABOUT = {"claim", "variant", "adversarial_model"}
 MAX_MINUTES = 60 * 24 * 365
-MAX_PARAMETERS = 10**12  # of a network
 MAX_OFTEN = 1000  # validations of an epoch, restarts of a trial
 
 
@@ -53,15 +52,6 @@ class Study:
         "of a converged model (default: 1.64 standard errors, at least 0.2 and 3 validation items)",
         or_zero=0.001, le=20)  # fmt: skip
     note: str = key("", "text at the top of the report")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class TrainingSection:
-    """How trainings are watched; no result depends on it, and no stage runs again for it."""
-
-    logger: Literal["none", "tensorboard", "mlflow", "dvclive"] = key("none", "the tool for which "
-        "each training writes its curves into `.heed/curves` while it runs; an extra of heed with "
-        "this name installs it (docs/commands.md)")  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -199,43 +189,11 @@ def check_dimension(dimension: Dimension) -> None:
         raise ValueError(f"loguniform needs numbers above 0, found {values}")
 
 
-RECIPE = "recipe"
-# The talk searched two groups. It does not name its ranges; these contain every value that it
-# selected, which a test checks. The group `recipe` is what an ordinary recipe sets; of it a task
-# takes the keys that it has.
-GROUPS = {
-    "group-1": {
-        "batch_size": Dimension(choice=[32, 64, 128]),
-        "learning_rate": Dimension(loguniform=[0.0001, 0.01]),
-        "vocabulary_size": Dimension(choice=[10000, 20000, 30000]),
-    },
-    "group-2": {
-        "embedding_dim": Dimension(integer=[50, 200]),
-        "hidden_size": Dimension(integer=[50, 350]),
-        "linear_size": Dimension(integer=[50, 300]),
-        "dropout": Dimension(uniform=[0.1, 0.6]),
-        "heads": Dimension(choice=[1, 2, 4, 8]),
-    },
-    RECIPE: {
-        "learning_rate": Dimension(loguniform=[0.0005, 0.02]),
-        "lr_schedule": Dimension(choice=["none", "linear", "cosine"]),
-        "warmup": Dimension(uniform=[0.0, 0.2]),
-        "weight_decay": Dimension(choice=[0.0, 0.001, 0.01, 0.1]),
-        "label_smoothing": Dimension(uniform=[0.0, 0.2]),
-        "ema_decay": Dimension(choice=[0.0, 0.9, 0.99, 0.999]),
-        "dropout": Dimension(uniform=[0.0, 0.6]),
-        "embedding_dropout": Dimension(uniform=[0.0, 0.6]),
-        "state_dropout": Dimension(uniform=[0.0, 0.6]),
-        "word_dropout": Dimension(uniform=[0.0, 0.3]),
-        "embedding_dim": Dimension(choice=[32, 64, 96, 128, 192, 256]),
-        "hidden_size": Dimension(choice=[16, 32, 64, 96, 128, 192, 256]),
-    },
-}
 NOT_SEARCHED = {
     "epochs": "the search's own `epochs` is the maximum, and the winner's best epoch is kept",
     "monitor": "the search's `metric` selects the epoch",
     "patience": "the scheduler stops bad trials",
-    **dict.fromkeys(("device", "precision", "layer_devices"), "it is a property of the machine"),
+    **dict.fromkeys(("device", "precision"), "it is a property of the machine"),
     **dict.fromkeys(("beam", "length_penalty"), "trials are validated greedily"),
 }
 
@@ -247,28 +205,17 @@ class Search:
     experiment: str = required("experiment of the models")
     model: str = key("", "the one model that is searched, for all that name the search (default: "
         "each takes its own winner)")  # fmt: skip
-    after: str = key("", "in `later_searches`: the search whose winner this one starts from")
-    corpus: str = key("", FOLLOWS)
-    trials: int = key(0, "configurations that are tried; 0: keep the configured values",
-        ge=0, le=MAX_COUNT)  # fmt: skip
-    adopted: int = key(0, "written by `heed adopt`: trials of the search whose winners are now in "
-        "the models", ge=0, le=MAX_COUNT)  # fmt: skip
+    trials: Count = required("configurations that are tried")
     trainings: int = key(0, "budget of a model, in full trainings of `epochs`; 0: `trials` alone "
         "limits it", ge=0, le=MAX_COUNT)  # fmt: skip
-    groups: list[Literal["group-1", "group-2", "recipe"]] = key([], "named spaces: the talk's "
-        "group-1 and group-2, or recipe (docs/search.md)")  # fmt: skip
-    space: dict[str, Annotated[Dimension, check_dimension]] = key({}, "distribution of each "
-        "hyperparameter; replaces that of `groups`")  # fmt: skip
-    max_parameters: int = key(0, "configurations with more parameters are drawn again; 0: no limit",
-        ge=0, le=MAX_PARAMETERS)  # fmt: skip
+    space: dict[str, Annotated[Dimension, check_dimension]] = required("distribution of each "
+        "hyperparameter", min_length=1)  # fmt: skip
     metric: str = key("", "validation metric that is optimised and selects the epoch (default: the "
         "first of the task)")  # fmt: skip
     epochs: Count | None = key(None, "most epochs of a trial (default: the model's)")
     minutes: float | None = key(None, "wall time after which no trial starts or continues; the "
         "result then depends on the machine", ge=0.001, le=MAX_MINUTES)  # fmt: skip
     seed: Seed = key(1000, "seed of the draws and of every trial; none of `seeds`", ge=1)
-    sampler: Literal["random", "tpe"] = key("random", "random: all trials are drawn beforehand; "
-        "tpe: Optuna's, which uses earlier results")  # fmt: skip
     scheduler: Literal["asha", "none"] = key("asha", "asha: stops bad trials early (Li et al. "
         "2020); none: every trial runs to its end, reproducibly")  # fmt: skip
     reports: Count = key(1, "asha: validations per epoch; all but the last use every `reports`-th "
@@ -286,14 +233,12 @@ class Search:
 
     def resources(self, models: int) -> tuple[int, int]:
         """Return the cores and GPUs that the trials of so many models can use on one machine."""
-        if not self.trials:
-            return 1, 0
         at_once = min(models * self.trials, self.concurrent or models * self.trials)
         return max(1, math.ceil(at_once * self.cpu)), math.ceil(self.gpu)
 
     def budget(self, h: Training) -> dict[str, Value | None]:
         """Return the budget, equal for compared variants; `h` are those of the search's model."""
-        keys = "trials trainings minutes metric sampler scheduler reports grace_period"
+        keys = "trials trainings minutes metric scheduler reports grace_period"
         keys += " reduction_factor"
         budget = {key: getattr(self, key) for key in keys.split()}
         return {"epochs": self.epochs or h.epochs} | budget

@@ -17,7 +17,7 @@ from heed.records import (
     suggest,
     unknown_name,
 )
-from heed.study.experiments import GROUPS, NOT_SEARCHED, RECIPE, Dimension, Search
+from heed.study.experiments import NOT_SEARCHED, Dimension, Search
 from heed.study.schema import PARAMETER_MATCHED, Model, Params
 from heed.study.section import NAMES_BY_TASK, RECIPES, SECTIONS, rules_of
 from heed.task import task_names
@@ -132,30 +132,16 @@ def variant_contradictions(params: Params, name: str, model: Model) -> Iterator[
 
 def search_contradictions(params: Params, name: str) -> Mistakes:
     """Yield (key, message) for every contradiction of a search."""
-    key, search = params.search_key(name), params.searches[name]
+    key, search = ("searches", name), params.searches[name]
     seeds = params.seeds_of(search.experiment)
     for model, section in params.models.items():
-        if search.trials and section.search == name and section.experiment != search.experiment:
+        if section.search == name and section.experiment != search.experiment:
             yield ("models", model, "search"), f"search {name} is of {search.experiment}"
-    before, chain = params.searches.get(search.after, search), params.chain(name)
-    one, other = (each.model or "each model that names it" for each in (before, search))
-    mistakes = {
-        ("after", f"{search.after} searches {one}, and this one {other}"): (
-            before.model != search.model
-        ),
-        ("after", f"searches wait for each other: {' after '.join(chain)}"): (
-            len({*chain}) < len(chain)
-        ),
-        (
-            "seed",
-            f"the study's seeds are {seeds}: a search with one of them would select "
-            f"hyperparameters for that run; found {search.seed}",
-        ): search.seed in seeds,
-    }
-    found = [(field, message) for (field, message), holds in mistakes.items() if holds]
-    found += _wrong_model(params, name)
-    is_over = search.adopted and not search.trials
-    models = [] if found or is_over else params.searched_models(name)
+    found = [*_wrong_model(params, name)]
+    if search.seed in seeds:
+        message = f"the study's seeds are {seeds}: a search with one of them would select"
+        found.append(("seed", f"{message} hyperparameters for that run; found {search.seed}"))
+    models = [] if found else params.searched_models(name)
     for model in models:
         found += _trial_contradictions(params, name, model)
     for field, message in dict.fromkeys(found):
@@ -168,7 +154,7 @@ def _wrong_model(params: Params, name: str) -> Iterator[tuple[str, str]]:
     """Yield why a search has no model that it can search."""
     search = params.searches[name]
     if not search.model:
-        if search.trials and not params.searched_models(name):
+        if not params.searched_models(name):
             yield (
                 "trials",
                 f"no model of {search.experiment} names this search: write `search: {name}` in "
@@ -187,35 +173,23 @@ def _wrong_model(params: Params, name: str) -> Iterator[tuple[str, str]]:
 
 
 def search_space(params: Params, name: str, model: str = "") -> dict[str, Dimension]:
-    """Return the space of a search, of one of its models: of its groups, then `space`.
+    """Return the space of a search, of one of its models.
 
-    Of the groups only what has an effect; so of `space` too, where several models are searched.
+    Where several models are searched, only what has an effect.
     """
     search = params.searches[name]
     model = model or search.model
     task, h = params.task(params.models[model]), params.hyperparameters(model)
-    ineffective = {*rules_of(task).no_effect(h)}
-    groups = {
-        key: dimension
-        for group in search.groups
-        for key, dimension in GROUPS[group].items()
-        if key not in ineffective and (group != RECIPE or hasattr(h, key))
-    }
-    left_out = set() if search.model else ineffective
-    return groups | {key: each for key, each in search.space.items() if key not in left_out}
+    left_out = {} if search.model else rules_of(task).no_effect(h)
+    return {key: each for key, each in search.space.items() if key not in left_out}
 
 
 def _trial_contradictions(params: Params, name: str, model: str) -> Iterator[tuple[str, str]]:
     search, h = params.search(name, model), params.hyperparameters(model)
-    task, space = params.task(params.models[model]), search_space(params, name, model)
+    task = params.task(params.models[model])
     metrics, epochs = RECIPES[task].VALIDATION_METRICS, search.epochs or h.epochs
     if search.metric not in metrics:
         yield "metric", unknown_name(search.metric, f"validation metric of {task}", metrics)
-    for group in (each for each in search.groups if each != RECIPE):
-        if unknown := sorted({*GROUPS[group]} - {*NAMES_BY_TASK[task]}):
-            yield "groups", f"{group} has {', '.join(unknown)}, which {task} lacks"
-    if search.trials and not space:
-        yield "space", "there is nothing to search: name `groups`, or hyperparameters in `space`"
     is_whole = (search.grace_period * search.reports) % 1 == 0
     if search.scheduler == "asha" and (search.grace_period > epochs or not is_whole):
         yield (
@@ -247,24 +221,19 @@ def _trial_contradictions(params: Params, name: str, model: str) -> Iterator[tup
 
 
 def _unequal_budget(params: Params, name: str) -> Mistakes:
-    """Yield where a budget differs from the first search's of the same experiment and depth."""
-    places = {
-        other: (search.experiment, len(params.chain(other)))
-        for other, search in params.searches.items()
-        if search.trials
-    }
-    other = next((each for each, place in places.items() if place == places.get(name)), name)
+    """Yield where a budget differs from the first search's of the same experiment."""
+    experiment = params.searches[name].experiment
+    other = next(each for each, it in params.searches.items() if it.experiment == experiment)
     first = next(iter(params.searched_models(other)), "")
     for model in params.searched_models(name):
-        here, there = "here", f"in search {other} of experiment {params.searches[name].experiment}"
+        here, there = "here", f"in search {other} of experiment {experiment}"
         if other == name:
             here, there = f"of {model}", f"of {first}: say `epochs`"
         budget = _budget(params, other, first)
         for field, value in _budget(params, name, model).items():
             if value != budget[field]:
                 message = f"{value} {here}, {budget[field]} {there}"
-                key = (*params.search_key(name), field)
-                yield key, f"compared variants get the same budget: {message}"
+                yield ("searches", name, field), f"compared variants get the same budget: {message}"
 
 
 def _budget(params: Params, name: str, model: str) -> dict[str, Value | None]:

@@ -37,15 +37,12 @@ VARIANTS: dict[str, dict[str, object]] = {
     "mean": {"pooling": "mean"},
     "pooling": {"pooling": "attention"},
     "attention": {"pooling": "mean", "attention": "multi-head", "heads": HEADS},
-    # it keeps up with the linear model where the others do not (docs/presets.md)
-    "hybrid": {"pooling": "attention", "tfidf_branch": "both"},
 }
 # What a study leaves out for its time to be enough: variants; then it reads 1 / 2 or 1 / 4 of the
 # tokens of a text, and trains for 1 / 2 of the epochs.
 REDUCTIONS: tuple[tuple[tuple[str, ...], int, int], ...] = (
     ((), 1, 1), (("attention",), 1, 1), (("attention",), 2, 1), (("attention",), 2, 2),
-    (("attention", "hybrid"), 2, 2), (("attention", "hybrid"), 4, 2),
-    (("attention", "hybrid", "mean"), 4, 2),
+    (("attention",), 4, 2), (("attention", "mean"), 4, 2),
 )  # fmt: skip
 FEWEST_TOKENS, FEWEST_EPOCHS = 60, 6  # of a text that are read, of a training
 STEPS, MOST_EPOCHS = 1_000, 60  # of a training: with fewer steps it had not converged
@@ -355,7 +352,7 @@ def remove_entries(tree: Any, name: str, path: Path) -> None:
     experiments, models = tree["experiments"], tree["models"]
     explained = (tree.get("explain") or {}).get("models") or {}
     _keep(experiments, lambda _, entry: entry["corpus"] != name)
-    for section in (models, tree["searches"], tree.get("later_searches") or {}):
+    for section in (models, tree["searches"]):
         _keep(section, lambda _, entry: entry["experiment"] in experiments)
     _keep(explained, lambda model, entry: model in models and entry["noise"] != name)
     _keep(tree.get("adversarial_attention") or {}, lambda _, entry: entry["model"] in explained)

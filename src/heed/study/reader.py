@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from io import StringIO
 from pathlib import Path
@@ -16,44 +15,21 @@ from heed.files import HeedError, require_readable
 from heed.paths import PARAMS
 from heed.records import Key, RecordError, read_section
 from heed.study.rules import complete
-from heed.study.schema import PARAMETER_MATCHED, AnyParams, Params
+from heed.study.schema import AnyParams, Params
 
 MAX_SHOWN = 200  # characters of a key in a message
 MAX_VALUES = 100_000  # keys and values, each as often as aliases repeat it; a large study has 5,000
 
-# Names of heed 0.2.0 that are others today: refused, or written anew (`rename`).
-HYPERPARAMETERS = {
-    "select": "monitor",
-    "clip": "max_grad_norm",
-    "averaging": "ema_decay",
-    "decay": "lr_schedule",
-    "linear_branch": "tfidf_branch",
-    "branch_buckets": "tfidf_buckets",
-    "branch_loss": "tfidf_loss",
-    "branch_rate": "tfidf_rate",
-    "branch_dropout": "tfidf_dropout",
-}
-WIDE = "wide"
-# The place of a key (with a dot at its end: the section it is in) or of a value, a * for any name →
-# its name in 0.2.0 → today's.
-NAMES = {
-    ".": {"adversaries": "adversarial_attention"},
-    "study.": {"margin_pp": "equivalence_margin"},
-    "corpora.*.": {"evidence_column": "rationale_column"},
-    "experiments.*.": {"opponent_features": "linear_features", "truths": "expected_results"},
-    "experiments.*.truths.*.": {"figure": "metric", "adversary": "adversarial_model"},
-    "experiments.*.truths.*.figure": {"evidence_weight": "rationale_weight"},
-    "experiments.*.truths.*.criterion": {
-        "adversaries": "adversarial_attention",
-        "evidence": "rationale",
-    },
-    "defaults.*.": HYPERPARAMETERS,
-    "defaults.presets.*.": HYPERPARAMETERS,
-    "models.*.": HYPERPARAMETERS
-    | {"tuned_by": "search", "match": "match_parameters_of", "gpu": "gpus"},
-    "adversar*.*.": {"guided_networks": "diagnostic_mlps"},
-    "models.*.variant": {WIDE: PARAMETER_MATCHED},
-}
+# Keys of heed 0.3.0 that are gone, and values as KEY=VALUE; a * stands for any name.
+REMOVED = (
+    "training", "later_searches",
+    *(f"searches.*.{key}" for key in ("adopted", "after", "corpus", "groups", "max_parameters")),
+    "searches.*.sampler", "searches.*.trials=0", "explain.models.*.corpus",
+    "adversarial_attention.*.corpus", "*.tfidf_*", "*.encoder=none",
+    "*.bigram_buckets", "*.attention_residual", "*.attention_positions",
+    "*.layer_devices", "*.max_length_ratio", "*.min_count", "*.segmentation=unigram",
+)  # fmt: skip
+GONE = "heed 0.3.0 had this {}, and this version has not: remove it, or use version 0.3.0"
 
 
 def load(path: str | Path = PARAMS, may_be_empty: bool = False) -> Params:
@@ -78,12 +54,6 @@ def read_text(path: Path) -> str:
 def parse(text: str, path: str | Path = PARAMS, may_be_empty: bool = False) -> Params:
     """Return the params in the YAML `text`, as `load` does; `path` is for messages."""
     tree, values = read_yaml(text, path)
-    _, names, line = rename(text, tree)
-    if names:
-        raise HeedError(
-            f"{path}:{line}: heed 0.2.0 had other names: {names}. This writes "
-            f"today's: heed study {path}"
-        )
     try:
         params: Params = read_section(AnyParams, values)
         return params if params.is_empty and may_be_empty else complete(params)
@@ -91,7 +61,9 @@ def parse(text: str, path: str | Path = PARAMS, may_be_empty: bool = False) -> P
         lines = []
         for key, message in error.mistakes:  # of a key with signs that a terminal obeys: escaped
             shown = ((part if part.isprintable() else ascii(part))[:MAX_SHOWN] for part in key)
-            lines.append(f"{path}:{_line(tree, key)}: {'.'.join(shown)}: {message}")
+            line, value = _line(tree, key)
+            message = _removed(key, value) or message
+            lines.append(f"{path}:{line}: {'.'.join(shown)}: {message}")
         raise HeedError("\n".join(lines)) from None
 
 
@@ -171,63 +143,27 @@ def check_as_dvc_reads(text: str, path: object) -> None:
         )
 
 
-def use_todays_names(text: str, path: str | Path) -> tuple[str, str]:
-    """Return a study with today's names, and a message on its names of heed 0.2.0, or ""."""
-    text, names, _ = rename(text, read_yaml(text, path)[0])
-    return text, f"{path}: written with today's names: {names}" if names else ""
+def _removed(key: Key, value: str) -> str:
+    """Return the message on a key or a value that heed 0.3.0 had, empty for any other."""
+    found = {"key": ".".join(key), "value": f"{'.'.join(key)}={value}"}
+    gone = (what for what, name in found.items() if any(fnmatchcase(name, p) for p in REMOVED))
+    return next((GONE.format(what) for what in gone), "")
 
 
-def rename(text: str, tree: Node) -> tuple[str, str, int]:
-    """Return a study with today's names, those of 0.2.0 in words or "", the first's line or 0."""
-    scalars = [*_scalars(tree, "")]
-    models = {
-        node.value: node.value.removesuffix(WIDE) + PARAMETER_MATCHED
-        for place, node in scalars
-        if place == "models." and node.value.endswith(f"-{WIDE}")
-    }
-    found = {
-        node: new
-        for place, node in scalars
-        if (new := models.get(node.value) or _names_at(place).get(node.value))
-    }
-    nodes = sorted(found, key=lambda node: node.start_mark.index)
-    for node in reversed(nodes):
-        text = text[: node.start_mark.index] + found[node] + text[node.end_mark.index :]
-    names = dict.fromkeys(f"{found[node]} (was {node.value})" for node in nodes)
-    return text, ", ".join(names), nodes[0].start_mark.line + 1 if nodes else 0
+def _line(tree: Node, key: Key) -> tuple[int, str]:
+    """Return the line of `key` in the YAML tree, or of the nearest section above it, and a value.
 
-
-def _scalars(node: Node, place: str) -> Iterator[tuple[str, ScalarNode]]:
-    if isinstance(node, ScalarNode):
-        yield place, node
-    elif isinstance(node, SequenceNode):
-        for each in node.value:
-            yield from _scalars(each, f"{place}.*")
-    elif isinstance(node, MappingNode):
-        for key, value in node.value:
-            if isinstance(key, ScalarNode):  # the schema refuses others
-                yield f"{place}.", key
-                yield from _scalars(value, f"{place}.{key.value}".removeprefix("."))
-
-
-def _names_at(place: str) -> dict[str, str]:
-    for pattern, names in NAMES.items():
-        if pattern.count(".") == place.count(".") and fnmatchcase(place, pattern):
-            return names
-    return {}
-
-
-def _line(tree: Node, key: Key) -> int:
-    """Return the line of `key` in the YAML tree, or of the nearest section above it."""
+    The value is the text of the key's scalar; empty where it has none.
+    """
     node, line = tree, 1
     for part in key:
         if isinstance(node, MappingNode):
             # the last: before its own keys are those merged by <<
             pairs = [pair for pair in node.value if str(pair[0].value) == part]
             if not pairs:
-                return line
+                return line, ""
             line, node = pairs[-1][0].start_mark.line + 1, pairs[-1][1]
         elif isinstance(node, SequenceNode) and part.isdigit() and int(part) < len(node.value):
             node = node.value[int(part)]
             line = node.start_mark.line + 1
-    return line
+    return line, node.value if isinstance(node, ScalarNode) else ""

@@ -22,7 +22,6 @@ from heed.study.experiments import (
     Published,
     Search,
     Study,
-    TrainingSection,
 )
 from heed.study.schema import AnyParams, Model
 from heed.study.section import PRESETS, RECIPES, SECTIONS
@@ -186,11 +185,10 @@ def _titles() -> Mapping[str, Any]:
     return titles | {
         "experiments.NAME.published": Published,
         "experiments.NAME.expected_results (a list)": ExpectedResult,
-        "searches.NAME, later_searches.NAME": Search,
+        "searches.NAME": Search,
         "searches.NAME.space.HYPERPARAMETER": Dimension,
         **{f"defaults.{task}": section for task, section in SECTIONS.items()},
         "models.NAME": Model,
-        "training": TrainingSection,
         "explain": Explain,
         "explain.models.NAME": ExplainedModel,
         "adversarial_attention.NAME": AdversarialAttention,

@@ -39,14 +39,8 @@ REFERENCES = (
     ("models", "match_parameters_of", "models"),
     ("adversarial_attention", "model", "models"),
     ("pretrained", "encoder", "encoders"),
-    *itertools.chain.from_iterable(
-        (
-            (name, "experiment", "experiments"),
-            (name, "model", "models"),
-            (name, "after", "searches"),
-        )
-        for name in ("searches", "later_searches")
-    ),
+    ("searches", "experiment", "experiments"),
+    ("searches", "model", "models"),
 )
 
 
@@ -68,7 +62,7 @@ def _refuse(mistakes: Iterable[Mistake]) -> None:
 
 
 def _unknown_names(params: Params) -> Mistakes:
-    searches = {**params.searches, **params.later_searches, "none": None}
+    searches = {**params.searches, "none": None}
     for section, name, target in REFERENCES:
         known = searches if target == "searches" else getattr(params, target)
         for each, entry in getattr(params, section).items():
@@ -402,10 +396,10 @@ def _adversarial_model_contradictions(params: Params, name: str) -> Mistakes:
     rules = rules_of(params.task(params.models[base]))
     if reason := rules.adversarial_model_contradiction(params.hyperparameters(base)):
         yield (*key, "model"), f"{base} can have no adversarial model: {reason}"
-    corpus = params.corpora[adversarial.corpus]
-    if adversarial.goal == "deceive" and not has_rationale(corpus):
-        message = f"{adversarial.corpus} has none"
-        yield (*key, "goal"), f"deceive takes the weights from rationales, and {message}"
+    corpus = params.models[base].corpus
+    if adversarial.goal == "deceive" and not has_rationale(params.corpora[corpus]):
+        message = f"deceive takes the weights from rationales, and {corpus} has none"
+        yield (*key, "goal"), message
 
 
 def is_valid_configuration(params: Params, model: str, configuration: Configuration) -> bool:

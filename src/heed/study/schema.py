@@ -1,8 +1,8 @@
 """All of params.yaml: its sections, the hyperparameters of a model, and what follows by itself.
 
 A line says only what is its own. A model `imdb-attention: {experiment: imdb, heads: 4}` has the
-corpus of its experiment and the variant attention, is not tuned, and matches itself. heed 0.2.0
-wrote these keys on every line; they are still read, and must say what follows.
+corpus of its experiment and the variant attention, is not tuned, and matches itself. These keys are
+read where they are written, and must say what follows.
 """
 
 import dataclasses
@@ -19,16 +19,9 @@ from heed.hyperparameters import hyperparameter as key
 from heed.hyperparameters.alike import besides_architecture
 from heed.hyperparameters.pretrained import Encoder, Pretrained
 from heed.recipe import Name
-from heed.records import FLATTENED, FOLLOWS, Key, Mistake, Types, read_record, unknown_name
+from heed.records import FLATTENED, FOLLOWS, Mistake, Types, read_record, unknown_name
 from heed.study.corpora import AnyCorpus, AnySource
-from heed.study.experiments import (
-    GROUPS,
-    AnyExperiment,
-    Search,
-    Seeds,
-    Study,
-    TrainingSection,
-)
+from heed.study.experiments import AnyExperiment, Search, Seeds, Study
 from heed.study.section import PRESETS, RECIPES, SECTIONS, rules_of
 
 MAX_GPUS = 1024
@@ -91,12 +84,8 @@ class Params:
     corpora: dict[Name, AnyCorpus]
     experiments: dict[Name, AnyExperiment]
     searches: dict[Name, Search]
-    later_searches: dict[Name, Search] = key(
-        {}, "searches that start from the winner of another, named in `after`"
-    )
     defaults: Any = required()
     models: dict[Name, Model]
-    training: TrainingSection = key(TrainingSection(), "")
     explain: Explain = UNEXPLAINED
     adversarial_attention: dict[Name, AdversarialAttention] = key({}, "")
     encoders: dict[Name, Encoder] = key({}, "pretrained encoders, by a name of your own")
@@ -139,10 +128,6 @@ class Params:
             raise HeedError(f"params.yaml: {kind}: {unknown_name(name, SINGULAR[kind], entries)}")
         return entries[name]
 
-    def search_key(self, name: str) -> Key:
-        """Return the key of a search in params.yaml."""
-        return "later_searches" if name in self.later_searches else "searches", name
-
     def search(self, name: str, model: str = "") -> Search:
         """Return a search, of one of its models, with the metric that decides it.
 
@@ -153,21 +138,13 @@ class Params:
         model = model or search.model
         return dataclasses.replace(search, metric=search.metric or first, model=model)
 
-    def chain(self, search: str) -> list[str]:
-        """Return the names of a search and of those before it, up to one that is there already."""
-        chain: list[str] = []
-        while search != "none" and search not in chain:
-            chain.append(search)
-            search = self.searches[search].after
-        return chain if search == "none" else [*chain, search]
-
     def searched_models(self, search: str) -> list[str]:
         """Return the models that a search tries configurations of."""
         section = self.searches[search]
         return [section.model] if section.model else [
             name for name, model in self.models.items()
             if model.match_parameters_of == name and model.experiment == section.experiment
-            and search in self.chain(model.search)
+            and model.search == search
         ]  # fmt: skip
 
     def winner(self, model: str) -> str:
@@ -182,30 +159,17 @@ class Params:
         """Return how a model is tuned: equal for models with the same space and the same budget.
 
         They also have the same values of all that was not searched and is no architecture. Empty:
-        not tuned at all; FOREIGN: by the winner of another model, or named as one that `heed adopt`
-        has tuned, without values of its own.
+        not tuned at all; FOREIGN: by the winner of another model.
         """
-        chain = self.chain(self.models[model].search)
-        named = (self.search(name) for name in chain)
-        searches = [
-            dataclasses.replace(each, trials=each.trials or each.adopted)
-            for each in named
-            if each.trials or each.adopted
-        ]
-        if not searches:
+        section = self.models[model]
+        if section.search == "none":
             return ""
-        if self.models[model].match_parameters_of != model or searches[0].model not in ("", model):
-            return FOREIGN
-        groups = (GROUPS[group] for each in searches for group in each.groups)
-        searched = {*itertools.chain(*groups, *(each.space for each in searches))}
-        is_over = not any(self.searches[name].trials for name in chain)
-        if is_over and searched.isdisjoint(self.models[model].overrides):
+        search = self.search(section.search)
+        if section.match_parameters_of != model or search.model not in ("", model):
             return FOREIGN
         h = self.hyperparameters(model)
-        rest = besides_architecture(h, {*searched, "epochs", "monitor"})
-        spaces = [(sorted(each.groups), each.max_parameters, each.space) for each in searches]
-        budgets = [each.budget(h) for each in searches]
-        return repr((spaces, budgets, [not each.model for each in searches], rest))
+        rest = besides_architecture(h, {*search.space, "epochs", "monitor"})
+        return repr((search.space, search.budget(h), not search.model, rest))
 
     def presets(self, task: str) -> dict[str, Configuration]:
         """Return the presets that models of `task` may name: heed's own, and all of this study."""
@@ -254,28 +218,7 @@ FOLLOWING = ("corpus", "variant", "match_parameters_of", "search")
 def follow(params: Params) -> Params:
     """Return a study whose names are all known with every key in its place."""
     models = {name: _follow_model(params, name, model) for name, model in params.models.items()}
-    searches = {
-        name: dataclasses.replace(
-            search,
-            corpus=params.experiments[search.experiment].corpus,
-            after=search.after or "none",
-        )
-        for name, search in (params.searches | params.later_searches).items()
-    }
-    explained = {
-        name: dataclasses.replace(each, corpus=models[name].corpus)
-        for name, each in params.explain.models.items()
-    }
-    return dataclasses.replace(
-        params,
-        models=models,
-        searches=searches,
-        explain=dataclasses.replace(params.explain, models=explained),
-        adversarial_attention={
-            name: dataclasses.replace(each, corpus=models[each.model].corpus)
-            for name, each in params.adversarial_attention.items()
-        },
-    )
+    return dataclasses.replace(params, models=models)
 
 
 def _follow_model(params: Params, name: str, model: Model) -> Model:
@@ -294,17 +237,12 @@ def _follow_model(params: Params, name: str, model: Model) -> Model:
 
 def contradict(params: Params, filled: Params) -> Iterator[Mistake]:
     """Yield the keys of a study that contradict what follows, or from which it does not follow."""
-    for section in ("models", "searches", "adversarial_attention", "explain.models"):
-        entries, completed = (
-            study.explain.models if "." in section else getattr(study, section)
-            for study in (params, filled)
-        )
-        for name, entry in entries.items():
-            for field in FOLLOWING:
-                given, follows = (getattr(each, field, "") for each in (entry, completed[name]))
-                if given not in ("", follows):
-                    message = f"{follows} follows from the rest, found {given}: remove `{field}`"
-                    yield (*section.split("."), name, field), message
+    for name, model in params.models.items():
+        for field in FOLLOWING:
+            given, follows = getattr(model, field), getattr(filled.models[name], field)
+            if given not in ("", follows):
+                message = f"{follows} follows from the rest, found {given}: remove `{field}`"
+                yield ("models", name, field), message
     for name, model in filled.models.items():
         if not model.variant:
             start = f"{model.experiment}-"
@@ -313,9 +251,3 @@ def contradict(params: Params, filled: Params) -> Iterator[Mistake]:
         elif not model.match_parameters_of:
             message = "parameter-matched is as large as which model? Write match_parameters_of"
             yield ("models", name), f"{message}: MODEL"
-    for name, search in filled.searches.items():
-        section, _ = filled.search_key(name)
-        if (search.after == "none") == (section == "later_searches"):
-            message = "searches that start from the winner of another say `after`, and stand in"
-            key = (section, name) if search.after == "none" else (section, name, "after")
-            yield key, f"{message} `later_searches`; all others in `searches`"

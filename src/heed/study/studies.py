@@ -17,7 +17,6 @@ from heed.study.reader import (
     parse,
     read_text,
     read_yaml,
-    use_todays_names,
 )
 from heed.study.rules import NO_CORPUS
 from heed.study.schema import Params
@@ -121,7 +120,7 @@ def activate_study(study: str, force: bool) -> str:
         own = path == find_active_own_study()
         edits = unsaved_edits(force, study) if own else {}
         source = PARAMS if edits else path  # the edits, which are saved to `path`, are its text
-        text, renamed = use_todays_names(read_text(source), source)
+        text = read_text(source)
         params = parse(text, source, may_be_empty=True)
         check_as_dvc_reads(text, source)
         is_active = own or _read_params(PARAMS) == _read_params(path)
@@ -134,7 +133,7 @@ def activate_study(study: str, force: bool) -> str:
         lines = [*_describe(edits)]
         write_texts(edits | made)
     lines.append(f"{params.study.name} is active {'already' if is_active else 'now'}.")
-    return "\n".join([*lines, *filter(None, [renamed]), cost])
+    return "\n".join([*lines, cost])
 
 
 def make_study(name: str, title: str) -> str:

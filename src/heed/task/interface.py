@@ -123,10 +123,6 @@ class Learner(abc.ABC):
     def write(self, folder: Path) -> None:
         """Write the files that a trained run needs in addition to its weights."""
 
-    def rate(self, parameter: str) -> float:
-        """Return the factor on the learning rate of the model's parameter with this name."""
-        return 1.0
-
 
 class Predictor(abc.ABC):
     """A trained run, ready to predict."""

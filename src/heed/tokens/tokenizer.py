@@ -242,17 +242,16 @@ def offsets(counts: Sequence[int] | np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
-def tokenize_in_memory(texts: list[str], tokenizer: Tokenizer) -> tuple[list[str], Tokens]:
-    """Return texts, cleaned, and their tokens as a corpus that is in no file."""
-    cleaned = [clean(text)[0] for text in texts]
-    chunk = tokenize_chunk(cleaned, tokenizer)
+def tokenize_in_memory(texts: list[str], tokenizer: Tokenizer) -> Tokens:
+    """Return the tokens of texts, after cleaning, as a corpus that is in no file."""
+    chunk = tokenize_chunk([clean(text)[0] for text in texts], tokenizer)
     meta = Meta(
         digest="", corpus="", kind="", tokenizer=tokenizer, folds=0, labels={},
         documents=len(texts), tokens=len(chunk.ids), types=len(chunk.lexicon), splits={},
         reduced=False, generated=False, duplicates={}, cleaned={},
         near_duplicates=NearDuplicates([0], complete=True),
     )  # fmt: skip
-    return cleaned, Tokens(
+    return Tokens(
         Path(), meta, chunk.ids, offsets(chunk.counts), chunk.lexicon, chunk.sentences,
         offsets(chunk.sentence_counts),
     )  # fmt: skip

@@ -25,7 +25,6 @@ from heed.task import task_module
 from heed.task.interface import Learner
 from heed.tokens.arrays import Tokens, load_tokens
 from heed.training import checkpoint, machine
-from heed.training.logger import NONE, logged
 from heed.training.loop import DivergedError, train
 
 
@@ -273,15 +272,14 @@ def split_documents(tokens: Tokens, fold: int) -> dict[str, np.ndarray]:
 
 
 def train_runs(
-    name: str, seeds: list[int], cores: int, with_longer: bool = False, logger: str = NONE
+    name: str, seeds: list[int], cores: int, with_longer: bool = False
 ) -> Iterator[RunInfo | LongerInfo]:
     """Train model `name` with each of `seeds`; yield the content of each run.json as it is there.
 
-    `with_longer`: also train the first seed longer. `logger`: the tool that shows curves. A
-    training is kept while its recipe and the digest of its code are today's. On CPUs `cores`
-    trainings run at the same time, on GPUs HEED_GPUS, by default all slots, by forks of this
-    process, which has imported torch. Raises HeedError of all seeds that fail; the others are
-    trained first.
+    `with_longer`: also train the first seed longer. A training is kept while its recipe and the
+    digest of its code are today's. On CPUs `cores` trainings run at the same time, on GPUs
+    HEED_GPUS, by default all slots, by forks of this process, which has imported torch. Raises
+    HeedError of all seeds that fail; the others are trained first.
     """
     recipe = read_model_recipe(name)
     code = checkpoint.code_digest(recipe.task)
@@ -299,7 +297,7 @@ def train_runs(
         gpus = _count_gpus() if machine.uses_gpu(recipe.hyperparameters.device) else 0
         at_once = min(len(missing), gpus or cores)
         with process_pool(at_once, "fork") as pool:
-            runs = [pool.submit(_train, each, code, at_once == 1, logger) for each in missing]
+            runs = [pool.submit(_train, each, code, at_once == 1) for each in missing]
             yield from (run.result() for run in runs if not run.exception())
             _raise_failures([error for run in runs if (error := run.exception())])
     for each in trainings:  # a stage that is killed before its end: DVC deletes its runs
@@ -357,14 +355,10 @@ def _count_gpus() -> int:
     return len(machine.list_gpus()) * machine.runs_per_gpu() if assigned is None else assigned
 
 
-def _train(training: _Training, code: str, is_alone: bool, logger: str) -> RunInfo | LongerInfo:
+def _train(training: _Training, code: str, is_alone: bool) -> RunInfo | LongerInfo:
     name, seed, is_longer = training.recipe.model, training.seed, training.is_longer
     title = f"{name} seed {seed}" + (" longer" if is_longer else "")
-    run = f"{name}/seed-{seed}" + ("-longer" if is_longer else "")
-    with (
-        training_progress(title, bar=is_alone) as report_progress,
-        logged(logger, run, training.recipe, report_progress) as report,
-    ):
+    with training_progress(title, bar=is_alone) as report:
         train = train_longer if is_longer else train_run
         return train(name, seed, code, report)
 

@@ -33,7 +33,7 @@ CELL = Hyperparameters(dropout=0.2)
         ({"attention": "multi-head", "heads": 4, "hidden_size": 9}, "", "", True),
         ({"learning_rate": 0.1}, "", "", False),
         ({"word_dropout": 0.1}, "", "", False),
-        ({"tfidf_dropout": 0.1, "tfidf_branch": "words"}, "", "", False),
+        ({"state_dropout": 0.1}, "", "", False),
         ({"precision": "bfloat16"}, "", "", True),
         ({"max_tokens": 50}, "", "", False),
         ({"class_weights": "balanced"}, "", "", False),

@@ -50,15 +50,13 @@ from heed.training.run import RunInfo, read_runs, split_documents
 from tests.conftest import change_recipe, make_workplace, train, write_tokens
 
 BASE = "tiny-attention"
-HYBRID = {"attention": "none", "pooling": "attention", "hierarchical": True,
-          "tfidf_branch": "words", "tfidf_buckets": 32}  # fmt: skip
+HIERARCHICAL = {"attention": "none", "pooling": "attention", "hierarchical": True}
 ADVERSARIAL_ATTENTION = {
-    "differing": f"{{model: {BASE}, corpus: tiny, goal: differ, strength: 0.1, epochs: 2}}",
-    "deceiving": f"{{model: {BASE}, corpus: tiny, goal: deceive, strength: 1, epochs: 8}}",
-    "alone": f"{{model: {BASE}, corpus: tiny, goal: differ, strength: 0.1, epochs: 1, "
-    "diagnostic_mlps: false}",
-    "hybrid": "{model: tiny-hybrid, corpus: tiny, goal: deceive, strength: 1, epochs: 2}",
-    "last": "{model: tiny-last, corpus: tiny, goal: differ, strength: 1, epochs: 2}",
+    "differing": f"{{model: {BASE}, goal: differ, strength: 0.1, epochs: 2}}",
+    "deceiving": f"{{model: {BASE}, goal: deceive, strength: 1, epochs: 8}}",
+    "alone": f"{{model: {BASE}, goal: differ, strength: 0.1, epochs: 1, diagnostic_mlps: false}}",
+    "hierarchical": "{model: tiny-hierarchical, goal: deceive, strength: 1, epochs: 2}",
+    "last": "{model: tiny-last, goal: differ, strength: 1, epochs: 2}",
 }
 GUIDES = [
     "uniform", "trained", "base", "adversarial_model", "rationale", "base_without_rationale",
@@ -71,20 +69,20 @@ MAJORITIES = ["majority", "majority_with_rationale"]
 
 @pytest.fixture(scope="module", autouse=True)
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with two trained bases: one with self-attention, one hierarchical with a branch."""
+    """A folder with two trained bases: one with self-attention, one hierarchical."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         folder = tmp_path_factory.mktemp("adversarial_attention")
         make_workplace(folder, monkeypatch)
         sections = "".join(f"  {name}: {text}\n" for name, text in ADVERSARIAL_ATTENTION.items())
         Path("params.yaml").write_text(f"seeds: [1, 2]\nadversarial_attention:\n{sections}")
-        hybrid = dataclasses.replace(read_model_recipe(BASE), model="tiny-hybrid")
-        write_recipe("results/recipe/tiny-hybrid.yaml", hybrid)
-        change_recipe("tiny-hybrid", epochs=1, max_tokens=30, **HYBRID)
+        hierarchical = dataclasses.replace(read_model_recipe(BASE), model="tiny-hierarchical")
+        write_recipe("results/recipe/tiny-hierarchical.yaml", hierarchical)
+        change_recipe("tiny-hierarchical", epochs=1, max_tokens=30, **HIERARCHICAL)
         change_recipe(BASE, epochs=2)
         last = dataclasses.replace(read_model_recipe(BASE), model="tiny-last")
         write_recipe("results/recipe/tiny-last.yaml", last)
         change_recipe("tiny-last", attention="none", pooling="last", epochs=1)
-        for model, seed in ((BASE, 1), (BASE, 2), ("tiny-hybrid", 1), ("tiny-last", 1)):
+        for model, seed in ((BASE, 1), (BASE, 2), ("tiny-hierarchical", 1), ("tiny-last", 1)):
             train(model, seed)
         yield folder
 
@@ -276,9 +274,9 @@ def test_without_rationale_there_are_reasons_and_nothing_to_deceive_about(withou
 
 def learner_of(goal: str, smoothing: float = 0.0) -> AdversarialLearner:
     """Return the adversarial model of the hierarchical one, for a corpus without rationale."""
-    (run,), tokens = read_runs("tiny-hybrid", [1]), load_tokens("data/tokens/tiny")
+    (run,), tokens = read_runs("tiny-hierarchical", [1]), load_tokens("data/tokens/tiny")
     run = dataclasses.replace(run, recipe=run.recipe.changed({"label_smoothing": smoothing}))
-    declared = AdversarialAttention(model="tiny-hybrid", goal=goal, strength=1.0, epochs=1)
+    declared = AdversarialAttention(model="tiny-hierarchical", goal=goal, strength=1.0, epochs=1)
     return AdversarialLearner(
         load_subject(run, tokens, np.arange(60)), declared,
         {row: np.zeros(1, bool) for row in range(60)}, np.zeros(60, np.int64),
@@ -286,13 +284,12 @@ def learner_of(goal: str, smoothing: float = 0.0) -> AdversarialLearner:
     )  # fmt: skip
 
 
-def test_a_hierarchical_adversarial_model_is_of_sentences_and_leaves_its_branch_alone():
-    write("hybrid")
-    units = read("hybrid", "units")
+def test_a_hierarchical_adversarial_model_is_of_sentences():
+    write("hierarchical")
+    units = read("hierarchical", "units")
     assert units.groupby("id").size().max() <= 4 and (units["end"] - units["start"]).max() > 8
     learner = learner_of("differ")
-    names = {name for name, each in learner.model.named_parameters() if not each.requires_grad}
-    assert names == {"branch.table.weight", "branch.bias"}
+    assert all(each.requires_grad for each in learner.model.parameters())
     assert not any(each.requires_grad for each in learner._base.parameters())
 
 
@@ -368,9 +365,9 @@ defaults:
       pooling: attention, dropout: 0.2, epochs: 6, batch_size: 32, learning_rate: 0.01}
 models:
   m: {experiment: NAME, corpus: NAME, variant: attention, search: none, match_parameters_of: m}
-explain: {documents: 1, models: {m: {corpus: NAME, noise: NAME}}}
+explain: {documents: 1, models: {m: {noise: NAME}}}
 adversarial_attention:
-  deceiving: {model: m, corpus: NAME, goal: deceive, strength: 0.3, epochs: 10}
+  deceiving: {model: m, goal: deceive, strength: 0.3, epochs: 10}
 """
 
 

@@ -165,11 +165,7 @@ def test_a_model_that_knows_positions_reads_no_noise_beyond_its_cap(corpora):
     lengths = subject.encoded.lengths(rows)
     h = dataclasses.replace(HYPERPARAMETERS, **PLAIN | {"max_tokens": 60})
     assert fitting_rows(subject.encoded, h, rows).tolist() == rows.tolist()
-    for knows in (
-        {"encoder": "transformer"},
-        {"pooling": "attention", "score": "location"},
-        {"attention": "multi-head", "attention_positions": True},
-    ):
+    for knows in ({"encoder": "transformer"}, {"pooling": "attention", "score": "location"}):
         known = fitting_rows(subject.encoded, dataclasses.replace(h, **knows), rows)
         assert known.tolist() == rows[lengths <= 12].tolist() and 0 < len(known) < 40
 
@@ -282,15 +278,14 @@ def unrolled(lstm: torch.nn.LSTM, inputs: torch.Tensor) -> list[torch.Tensor]:
         {"attention": "none", "pooling": "last"},
         {"attention": "none", "pooling": "max", "skip": True},
         {"attention": "multi-head", "pooling": "attention"},
-        {**ATTENTION, "tfidf_branch": "words", "tfidf_buckets": 8},
+        ATTENTION,
     ],
 )
 def test_the_gradient_of_a_state_is_that_of_an_lstm_step_by_step(changes):
     model = make(**changes).requires_grad_(False)
     batch = batch_for(model, (7, 5))
     network = model.network
-    constant = torch.zeros(2, 4).double() if model.branch is None else model.branch(batch.linear)
-    lengths = state_gradients(with_disturbed_states(network), batch, constant)
+    lengths = state_gradients(with_disturbed_states(network), batch)
     for i, time in enumerate((7, 5)):
         inputs = network.embed(batch)[i, :time]
         forwards = unrolled(network.encoder.lstm.forward_lstm, inputs)
@@ -304,7 +299,7 @@ def test_the_gradient_of_a_state_is_that_of_an_lstm_step_by_step(changes):
             padding=torch.zeros(1, time, dtype=torch.bool),
         )  # fmt: skip
         assert torch.allclose(whole.vectors[i, :time], states, atol=1e-12)
-        logits = network.classify(network.attend(alone)[0])[0] + constant[i]
+        logits = network.classify(network.attend(alone)[0])[0]
         loss = -torch.log_softmax(logits, 0).max()
         of_logits = torch.autograd.grad(loss, logits, retain_graph=True)[0].norm()
         gradients = torch.autograd.grad(loss, [*forwards, *backwards])
@@ -316,11 +311,11 @@ def test_the_end_is_where_each_direction_has_read_the_whole_document():
     model = make(**ATTENTION).requires_grad_(False)
     batch = batch_for(model, (9, 4, 2))
     disturbed = with_disturbed_states(model.network)
-    lengths = state_gradients(disturbed, batch, torch.zeros(3, 4).double()).numpy()
-    end, middle = end_and_middle(disturbed, model, batch)[0]
+    lengths = state_gradients(disturbed, batch).double().numpy()
+    end, middle = end_and_middle(disturbed, batch)[0]
     assert end == pytest.approx(np.hypot(lengths[0, 8, 0], lengths[0, 0, 1]))
     assert middle == pytest.approx(np.hypot(*lengths[0, 4]), rel=1e-6)
-    assert np.isnan(end_and_middle(disturbed, model, batch)[2]).all(), "two states have no middle"
+    assert np.isnan(end_and_middle(disturbed, batch)[2]).all(), "two states have no middle"
 
 
 def test_the_gradient_vanishes_on_its_way_from_the_last_state(solved, corpora):

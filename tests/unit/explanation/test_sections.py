@@ -10,19 +10,19 @@ from heed.study import parse
 from tests.conftest import ROOT
 
 SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
-ENTRY = "sample-sentiment-attention: {corpus: sample-sentiment, noise: sample-letters}"
+ENTRY = "sample-sentiment-attention: {noise: sample-letters}"
 EXPLAIN = f"""
 explain:
   documents: 1
   models:
     {ENTRY}
-    sample-sentiment-mean: {{corpus: sample-sentiment, noise: sample-letters}}
-    sample-sentiment-baseline: {{corpus: sample-sentiment, noise: sample-letters}}
+    sample-sentiment-mean: {{noise: sample-letters}}
+    sample-sentiment-baseline: {{noise: sample-letters}}
 """
 MODEL = "model: sample-sentiment-attention"
 LIAR = f"""
 adversarial_attention:
-  liar: {{{MODEL}, corpus: sample-sentiment, goal: differ, strength: 1, epochs: 1}}
+  liar: {{{MODEL}, goal: differ, strength: 1, epochs: 1}}
 """
 
 
@@ -39,13 +39,7 @@ def test_the_sections_are_read():
         ("  documents: 1\n", "", "explain.documents: missing"),
         ("documents: 1", "documents: 0", "explain.documents: "),
         ("    sample-sentiment-mean:", "    sample-mean:", "explain.models.sample-mean: "),
-        ("corpus: sample-sentiment", "corpus: sample-letters", "follows from the rest, found sam"),
-        (
-            "{corpus: ",
-            "{corpora: ",
-            "corpora: unknown key; did you mean corpus? Allowed: corpus, n",
-        ),
-        (", noise: sample-letters}", "}", "attention.noise: missing"),
+        ("{noise: sample-letters}", "{}", "attention.noise: missing"),
         ("noise: sample-letters", "noise: sample-leters", "there is no corpus sample-leters; did"),
         ("liar", "sample-sentiment-attention", "is the name of a model too"),
         ("liar", "Liar", "lower-case letters"),
@@ -55,7 +49,7 @@ def test_the_sections_are_read():
         (f"    {ENTRY}\n", "", "attention is not in explain.models: "),
         ("goal: differ", "goal: lie", ".liar.goal: "),
         ("strength: 1", "strength: 0", ".liar.strength: "),
-        ("epochs: 1", "epoch: 1", "unknown key; did you mean epochs? Allowed: model, corpus, goal"),
+        ("epochs: 1", "epoch: 1", "unknown key; did you mean epochs? Allowed: model, goal"),
     ],
 )
 def test_a_mistake_is_one_line(old, new, message):
@@ -80,7 +74,6 @@ def test_models_of_any_task_are_explained_and_classifiers_alone_have_adversarial
     params = parse(text)
     name = next(iter(params.explain.models))
     liar = LIAR.replace(MODEL, f"model: {name}")
-    liar = liar.replace("sample-sentiment", params.models[name].corpus)
     with pytest.raises(HeedError, match="adversarial models are of classifications"):
         parse(text + liar)
 
@@ -91,7 +84,7 @@ def test_models_of_any_task_are_explained_and_classifiers_alone_have_adversarial
         ("study: {name: x}", 1.0),
         ("", 1.0),
         # a number in YAML 1.2, as heed check has it
-        ("explain: {documents: 1e-1, models: {m: {corpus: a, noise: b}}}", 0.1),
+        ("explain: {documents: 1e-1, models: {m: {noise: b}}}", 0.1),
     ],
 )
 def test_a_stage_reads_its_section(text, scale, tmp_path, monkeypatch):

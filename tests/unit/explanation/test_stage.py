@@ -18,21 +18,17 @@ from heed.explanation.stage import write_explanations
 from heed.models.encoder import Last
 from heed.recipe import read_model_recipe, write_recipe
 from heed.tasks.classification import explanation
-from heed.tasks.classification.explanation import NO_NETWORK
 from heed.tokens.arrays import load_tokens
 from tests.conftest import change_recipe, make_workplace, train, write_tokens
 
 MODELS = {
     "tiny-attention": {"hidden_size": 6},
     "tiny-last": {"attention": "none", "pooling": "last"},
-    "tiny-hierarchical": {"attention": "none", "pooling": "attention", "hierarchical": True,
-                          "tfidf_branch": "words", "tfidf_buckets": 32},
+    "tiny-hierarchical": {"attention": "none", "pooling": "attention", "hierarchical": True},
     "tiny-pooled": {"pooling": "attention"},
     "tiny-uniform": {"attention": "uniform"},
     "tiny-transformer": {"encoder": "transformer", "attention": "none", "heads": 2,
                          "feed_forward_size": 8},
-    "tiny-linear": {"encoder": "none", "attention": "none", "pooling": "mean",
-                    "tfidf_branch": "words", "tfidf_buckets": 32},
 }  # fmt: skip
 
 
@@ -141,10 +137,8 @@ def test_every_test_has_means_or_a_reason(model):
     summary = explain(model, scale=0.02, noise="tiny")
     assert set(summary["test"]) == {"uniform", *TESTS}
     assert (summary["mean"].notna() ^ summary["reason"].notna()).all()
-    expected = {"tiny-linear": 0, "tiny-last": 4}.get(model, len(TESTS) - 1)
+    expected = {"tiny-last": 4}.get(model, len(TESTS) - 1)
     assert summary.dropna(subset="mean")["test"].nunique() == expected, "seeds need two of them"
-    if model == "tiny-linear":
-        assert set(summary[summary["test"] != "uniform"]["reason"]) == {NO_NETWORK}
     if model in ("tiny-uniform", "tiny-transformer"):
         permuted = summary[summary["test"] == "permutation"]["mean"]
         assert permuted.tolist() == [0, 0], "equal weights: exactly nothing changes"

@@ -38,7 +38,7 @@ from heed.explanation.test import (
     jensen_shannon,
     total_variation,
 )
-from heed.inputs.batches import Bags, Batch, bigrams
+from heed.inputs.batches import Bags, Batch
 from heed.models.classifier import Classifier, WeightedSum, weighted_sum
 from tests.makers.classifiers import batch_for, make
 
@@ -311,8 +311,7 @@ KINDS = [
     ATTENTION,
     HEADS,
     SENTENCES,
-    {**ATTENTION, "bigram_buckets": 7, "character_buckets": 5},
-    {**HEADS, "tfidf_branch": "words", "tfidf_buckets": 8},
+    {**ATTENTION, "character_buckets": 5},
 ]
 
 
@@ -338,16 +337,13 @@ def test_a_shortened_document_is_read_as_the_document_without_its_units(changes)
         if copies.sentences is not None:
             lengths = torch.bincount(document.unit)[mask]
             alone = dataclasses.replace(alone, sentences=lengths[None])
-        logits = model.network(with_ngrams(model, alone)) + document.constant
+        logits = model.network(with_ngrams(model, alone))
         prediction = predict_kept(model, document, kept)[i]
         assert torch.allclose(prediction, torch.softmax(logits, -1)[0], atol=1e-10)
 
 
 def with_ngrams(model: Classifier, batch: Batch) -> Batch:
     """Return the batch with the n-grams that the model reads; a word's characters depend on it."""
-    if model.network.embedding.bigram is not None:
-        rows = bigrams(batch.ids.numpy(), batch.ids.numpy() != 0, 7)
-        batch = dataclasses.replace(batch, bigrams=torch.from_numpy(rows))
     if model.network.embedding.character is not None:
         bags = Bags(torch.tensor([0, 3, 4, 1, 2]), torch.tensor([0, 2, 3]))
         batch = dataclasses.replace(batch, characters=bags, character_of=batch.ids % 3)

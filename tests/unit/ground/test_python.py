@@ -14,7 +14,7 @@ from heed.tokens.arrays import load_tokens
 from tests.conftest import change_recipe, make_workplace, train_and_predict
 
 RUN = Path("results/train/tiny-attention/1")
-BRANCH = {"tfidf_branch": "words", "tfidf_buckets": 64, "character_buckets": 30}
+NGRAMS = {"character_buckets": 30}
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trained")
     with pytest.MonkeyPatch.context() as patch:
         make_workplace(folder, patch)
-        change_recipe(**BRANCH)
+        change_recipe(**NGRAMS)
         train_and_predict()
     return folder
 

@@ -75,15 +75,13 @@ def test_evaluation_has_every_pair_once_the_longest_first_and_bounded_padding():
 
 
 def test_pairs_that_are_left_out_of_training_are_counted_by_their_first_reason():
-    lengths = [(3, 3), (9, 3), (3, 9), (9, 9), (1, 4), (2, 4)]
+    lengths = [(3, 3), (9, 3), (3, 9), (9, 9), (2, 4)]
     source, target = ([np.full(pair[i], 5) for pair in lengths] for i in range(2))
-    pairs, rows = EncodedPairs(np.arange(6), source, target), np.arange(6)
-    h = Segmentation(max_source_tokens=8, max_target_tokens=8, max_length_ratio=2.0)
+    pairs, rows = EncodedPairs(np.arange(5), source, target), np.arange(5)
+    h = Segmentation(max_source_tokens=8, max_target_tokens=8)
     kept, counts = pairs.training_rows(rows, h)
-    assert kept.tolist() == [0, 5]
-    assert counts == {"long_source": 2, "long_target": 1, "length_ratio": 1}
-    kept, counts = pairs.training_rows(rows, dataclasses.replace(h, max_length_ratio=0.0))
-    assert kept.tolist() == [0, 4, 5] and counts["length_ratio"] == 0
+    assert kept.tolist() == [0, 4]
+    assert counts == {"long_source": 2, "long_target": 1}
 
 
 class Forbidden(list):

@@ -36,8 +36,8 @@ def settings_of(kind: str, **changes) -> Segmentation:
     return dataclasses.replace(Segmentation(segmentation=kind), **changes)
 
 
-every_kind = pytest.mark.parametrize("kind", ["words", "bpe", "unigram"])
-pieces = pytest.mark.parametrize("kind", ["bpe", "unigram"])
+every_kind = pytest.mark.parametrize("kind", ["words", "bpe"])
+pieces = pytest.mark.parametrize("kind", ["bpe"])
 WORDS, BPE = make(), make("bpe", 80)
 
 
@@ -131,10 +131,7 @@ def test_a_word_of_several_unknown_pieces_is_one_unknown_word():
     assert (words == UNKNOWN).sum() == count_unknown_words(kinds[1], words) == 2
 
 
-def test_words_are_ranked_by_frequency_and_rare_ones_are_unknown():
-    words = make(min_count=2)
-    (ids,) = words.encode(SIDE, TEST_ROWS[1:2])
-    assert words.units(ids) == ["A", "<unknown>", "runs", "."]
+def test_words_are_ranked_by_frequency():
     small = make(size=6)
     assert len(small) == 6 and small.units(np.arange(4, 6)) == ['"', "."]
 
@@ -190,8 +187,8 @@ def test_references_of_multi30k_come_back_from_words_and_from_pieces(corpora):
     train, test = read_multi30k(corpora, "train"), read_multi30k(corpora, "test_2016_flickr")
     side = tokenize_sentences(train + test, "en")
     rows = np.arange(len(train), len(train) + len(test))
-    for kind, size, known, exact in (("words", 10_000, 806, 803), ("bpe", 3_000, 1000, 1000)):
-        h = settings_of(kind, min_count=2)
+    for kind, size, known, exact in (("words", 6_190, 806, 803), ("bpe", 3_000, 1000, 1000)):
+        h = settings_of(kind)
         segmenter = make_segmenter(side, np.arange(len(train)), size, h)
         encoded = segmenter.encode(side, rows)
         without_unknown = [i for i, ids in enumerate(encoded) if UNKNOWN not in ids]

@@ -16,7 +16,7 @@ from torch import nn
 from heed import hyperparameters as described
 from heed import study
 from heed.hyperparameters import CorpusSizes
-from heed.inputs.batches import Bags, character_ngrams
+from heed.inputs.batches import character_ngrams
 from heed.models.classifier import Classifier
 from heed.models.encoder import make_pooling
 from heed.models.recurrent import LAYERS, Bidirectional, padding_mask
@@ -72,8 +72,7 @@ def make(dtype=torch.float32, **changes) -> Classifier:
     return Classifier(30, 4, replace(HYPERPARAMETERS, **changes)).to(dtype).eval()
 
 
-NGRAMS = {"bigram_buckets": 7, "character_buckets": 11}
-BOTH = {"attention_residual": True, "attention_positions": True}
+NGRAMS = {"character_buckets": 11}
 VARIANTS = [
     *(
         {"attention": attention, "pooling": pooling, "skip": skip and pooling != "last"}
@@ -84,11 +83,6 @@ VARIANTS = [
     *({"attention": "none", "pooling": "attention", "score": score} for score in SCORES),
     {"attention": "none", "pooling": "mean", "encoder": "embeddings", **NGRAMS},
     {"attention": "multi-head", "heads": 2, "pooling": "max", **NGRAMS},
-    *(
-        {"attention": attention, "pooling": pooling, **BOTH}
-        for attention in ("multi-head", "single-head")
-        for pooling in ("mean", "max")
-    ),
     {"encoder": "gru", "attention": "none", "pooling": "last"},
     {"encoder": "gru", "attention": "multi-head", "pooling": "mean", "skip": True, "heads": 2},
     {"encoder": "transformer", "attention": "none", "pooling": "mean", "heads": 2},
@@ -120,28 +114,6 @@ def test_logits_are_the_same_alone_in_a_batch_in_any_order_with_any_padding(
             assert torch.allclose(alone, batch[i], atol=tolerance)
 
 
-def test_a_residual_self_attention_adds_the_states_and_positions_come_before_it():
-    batch = make_batch(random_texts([6, 3]))
-    plain = make(attention="multi-head", pooling="mean")
-    residual = make(attention="multi-head", pooling="mean", attention_residual=True)
-    residual.load_state_dict(plain.state_dict())
-    with torch.no_grad():
-        states = plain.network.encode(batch)
-        mean, _, _ = plain.network.attend(states)
-        with_states, _, _ = residual.network.attend(states)
-        tokens = (~states.padding)[..., None]
-        of_states = (states.vectors * tokens).sum(1) / tokens.sum(1)
-    assert torch.allclose(with_states, mean + of_states, atol=1e-6)
-
-    changes = {"encoder": "embeddings", "attention": "multi-head", "heads": 2, "pooling": "mean"}
-    unordered, ordered = make(**changes), make(**changes, attention_positions=True)
-    texts = [[2, 3, 4, 5]], [[5, 3, 4, 2]]
-    for model, same in ((unordered, True), (ordered, False)):
-        with torch.no_grad():
-            first, second = (model(make_batch(text)) for text in texts)
-        assert torch.allclose(first, second, atol=1e-6) is same
-
-
 def count(vocabulary: int, classes: int, h: Hyperparameters) -> int:
     return count_parameters(lambda: Classifier(vocabulary, classes, h))
 
@@ -159,12 +131,11 @@ def test_token_weights_sum_to_one_and_are_zero_at_padding(attention, pooling):
 
 
 def test_the_embedding_of_padding_stays_zero_in_training():
-    model = make(bigram_buckets=7).train()
-    h = replace(HYPERPARAMETERS, bigram_buckets=7)
-    model(make_batch([[5, 6], [7, 8, 9, 4]], h=h)).sum().backward()
-    for table in (model.network.embedding.word, model.network.embedding.bigram):
-        assert (table.weight.grad[0] == 0).all() and (table.weight[0] == 0).all()
-        assert (table.weight.grad != 0).any()
+    model = make().train()
+    model(make_batch([[5, 6], [7, 8, 9, 4]])).sum().backward()
+    table = model.network.embedding.word
+    assert (table.weight.grad[0] == 0).all() and (table.weight[0] == 0).all()
+    assert (table.weight.grad != 0).any()
 
 
 def test_a_dropped_word_is_an_unknown_one_without_its_ngrams():
@@ -184,25 +155,8 @@ def test_ngrams_are_added_to_the_word():
     characters = character_ngrams([f"w{i}" for i in range(30)], 11)
     for position, word in enumerate((5, 6)):
         rows = characters.ids[characters.offsets[word] : characters.offsets[word + 1]]
-        expected = embedding.word.weight[word] + embedding.bigram.weight[batch.bigrams[0, position]]
-        expected = expected + embedding.character.weight[rows].mean(0)
+        expected = embedding.word.weight[word] + embedding.character.weight[rows].mean(0)
         assert torch.allclose(embedding(batch)[0, position], expected, atol=1e-6)
-
-
-def test_the_linear_branch_is_added_and_is_the_whole_model_with_encoder_none():
-    features = Bags(torch.tensor([0, 3, 5]), torch.tensor([0, 2]), torch.tensor([0.6, 0.8, 1.0]))
-    batch = replace(make_batch([[5, 6], [7]]), linear=features)
-    changes = {"tfidf_branch": "words", "tfidf_buckets": 8}
-    both, alone = make(**changes), make(**changes, encoder="none", attention="none")
-    for model in (both, alone):
-        model.branch.table.weight.data.normal_()
-    table = alone.branch.table.weight
-    expected = torch.stack([0.6 * table[0] + 0.8 * table[3], table[5]])
-    assert torch.allclose(alone(batch), expected + alone.branch.bias, atol=1e-6)
-    logits = both.branch(features)
-    assert torch.allclose(both(batch), both.network(batch) + logits, atol=1e-6)
-    assert (alone.token_weights(batch) == 0).all()
-    assert make(tfidf_branch="both", tfidf_buckets=8).branch.table.num_embeddings == 16
 
 
 def test_last_pooling_reads_both_ends():

@@ -33,8 +33,7 @@ EMBEDDED = 11 * 3 + 4 * 2  # 10 -> 3 -> 2
         ({"pooling": "attention"}, WORDS + BILSTM + 8 + 2 * 64 + 8 + HEAD),
         ({"encoder": "embeddings", "pooling": "mean"}, WORDS + EMBEDDED),
         ({"vectors": "frozen"}, BILSTM + HEAD),
-        ({"encoder": "none", "tfidf_branch": "both", "tfidf_buckets": 7}, 2 * 15),
-        ({"bigram_buckets": 5, "character_buckets": 6}, WORDS + 6 * 10 + 6 * 10 + BILSTM + HEAD),
+        ({"character_buckets": 6}, WORDS + 6 * 10 + BILSTM + HEAD),
     ],
 )
 def test_a_classifier_has_the_parameters_that_can_be_written_down(changes, expected):

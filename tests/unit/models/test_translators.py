@@ -16,9 +16,7 @@ from heed.models.dependence import require_attention
 from heed.models.recurrent import (
     LAYERS,
     RecurrentEncoder,
-    layer_devices,
     padding_mask,
-    place_layers,
     run_layer,
     step_layer,
 )
@@ -356,28 +354,6 @@ def test_residual_layers_that_return_nothing_change_nothing():
         upper, _ = model.decoder.stack(inputs, zeros)
         lower, _ = run_layer(model.decoder.stack.layers[0], inputs)
         assert torch.equal(upper, lower) == residual
-
-
-@pytest.mark.parametrize(
-    ("layers", "devices", "expected"),
-    [(4, 2, [0, 0, 1, 1]), (5, 2, [0, 0, 0, 1, 1]), (3, 5, [0, 1, 2]), (8, 1, [0] * 8)],
-)
-def test_neighbouring_layers_share_a_device_in_equal_numbers(layers, devices, expected):
-    class Recorder(nn.Module):
-        def to(self, device):
-            self.device = device
-            return self
-
-    modules = nn.ModuleList(Recorder() for _ in range(layers))
-    place_layers(modules, [torch.device("cuda", i) for i in range(devices)])
-    assert [module.device.index for module in modules] == expected
-
-
-def test_layers_are_placed_on_the_devices_there_are(monkeypatch):
-    assert layer_devices("cpu", 4) == [torch.device("cpu")]
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
-    assert [device.index for device in layer_devices("cuda", 2)] == [0, 1]
-    assert [device.index for device in layer_devices("cuda:2", 8)] == [2, 0, 1]
 
 
 def test_lecture_004s_score_gives_one_word_of_twenty_at_most_28_percent():

@@ -14,8 +14,6 @@ from heed.files import HeedError
 from heed.recipe import CorpusStatistics
 from heed.report.browser import WeightShare, describe_rationale, describe_weights, read_browser
 from heed.tasks.classification.recipe import Hyperparameters
-from heed.tasks.classification.texts import classify
-from tests.conftest import change_recipe, train_and_predict
 from tests.fixtures.report import made_up
 from tests.fixtures.report.pages import render_to
 
@@ -68,30 +66,15 @@ def test_without_planted_rationale_there_is_no_share_of_it(tmp_path):
 
 def test_only_models_with_weights_of_their_own_have_a_page():
     transformer = {"encoder": "transformer"}
-    none = {"encoder": "none", "tfidf_branch": "words", "pooling": "max"}
     with_page = [{"attention": "multi-head", "heads": 2}, {"pooling": "attention"}]
     with_page += [{"pooling": "max"}, transformer | {"pooling": "attention"}]
-    without = [{"pooling": "last"}, {"pooling": "mean"}, transformer | {"pooling": "mean"}, none]
+    without = [{"pooling": "last"}, {"pooling": "mean"}, transformer | {"pooling": "mean"}]
     without.append({"attention": "uniform", "pooling": "mean"})
     assert all(Hyperparameters(**changes).chooses_weights for changes in with_page)
     assert not any(Hyperparameters(**changes).chooses_weights for changes in without)
     assert "learned query" in describe_weights(Hyperparameters(pooling="attention"))
     text = describe_weights(Hyperparameters(encoder="transformer", pooling="mean"))
     assert "attention that is not part of these weights" in text
-
-
-def test_a_hybrids_weights_do_not_explain_what_its_linear_branch_adds(workplace):
-    hybrid = Hyperparameters(pooling="attention", tfidf_branch="words")
-    text = "what the branch adds (linear_branch: words) is in no word's weight"
-    assert text in describe_weights(hybrid)
-    assert "branch" not in describe_weights(Hyperparameters(pooling="attention"))
-    train_and_predict("tiny-attention")
-    assert "branch" not in classify("tiny-attention", "w1 fine w2")
-    change_recipe(tfidf_branch="both", tfidf_buckets=64)
-    train_and_predict("tiny-attention")
-    lines = classify("tiny-attention", "w1 fine w2").splitlines()
-    assert lines[3].startswith("the linear branch (both) contributes to these probabilities too")
-    assert lines[4].startswith("weights over 3 words")
 
 
 PLANTED = "the words that decide the label, planted when heed generated the text"

@@ -33,8 +33,6 @@ def results(tmp_path):
         ({"attention": "uniform"}, ["equal weights in place of learned ones"]),
         ({"encoder": "transformer", "encoder_layers": 2}, ["A transformer of 2 layers"]),
         ({"hierarchical": True}, ["the words of each sentence, then the sentences"]),
-        ({"tfidf_branch": "both"}, ["TF-IDF of words and characters is added"]),
-        ({"encoder": "none", "tfidf_branch": "words"}, ["No network: a linear model"]),
     ],
 )
 def test_a_classifier_is_described_by_its_hyperparameters(changes, words):

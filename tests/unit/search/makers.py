@@ -22,10 +22,8 @@ corpora: {{tiny: {{source: tiny, kind: table, text_column: text, label_column: k
 experiments: {{tiny: {{task: classification, corpus: tiny, data: {{label: kind}}, title: Tiny}}}}
 searches:
   hunt: # for heads that fit
-    corpus: tiny
     experiment: tiny
     model: tiny-attention
-    after: none
     trials: 4
     epochs: 3
     scheduler: none
@@ -44,11 +42,9 @@ models:
 """
 
 
-def planned(
-    text: str = STUDY, search: str = "hunt", previous: dict | None = None, model: str = ""
-) -> TrialSetup:
+def planned(text: str = STUDY, model: str = "") -> TrialSetup:
     """Return what the trials of a search on the corpus `tiny` share."""
-    return make_setup(parse(text), search, previous or {}, Path("data/tokens/tiny"), model)
+    return make_setup(parse(text), "hunt", Path("data/tokens/tiny"), model)
 
 
 def heed(*command: str, **environment: str) -> subprocess.CompletedProcess:

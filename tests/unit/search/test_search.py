@@ -1,7 +1,6 @@
 """Searches: spaces are checked before Ray starts, draws depend on the seed, winners are real."""
 
 import dataclasses
-import functools
 import itertools
 import json
 import os
@@ -17,12 +16,11 @@ import pytest
 import yaml
 from ray._private import node, parameter
 
-from heed.cli import commands, stages
+from heed.cli import stages
 from heed.files import CHECKSUMS, HeedError, write_json, write_yaml
 from heed.recipe import read_model_recipe
 from heed.search import trials
-from heed.search.adopt import adopt
-from heed.search.candidates import Candidates, draw
+from heed.search.candidates import draw
 from heed.search.cluster import _without_idle_processes, read_address
 from heed.search.results import (
     ASHA,
@@ -37,9 +35,9 @@ from heed.search.results import (
     winner,
     write_search,
 )
-from heed.search.stage import epochs_and_select, run_search
+from heed.search.stage import epochs_and_select
 from heed.search.trials import read_reports
-from heed.study import Dimension, load, parse
+from heed.study import load
 from heed.study.rules import is_valid_configuration
 from heed.training.machine import machine_kind
 from tests.unit.search.makers import SPACE, STUDY, gone, heed, marked, planned, trial
@@ -64,20 +62,19 @@ def test_the_expected_best_is_the_mean_over_all_draws(metric):
     """
     trials = [trial(i, s, metric=metric) for i, s in enumerate([0.3, 0.9, 0.5, 0.6])]
     scores, best = [each.score for each in trials], max if metric == "accuracy" else min
-    for n, expected in enumerate(expected_best(trials, metric, "random").scores, 1):
+    for n, expected in enumerate(expected_best(trials, metric).scores, 1):
         mean = np.mean([best(draws) for draws in itertools.product(scores, repeat=n)])
         assert expected == pytest.approx(mean)
 
 
 def test_the_expected_best_is_given_only_where_its_assumption_holds():
     finished = [trial(0, 0.5), trial(1, 0.6)]
-    for found, sampler, reason in [
-        (finished, "random", None),
-        (finished, "tpe", "no independent draws"),
-        ([*finished, trial(2, 0.1, stop=ASHA)], "random", "1 of 3 trials did not run to their end"),
-        ([*finished, trial(2, stop=FAILED)], "random", "1 of 3 trials"),
+    for found, reason in [
+        (finished, None),
+        ([*finished, trial(2, 0.1, stop=ASHA)], "1 of 3 trials did not run to their end"),
+        ([*finished, trial(2, stop=FAILED)], "1 of 3 trials"),
     ]:
-        expected = expected_best(found, "accuracy", sampler)
+        expected = expected_best(found, "accuracy")
         assert (expected.scores is None) == (reason is not None)
         assert reason is None or reason in expected.reason.format(**expected.values)
 
@@ -116,30 +113,6 @@ def test_a_trial_that_was_killed_repeats_its_whole_epochs_and_one_that_ended_eve
     told.clear()
     trials.run_trial(setup, 0, configuration)
     assert told == whole
-
-
-def test_tpe_draws_valid_configurations_and_begins_with_those_drawn_before_a_kill(study):
-    params = parse(STUDY)
-    setup, search = planned(), params.searches["hunt"]
-    space = search.space | {"bigram_buckets": Dimension(integer=[0, 3])}
-    search = dataclasses.replace(search, trials=12, seed=1000)
-    is_valid = functools.partial(is_valid_configuration, params, "tiny-attention")
-    candidates = Candidates(space, is_valid, [], None)
-
-    def drawn(draws: trials.TpeDraws, count: int) -> list[dict]:
-        drawn = []
-        for number in range(count):
-            drawn.append(draws.draw(number))
-            draws.learn(number, float(drawn[-1]["learning_rate"]))
-        return drawn
-
-    first = drawn(trials.TpeDraws(setup, search, candidates), 6)
-    twelve = drawn(trials.TpeDraws(setup, search, candidates), 12)
-    assert twelve[:6] == first
-    assert len({json.dumps(each) for each in twelve}) == 12
-    for c in twelve:
-        assert 2 * c["hidden_size"] % c["heads"] == 0
-        assert c["learning_rate"] == float(f"{c['learning_rate']:.4g}")
 
 
 # --- real searches --------------------------------------------------------------------------------
@@ -251,7 +224,7 @@ DIVERGING = ("device: cpu,", "device: cpu, weight_decay: 10,")
 
 @pytest.mark.slow
 @pytest.mark.drill("search: a trial whose training diverges", faults=2)
-@pytest.mark.parametrize("settings", ["scheduler: none", "scheduler: asha\n    sampler: tpe"])
+@pytest.mark.parametrize("settings", ["scheduler: none", "scheduler: asha"])
 def test_a_trial_that_diverges_has_failed_and_the_search_goes_on(study, settings):
     space = "{learning_rate: {choice: [0.01, 10]}, hidden_size: {choice: [3, 6]}}"
     text = STUDY.replace(SPACE, space).replace("scheduler: none", settings)
@@ -280,32 +253,6 @@ def test_a_search_whose_trials_all_diverge_is_one_message(study):
     done = heed("search", "hunt", HEED_THREADS="2")
     assert done.returncode == 1 and "every trial failed; the first: model tiny" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_with_0_trials_a_search_keeps_the_configured_hyperparameters(study):
-    Path("params.yaml").write_text(STUDY.replace("trials: 4", "trials: 0"))
-    stages.search("hunt", "")
-    assert yaml.safe_load(Path("results/search/tiny/hunt/best.yaml").read_text()) == {}
-    assert not Path(".heed/work").exists()
-    stages.recipe("tiny-attention")
-    assert read_model_recipe("tiny-attention").hyperparameters.learning_rate == 0.01
-
-
-def test_a_search_after_another_starts_from_its_winner(study):
-    second = (
-        "later_searches:\n"
-        "  second: {experiment: tiny, model: tiny-attention, after: hunt, trials: "
-        "2, scheduler: none, space: {dropout: {uniform: [0, 0.5]}}}\n"
-    )
-    text = STUDY.replace("defaults:", second + "defaults:")
-    before = {"learning_rate": 0.02, "epochs": 2, "monitor": "accuracy"}
-    h = planned(text, "second", before).recipe.hyperparameters
-    assert (h.learning_rate, h.epochs) == (0.02, 5), "its winner, but the epochs of this search"
-    Path("results/search/tiny/hunt").mkdir(parents=True)
-    write_yaml(Path("results/search/tiny/hunt/best.yaml"), before)
-    none = parse(text.replace("trials: 2", "trials: 0"))
-    run_search(none, "second", Path("results/search/tiny"), Path("data/tokens/tiny"), 1)
-    assert yaml.safe_load(Path("results/search/tiny/second/best.yaml").read_text()) == before
 
 
 def test_the_epochs_of_a_scheduled_learning_rate_stay(study):
@@ -339,7 +286,7 @@ def test_word_vectors_of_another_size_are_said_before_a_trial_starts(study):
         planned(text)
 
 
-# --- heed adopt -----------------------------------------------------------------------------------
+# --- search.json ----------------------------------------------------------------------------------
 
 
 def write_results(folder: Path = Path("results/search/tiny/hunt")) -> dict:
@@ -348,49 +295,11 @@ def write_results(folder: Path = Path("results/search/tiny/hunt")) -> dict:
     write_yaml(folder / "best.yaml", best)
     found = Trial(2, {"heads": 4}, 0.75, 2, 2, FINISHED, [0.5, 0.75])
     result = Search(
-        "hunt", "tiny-attention", "tiny", "tiny", "random", "none", 1000, {}, "accuracy",
+        "hunt", "tiny-attention", "tiny", "tiny", "none", 1000, {}, "accuracy",
         Best(2, 0.75, 2), {}, 8, [found] * 4, {}, ExpectedBest(),
     )  # fmt: skip
     write_search(folder, result)
     return best
-
-
-def test_adopt_writes_the_winner_where_git_shows_it_and_changes_no_recipe(study, capsys):
-    best = write_results()
-    for model in ("tiny-attention", "tiny-parameter-matched"):
-        stages.recipe(model)
-    before = {path.name: path.read_bytes() for path in Path("results/recipe").iterdir()}
-    commands.adopt("hunt")
-    assert (
-        "tiny-attention, tiny-parameter-matched took trial 2 of 4, validation accuracy 0.7500 of "
-        "search hunt" in capsys.readouterr().out
-    )
-    text = Path("params.yaml").read_text()
-    assert "# the one that is searched" in text
-    assert "# for heads that fit" in text
-    assert "# adopted from search hunt: trial 2 of 4" in text
-    params = load()
-    assert params.models["tiny-attention"].overrides == {"attention": "multi-head"} | best
-    assert (
-        params.models["tiny-attention"].search
-        == params.models["tiny-parameter-matched"].search
-        == "none"
-    )
-    assert params.searches["hunt"].trials == 0
-    for model in ("tiny-attention", "tiny-parameter-matched"):
-        stages.recipe(model)
-    assert {path.name: path.read_bytes() for path in Path("results/recipe").iterdir()} == before, (
-        "no training is stale"
-    )
-    with pytest.raises(HeedError, match="trials is 0: there is no winner to adopt"):
-        commands.adopt("hunt")
-
-
-def test_adopt_without_a_result_is_one_line_and_changes_nothing(study):
-    for name, message in (("hunt", "Run: heed search hunt"), ("hnt", "did you mean hunt?")):
-        with pytest.raises(HeedError, match=message.replace("?", r"\?")):
-            adopt(name, Path("params.yaml"), Path("results/search"))
-    assert Path("params.yaml").read_text() == STUDY
 
 
 # --- the address of a cluster ---------------------------------------------------------------------
@@ -426,7 +335,7 @@ def test_an_address_without_a_cluster_is_one_line_and_the_option_goes_first(
 
 def test_a_search_is_read_back_as_it_was_written(tmp_path):
     folder = tmp_path / "hunt"
-    assert read_search(folder) is None, "it had no trials"
+    assert read_search(folder) is None, "it has not run"
     write_results(folder)
     search = read_search(folder)
     assert len(search.trials) == 4 and search.expected_best == ExpectedBest()

@@ -1,7 +1,5 @@
 """The space of a search is checked before Ray starts, and its draws depend on the seed alone."""
 
-import csv
-import dataclasses
 import json
 from pathlib import Path
 
@@ -14,10 +12,7 @@ from heed.files import HeedError
 from heed.search.candidates import draw
 from heed.search.stage import run_search
 from heed.study import Dimension, parse
-from heed.study.experiments import GROUPS
-from heed.study.model_rules import search_space
 from heed.study.rules import is_valid_configuration
-from tests.conftest import ROOT
 from tests.unit.search.makers import SPACE, STUDY
 
 RATE = "loguniform: [0.001, 0.05]"
@@ -35,17 +30,15 @@ WRONG = [
     ("model: tiny-attention", "model: tiny-baseline", "space.heads", "has no effect: model tiny-b"),
     ("model: tiny-attention", "model: tiny-parameter-matched", "model", "takes its hyperparameter"),
     ("    experiment: tiny", "    experiment: other", "experiment", "there is no experiment other"),
-    ("    corpus: tiny\n", "    corpus: other\n", "corpus", "tiny follows from the rest, found"),
-    ("after: none", "after: hunt", "after", "and stand in `later_searches`"),
     ("scheduler: none", "grace_period: 4", "grace_period", "at most the epochs of a trial, 3"),
-    (f"    space: {SPACE}\n", "", "space", "nothing to search"),
+    (f"    space: {SPACE}\n", "", "space", "missing, and it has no default"),
+    (SPACE, "{}", "space", "of length at least 1"),
     (
         "{learning",
         "{vectors: {choice: [none, tuned]}, learning",
         "space.vectors",
         "sources.tiny has",
     ),
-    (f"    space: {SPACE}\n", "    groups: [group-3]\n", "groups.0", "one of group-1, group-2"),
 ]
 
 
@@ -68,8 +61,7 @@ def test_a_mistake_in_a_search_is_named_with_line_and_key(right, wrong, key, mes
 
 def test_compared_variants_get_the_same_budget():
     other = (
-        "  other: {corpus: tiny, experiment: tiny, model: tiny-baseline, after: none, trials: 8, "
-        "epochs: 3, "
+        "  other: {experiment: tiny, model: tiny-baseline, trials: 8, epochs: 3, "
         "scheduler: none, space: {dropout: {uniform: [0, 0.5]}}}\n"
     )
     text = STUDY.replace("defaults:", other + "defaults:")
@@ -80,40 +72,6 @@ def test_compared_variants_get_the_same_budget():
     message = r"searches.other.epochs: .*: 5 here, 3 in search hunt"
     with pytest.raises(HeedError, match=message):  # the model's own epochs
         parse(text.replace("trials: 8, epochs: 3", "trials: 4"))
-
-
-def test_the_groups_hold_every_value_that_the_talk_chose():
-    columns = {"lstm_hidden": "hidden_size"}
-    with (ROOT / "data/published/talk_results.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    dimensions = GROUPS["group-1"] | GROUPS["group-2"]
-    checked = 0
-    for row in rows:
-        for column, value in row.items():
-            if (dimension := dimensions.get(columns.get(column, column))) is None:
-                continue
-            if column == "heads" and value == "0":  # without attention
-                continue
-            low, high = min(dimension.values), max(dimension.values)
-            assert low <= float(value) <= high, (column, value)
-            assert dimension.kind != "choice" or float(value) in dimension.values, (column, value)
-            checked += 1
-    assert checked > 80
-
-
-def test_a_group_offers_heads_only_where_there_are_some():
-    study = parse(
-        STUDY.replace(
-            f"space: {SPACE}",
-            "groups: [group-1, group-2]\n    space: {dropout: {choice: [0.1, 0.2]}}",
-        )
-    )
-    dimensions = search_space(study, "hunt")
-    assert {*dimensions} == {*GROUPS["group-1"], *GROUPS["group-2"]}
-    assert dimensions["dropout"].kind == "choice", "`space` overrides the groups"
-    plain = dataclasses.replace(study.searches["hunt"], model="tiny-baseline")
-    of_baseline = dataclasses.replace(study, searches={"hunt": plain})
-    assert "heads" not in search_space(of_baseline, "hunt")
 
 
 def any_configuration(configuration) -> bool:

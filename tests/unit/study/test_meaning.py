@@ -41,8 +41,7 @@ NUMBERS = [
     ("weight_decay", "1e300", "at most 10, found 1e+300"),
     ("max_grad_norm", "1e-300", "0 or at least 1e-06, at most 1000000, found 1e-300"),
     ("embedding_std", "1e300", "at least 1e-06, at most 100, found 1e+300"),
-    ("tfidf_rate", "1e-300", "at least 0.0001, at most 10000, found 1e-300"),
-    ("bigram_buckets", "100000000", "at most 16777216, found 100000000"),
+    ("character_buckets", "100000000", "at most 16777216, found 100000000"),
 ]
 
 

@@ -26,9 +26,8 @@ TRANSLATOR = TranslatorHyperparameters(
 @pytest.mark.parametrize("task", ["classification", "multilabel"])
 def test_every_feature_of_a_document_is_measured(task):
     h = dataclasses.replace(
-        CLASSIFIER, hierarchical=True, bigram_buckets=9, character_buckets=9, tfidf_branch="both",
-        tfidf_buckets=16, pooling="attention", batch_size=4,
-    )  # fmt: skip
+        CLASSIFIER, hierarchical=True, character_buckets=9, pooling="attention", batch_size=4
+    )
     assert measure(task, h, SIZES, 30)[1] > 0
 
 

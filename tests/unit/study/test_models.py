@@ -10,7 +10,6 @@ from heed.cli import commands
 from heed.files import HeedError
 from heed.study import load, parse
 from heed.study.model_rules import find_mistakes
-from heed.study.reader import use_todays_names
 from heed.study.section import PRESETS, SECTIONS
 from heed.tasks.classification.presets import choose_preset
 from tests.conftest import ROOT
@@ -18,7 +17,7 @@ from tests.conftest import ROOT
 SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
 HEAD, MODELS = SAMPLE.split("\nmodels:\n")
 PARAMS = Path("params.yaml")
-# the same study as heed 0.2.0 wrote it
+# the same study with keys that follow
 OLD = re.sub(
     r"(sample-[a-z]+)-([a-z]+): \{experiment: (sample-[a-z]+)(?!.*search: )",
     r"\1-\2: {experiment: \3, corpus: CORPUS-\3, variant: \2, search: none, "
@@ -26,10 +25,6 @@ OLD = re.sub(
     SAMPLE,
 )
 OLD = OLD.replace("CORPUS-sample-author", "sample-letters").replace("CORPUS-", "")
-OLD = OLD.replace(
-    "model: sample-author-searched\n", "\\g<0>    after: none\n    corpus: sample-letters\n"
-)
-OLD = OLD.replace("\\g<0>", "model: sample-author-searched\n")
 
 
 @pytest.fixture
@@ -62,38 +57,9 @@ def error_message(text: str) -> str:
 # --- what follows ---------------------------------------------------------------------------------
 
 
-def test_a_study_of_an_earlier_heed_with_keys_that_follow_is_the_same() -> None:
-    assert OLD.count("search: none") == 6 and "after: none" in OLD
+def test_a_study_with_keys_that_follow_is_the_same() -> None:
+    assert OLD.count("search: none") == 6
     assert parse(OLD) == parse(SAMPLE)
-
-
-def test_a_study_of_0_2_0_is_refused_with_todays_names_and_heed_study_writes_them() -> None:
-    path = ROOT / "tests/fixtures/study_of_0_2_0.yaml"
-    old = path.read_text()
-    message = error_message(old)
-    assert re.match(r"params.yaml:\d+: heed 0.2.0 had other names: ", message)
-    names = {old: new for new, old in re.findall(r"([\w-]+) \(was ([\w-]+)\)", message)}
-    text, said = use_todays_names(old, path)
-    assert said.count("(was ") == len(names) > 0 and use_todays_names(text, path) == (text, "")
-    assert parse(text).models
-    changed = [line for line in text.splitlines() if line not in old.splitlines()]
-    assert changed and all(any(new in line for new in names.values()) for line in changed)
-    assert len(text.splitlines()) == len(old.splitlines())
-
-
-def test_expected_results_and_what_is_no_hyperparameter_had_other_names_in_0_2_0_too() -> None:
-    results = """{claim: It does., variant: attention, figure: evidence_weight, at_least: .2},
-      {claim: It must., variant: attention, criterion: evidence, outcome: pass},
-      {claim: It need not., adversary: other, figure: accuracy, at_least: .9}"""
-    old = SAMPLE.replace("study:", "study:\n  margin_pp: 2", 1)
-    old = old.replace("label: sentiment}", f"label: sentiment}}, truths: [{results}]", 1)
-    assert "heed 0.2.0 had other names: " in error_message(old)
-    text, said = use_todays_names(old, "old.yaml")
-    assert said.count("(was ") == 6 and not re.search(
-        "truths:|figure:|evidence[_,]|margin_pp", text
-    )
-    assert "{claim: It does., variant: attention, metric: rationale_weight, at" in text
-    assert "criterion: rationale, outcome" in text and "adversarial_model: other, metric" in text
 
 
 @pytest.mark.parametrize(
@@ -105,7 +71,6 @@ def test_expected_results_and_what_is_no_hyperparameter_had_other_names_in_0_2_0
         ("variant: mean", "variant: maen", "variant: mean follows from the rest, found maen"),
         ("match_parameters_of: sample-author-mean", "match_parameters_of: sample-author-baseline",
          "sample-author-mean follows from the rest, found sample-author-baseline: remove "),
-        ("    after: none", "    after: sample-author-searched", "and stand in `later_searches`"),
     ],
 )  # fmt: skip
 def test_a_value_that_contradicts_what_follows_is_refused(old: str, new: str, message: str) -> None:
@@ -130,20 +95,6 @@ def test_a_parameter_matched_model_is_searched_as_the_model_that_it_matches() ->
     assert "remove `search`" in error_message(SAMPLE + line.replace("}", ", search: none}"))
     without = line.replace("match_parameters_of: sample-author-searched", "gpus: 0")
     assert "parameter-matched is as large as which model" in error_message(SAMPLE + without)
-
-
-@pytest.mark.parametrize(
-    ("after", "message"),
-    [
-        (", after: hnt", "later_searches.second.after: there is no search hnt"),
-        ("", "later_searches.second: searches that start from the winner of another say `after`"),
-        (", after: second", "searches wait for each other: second after second"),
-    ],
-)
-def test_a_later_search_names_the_one_before_it(after: str, message: str) -> None:
-    line = f"{{experiment: sample-author, model: sample-author-searched, trials: 0{after}}}"
-    text = SAMPLE.replace("defaults:", f"later_searches:\n  second: {line}\ndefaults:", 1)
-    assert message in error_message(text)
 
 
 # --- presets --------------------------------------------------------------------------------------

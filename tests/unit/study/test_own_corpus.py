@@ -29,7 +29,7 @@ TABLE = pd.DataFrame(
         "part": ["train"] * 40 + ["validation"] * 10 + ["test"] * 10,
     }
 )
-VARIANTS = ("baseline", "mean", "pooling", "attention", "hybrid")
+VARIANTS = ("baseline", "mean", "pooling", "attention")
 
 
 pytestmark = pytest.mark.usefixtures("own_clone")
@@ -119,8 +119,8 @@ def test_what_rests_on_the_noise_of_a_corpus_is_removed_with_it():
     text = Path("params.yaml").read_text()
     Path("params.yaml").write_text(
         text
-        + "explain: {documents: 1, models: {table-pooling: {corpus: table, noise: more}}}\n"
-        + "adversarial_attention: {differ: {model: table-pooling, corpus: table, goal: differ, "
+        + "explain: {documents: 1, models: {table-pooling: {noise: more}}}\n"
+        + "adversarial_attention: {differ: {model: table-pooling, goal: differ, "
         + "strength: 0.01, epochs: 1}}\n"
     )
     remove_corpus("more")
@@ -296,12 +296,12 @@ def test_a_study_of_some_minutes_has_what_fits_and_says_what_it_leaves_out():
     variants, message = added("five.csv", cost.minutes(5, 2) + 0.01)
     assert variants == [*VARIANTS] and len(load().seeds) == 5 and "left out" not in message
     variants, message = added("less.csv", 0.95 * cost.minutes(3, 2))
-    assert variants == ["baseline", "mean", "pooling", "hybrid"]
+    assert variants == ["baseline", "mean", "pooling"]
     assert ": variant attention\n" in message and load().study.attention == ["pooling"]
     variants, message = added("least.csv", 0.1 * cost.minutes(3, 2))
     assert variants == ["baseline", "pooling"] and len(load().seeds) == 3
     assert load().hyperparameters("least-pooling").max_tokens == 60
-    assert "variant mean, variant attention, variant hybrid, 150 of the 210 tokens" in message
+    assert "variant mean, variant attention, 150 of the 210 tokens" in message
     assert re.search(r"Even so it takes about [\d.]+ minutes\. .*: --train 100\n", message)
 
 

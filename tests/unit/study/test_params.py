@@ -141,17 +141,12 @@ WRONG = [
     ("pooling: last}", "pooling: last, skip: true}", f"{M}-baseline.skip", "not go with skip"),
     ("pooling: last}", "pooling: last, encoder: embeddings}", f"{M}-baseline.pooling",
      "encoder embeddings has none"),
-    ("pooling: last}", "pooling: mean, encoder: none}", f"{M}-baseline.encoder",
-     "tfidf_branch is none"),
     ("pooling: last}", "patience: 2, monitor: last}", f"{M}-baseline.patience", "does not look"),
-    ("attention: multi-head, heads: 4",
-     "attention: multi-head, heads: 4, encoder: none, tfidf_branch: words",
-     f"{M}-attention.encoder", "no states to attend to"),
     ("pooling: last}", "vectors: tuned}", f"{M}-baseline.vectors", "sources.sample has no word"),
     ("pooling: last}", "thread: 4}", f"{M}-baseline.thread", "did you mean threads?"),
     ("sample-author-mean", "sample-author-linear", "models.sample-author-linear.variant",
      "linear is the name of a reference model"),
-    ("trials: 6", "trials: -6", f"{S}.trials", "at least 0"),
+    ("trials: 6", "trials: -6", f"{S}.trials", "above 0"),
     ("trials: 6", "seed: 3\n    trials: 6", f"{S}.seed", "the study's seeds are [1, 2, 3]"),
     ("trials: 6", "address: 10.0.0.1:6379\n    trials: 6", f"{S}.address", "unknown key"),
     ("sample-author-mean", "sample-author-pretrained", "models.sample-author-pretrained.variant",
@@ -177,6 +172,35 @@ def test_a_mistake_is_named_with_line_key_and_what_to_do(right, wrong, key, expe
     last_key = key.rsplit(".", 1)[-1]
     # a variant follows from the name of its model
     assert last_key in line or last_key in ("variant", "task", "1")
+
+
+# what heed 0.3.0 had: a text of the study, its replacement, the key, and whether its value is gone
+GONE = [
+    ("seeds:", "training: {logger: mlflow}\nseeds:", "training", "key"),
+    ("seeds:", "later_searches: {}\nseeds:", "later_searches", "key"),
+    ("trials: 6", "trials: 6\n    sampler: tpe", f"{S}.sampler", "key"),
+    ("trials: 6", "trials: 6\n    groups: [group-1]", f"{S}.groups", "key"),
+    ("trials: 6", "trials: 0", f"{S}.trials", "value"),
+    ("dropout: 0.2", "dropout: 0.2\n    tfidf_branch: words", f"{D}.tfidf_branch", "key"),
+    (
+        "defaults:",
+        "defaults:\n  translation: {min_count: 2}",
+        "defaults.translation.min_count",
+        "key",
+    ),
+    ("pooling: last}", "pooling: mean, encoder: none}", f"{M}-baseline.encoder", "value"),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "key", "what"), GONE, ids=[case[2] for case in GONE])
+def test_what_an_earlier_version_had_is_refused_with_its_number(right, wrong, key, what):
+    (message,) = error_message(SAMPLE.replace(right, wrong, 1)).splitlines()
+    line, text = message.removeprefix("params.yaml:").split(": ", 1)
+    assert line.isdigit()
+    assert text == (
+        f"{key}: heed 0.3.0 had this {what}, and this version has not: remove it, or use version "
+        "0.3.0"
+    )
 
 
 def test_all_mistakes_are_reported_and_keys_that_a_terminal_would_obey_are_escaped():

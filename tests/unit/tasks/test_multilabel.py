@@ -317,7 +317,7 @@ def test_texts_have_any_number_of_labels(study):
 
 def test_explanations_say_why_no_test_is_defined(study):
     text = Path("params.yaml").read_text()
-    explained = "explain: {documents: 1, models: {topics-attention: {corpus: news, noise: news}}}\n"
+    explained = "explain: {documents: 1, models: {topics-attention: {noise: news}}}\n"
     Path("params.yaml").write_text(text + explained)
     stages.explain("topics-attention", [1, 2], 1.0)
     summary = pd.read_csv("results/explain/topics-attention/summary.csv")

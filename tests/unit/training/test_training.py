@@ -323,18 +323,15 @@ def test_documents_of_a_class_that_the_recipe_lacks_are_refused(workplace):
         train("tiny-attention", 1)
 
 
-FEATURES = {
-    "bigram_buckets": 20, "character_buckets": 30, "tfidf_branch": "both", "tfidf_buckets": 64,
-}  # fmt: skip
+FEATURES = {"character_buckets": 30}
 PRACTICE = {
     "max_grad_norm": 0.5, "ema_decay": 0.9, "weight_decay": 0.01, "warmup": 0.2,
     "lr_schedule": "cosine",
-    "label_smoothing": 0.1, "word_dropout": 0.2, "state_dropout": 0.1, "tfidf_dropout": 0.2,
+    "label_smoothing": 0.1, "word_dropout": 0.2, "state_dropout": 0.1,
 }  # fmt: skip
 KINDS = [
-    FEATURES | {"truncation": "ends", "max_tokens": 5, "tfidf_loss": "separate", "tfidf_rate": 3.0},
+    FEATURES | {"truncation": "ends", "max_tokens": 5},
     {"hierarchical": True, "attention": "none", "pooling": "attention", "max_tokens": 10},
-    {"encoder": "none", "attention": "none", "tfidf_branch": "words", "tfidf_buckets": 64},
     FEATURES | PRACTICE | {"attention": "single-head", "score": "location", "skip": True},
     pytest.param(PRACTICE | {"precision": "bfloat16"}, marks=has_bfloat16),
 ]  # fmt: skip
@@ -356,12 +353,12 @@ def test_every_kind_of_model_trains_resumes_loads_and_predicts_the_same(workplac
     texts = load_tokens("data/tokens/tiny").documents(["id", "text"])
     for row in range(48, 60):
         # four words a sentence, as the tokens on disk have it
-        text, alone = tokenize_in_memory([texts["text"][row]], "whitespace")
+        alone = tokenize_in_memory([texts["text"][row]], "whitespace")
         begins = np.arange(0, len(alone.ids), 4, dtype=np.int32)
         alone = dataclasses.replace(
             alone, sentence_starts=begins, sentence_offsets=np.array([0, len(begins)])
         )
-        document = run.predictor.reader(alone, np.zeros(1, np.int64), text)(0)
+        document = run.predictor.reader(alone)(0)
         expected = table.loc[texts["id"][row], ["p:bad", "p:good"]].to_numpy(float)
         assert np.allclose(document.probability, expected, atol=1e-5)
         assert len(document.positions) == len(document.weights)

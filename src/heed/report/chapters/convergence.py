@@ -101,9 +101,9 @@ def _settings(results: Results, line: Line) -> Iterator[str]:
     params, name = results.params, line.model.model
     key, epochs = f"models.{name}", line.longer.epochs if line.longer else 0
     searched = params.models[name].search
-    if searched != "none" and (search := params.searches[searched]).trials:
-        key = ".".join(params.search_key(searched))  # its winner says for how many epochs
-        epochs = max(epochs, 2 * (search.epochs or 0))
+    if searched != "none":
+        key = f"searches.{searched}"  # its winner says for how many epochs
+        epochs = max(epochs, 2 * (params.searches[searched].epochs or 0))
     yield f"{key}.epochs: {epochs}"
     if line.model.hyperparameters.patience:
         yield f"models.{name}.patience: 0"

@@ -112,12 +112,6 @@ def _say_part(part: Part, h: Any) -> str:
 
 
 def _classifier(h: Architecture) -> Iterator[str]:
-    both = "words and characters"
-    branches = {"words": "words", "characters": "characters", "both": both, "none": "–"}
-    features = branches[h.tfidf_branch]
-    if h.encoder == "none":
-        yield f"no network: a linear model on the TF-IDF of {features}"
-        return
     encoder = _say_part(ENCODERS[h.encoder], h)
     if h.skip and h.is_recurrent:
         encoder = f"{encoder}, with the word’s embedding beside it"
@@ -125,13 +119,7 @@ def _classifier(h: Architecture) -> Iterator[str]:
     if h.hierarchical:
         yield "it reads the words of each sentence, then the sentences"
     yield _say_part(ATTENTIONS[h.attention], h)
-    if h.attention != "none" and h.attention_positions:
-        yield "the positions of the words are added before it"
-    if h.attention != "none" and h.attention_residual:
-        yield "its input is added to its output"
     yield _say_part(POOLINGS[h.pooling], h)
-    if h.tfidf_branch != "none":
-        yield f"a linear model on the TF-IDF of {features} is added"
 
 
 def _translator(h: TranslatorArchitecture) -> Iterator[str]:

@@ -208,7 +208,7 @@ def _describe_each(search: Search, declared: DeclaredSearch) -> str:
     )  # fmt: skip
     return (
         "Each model was searched for itself, in the same space with the same budget: {limit}. "
-        "Sampler {sampler}, scheduler {scheduler}, seed {seed}. The first trial is the model’s "
+        "Scheduler {scheduler}, seed {seed}. The first trial is the model’s "
         "own configuration and runs to its end. Chosen by the validation split; the test split "
         "was not used."
     ).format(limit=trainings if declared.trainings else trials, **_settings(search))
@@ -261,7 +261,7 @@ def describe_search(search: Search, task: str) -> str:
     """Return what was tried in a search, and what won."""
     measure = Measure(task, search.metric)
     return (
-        "{trials} trials of {model}, sampler {sampler}, scheduler {scheduler}, seed {seed}; "
+        "{trials} trials of {model}, scheduler {scheduler}, seed {seed}; "
         "{epochs} epochs in all. Best: trial {best}, validation {metric} {score} after epoch "
         "{epoch}. Chosen by the validation split; the test split was not used."
     ).format(
@@ -276,7 +276,7 @@ def describe_search(search: Search, task: str) -> str:
 
 
 def _settings(search: Search) -> dict[str, object]:
-    return {key: getattr(search, key) for key in ("model", "sampler", "scheduler", "seed")}
+    return {key: getattr(search, key) for key in ("model", "scheduler", "seed")}
 
 
 def read_settings(results: Results, experiment: Experiment) -> dict[str, list[Setting]]:

@@ -37,16 +37,12 @@ def draw_network(hyperparameters: Hyperparameters, name: str, description: str, 
 
 def _classifier(h: Architecture) -> tuple[list[Mark], float]:
     """Return words, their states, self-attention where there is some, and the text's vector."""
-    columns = np.linspace(LEFT, RIGHT if h.tfidf_branch == "none" else 7.6, WORDS)
+    columns = np.linspace(LEFT, RIGHT, WORDS)
     top = 3 + (h.attention != "none")
     middle = float(columns.mean())
-    rows = [_label(0, "words")]
-    if h.encoder != "none":
-        states, uppermost = _states(h, columns)
-        rows += [*states, *_pooling(h, columns, uppermost, (middle, top))]
+    states, uppermost = _states(h, columns)
+    rows = [_label(0, "words"), *states, *_pooling(h, columns, uppermost, (middle, top))]
     rows += _nodes(columns, 0, "circle", shapes.SOFT)
-    if h.tfidf_branch != "none":
-        rows += [shapes.rule((9.2, 0.3), (middle, top), FIXED, 0.9), *_box(9.2, 0, "TF-IDF")]
     return [*rows, *_box(middle, top, "class")], top + 0.6
 
 

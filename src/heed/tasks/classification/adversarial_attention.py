@@ -19,7 +19,7 @@ from heed.explanation import adversarial_attention as adversarial
 from heed.explanation import rankings
 from heed.explanation.declared import AdversarialAttention
 from heed.explanation.diagnostic_mlp import DiagnosticTraining, Weights, make_guides
-from heed.explanation.rankings import GROUPS, Subject, network_of
+from heed.explanation.rankings import GROUPS, Subject
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.classifier import Classifier, weighted_sum
@@ -47,10 +47,7 @@ class AdversarialLearner(ClassificationLearner):
     ) -> None:
         """Copy the base; `rationale` is True for units with some, (units,), by row."""
         model = copy.deepcopy(base.model).requires_grad_(True)
-        if model.network is not None:
-            model.network.embedding.require_gradients()
-        if model.branch is not None:
-            model.branch.requires_grad_(False)
+        model.network.embedding.require_gradients()
         h = run.recipe.hyperparameters
         super().__init__(model, base.encoded, labels, splits, h, run.seed, "cpu")
         self._base, self._rationale, self._aim = base.model, rationale, adversarial_model
@@ -92,7 +89,7 @@ def _diagnostic_training(
         train(learner, h, run.seed, "cpu", work, lambda progress: None)
         return _is_right(model, encoded, labels, chosen["test"])
 
-    size = network_of(base.model).linear.in_features
+    size = base.model.network.linear.in_features
     return DiagnosticTraining(
         own, own.epochs, len(run.recipe.data.classes), run.seed, len(encoded.vocabulary), labels,
         splits, size, with_rationale, fit,
@@ -195,7 +192,7 @@ def _train(
 def _compare(
     pair: adversarial.Pair, units: Units, drawn: np.ndarray, report_progress: ReportProgress
 ) -> list[adversarial.Compared]:
-    has_attention = network_of(pair.base).document_encoder.attention is not None
+    has_attention = pair.base.network.document_encoder.attention is not None
     scale = explanation.SELF_ATTENTION_SCALE if has_attention else 1.0
     rows = drawn[: rankings.group_size(GROUPS[-1].end, scale)]
     report = functools.partial(report_progress, "judging documents")

@@ -68,10 +68,6 @@ class EncoderClassifier(nn.Module):
         mask = (time < batch.lengths[:, None]).long()
         return self.logits(input_ids=batch.ids, attention_mask=mask)
 
-    def logits_by_part(self, batch: Batch) -> list[torch.Tensor]:
-        """Return the logits of its only part, as a Classifier does."""
-        return [self(batch)]
-
 
 # the encoder as a classifier of the first fold, where it is asked for
 Loads = Callable[[], EncoderClassifier]

@@ -27,16 +27,13 @@ from heed.explanation.test import Prediction as Explained
 from heed.inputs.batches import EncodedCorpus
 from heed.paths import run_folder, train_command
 from heed.task import task_module
-from heed.tasks.classification.learning import class_indices, linear_features, read_texts
+from heed.tasks.classification.learning import class_indices
 from heed.tasks.classification.metrics import predicted_probability, prediction_table
 from heed.tasks.classification.prediction import load_predictor
 from heed.tasks.classification.recipe import Data, Prediction
 from heed.tokens.arrays import MarkedTokens, Tokens
 from heed.training.run import RunInfo
 
-NO_NETWORK = (
-    "encoder `none` reads no token by itself: a linear branch alone has no weights of tokens"
-)
 SEVERAL_CLASSES = (
     "defined for one predicted class a document; a multi-label classifier decides on each class by "
     "itself"
@@ -61,8 +58,6 @@ def explain_run(
     if not task_module(run.recipe.task, "metrics").HAS_ONE_CLASS:
         return _no_documents(SEVERAL_CLASSES)
     subject = load_subject(run, tokens, rows)
-    if subject.model.network is None:
-        return _no_documents(NO_NETWORK)
     if subject.model.network.document_encoder.attention is not None:
         scale *= SELF_ATTENTION_SCALE
     reasons: dict[str, str] = {}
@@ -155,9 +150,7 @@ def load_subject(run: RunInfo, tokens: Tokens, rows: np.ndarray) -> Subject:
     name, h = run.recipe.model, run.recipe.hyperparameters
     folder, command = run_folder(name, run.seed), train_command(name, run.seed)
     predictor = load_predictor(folder, run.recipe, Prediction(), "cpu", command)
-    encoded, branch = EncodedCorpus(tokens, predictor.vocabulary, h), predictor.model.branch
-    if branch is not None:
-        encoded = encoded.with_linear(linear_features(branch, read_texts(tokens, rows), h))
+    encoded = EncodedCorpus(tokens, predictor.vocabulary, h)
     # weights are never trained here, and gradients are those of embeddings and weights
     return Subject(predictor.model.requires_grad_(False).to(torch.float32), encoded)
 

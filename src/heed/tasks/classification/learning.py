@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.sparse
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -16,9 +15,8 @@ from torch import nn
 from heed.files import HeedError, write_text
 from heed.hyperparameters import CorpusSizes
 from heed.inputs.batches import Bags, Batch, EncodedCorpus
-from heed.inputs.tfidf import HashedTfIdf
 from heed.inputs.vocabulary import SPECIAL, Vocabulary, build_vocabulary, vocabulary_vectors
-from heed.models.classifier import Classifier, TfidfBranch
+from heed.models.classifier import Classifier
 from heed.models.size import match_parameters
 from heed.recipe import Recipe
 from heed.task.interface import Learner
@@ -28,9 +26,8 @@ from heed.tokens.arrays import Tokens
 from heed.tokens.meta import Meta
 
 VOCABULARY = "vocabulary.txt"
-# of random documents: tokens of a sentence, n-grams of a word of six letters, and the features of a
-# linear branch for each token
-SENTENCE, NGRAMS, FEATURES = 20, 18, 3
+# of random documents: tokens of a sentence, and n-grams of a word of six letters
+SENTENCE, NGRAMS = 20, 18
 
 
 def sizes(data: Data, meta: Meta) -> CorpusSizes:
@@ -66,16 +63,10 @@ def random_batch(h: Hyperparameters, sizes: CorpusSizes, lengths: list[int]) -> 
         starts = torch.arange(0, shape[1], SENTENCE)
         rest = torch.tensor(lengths)[:, None] - starts
         features["sentences"] = rest.clamp(0, SENTENCE)
-    if h.bigram_buckets:
-        features["bigrams"] = torch.randint(1, h.bigram_buckets + 1, shape)
     if h.character_buckets:
         ids = torch.randint(h.character_buckets, (NGRAMS * tokens,))
         features["characters"] = Bags(ids, torch.arange(0, len(ids), NGRAMS))
         features["character_of"] = torch.randint(tokens, shape)
-    if h.tfidf_branch != "none":
-        ids = torch.randint(h.tfidf_buckets, (FEATURES * tokens,))
-        begin = torch.tensor([0, *lengths[:-1]]).cumsum(0) * FEATURES
-        features["linear"] = Bags(ids, begin, torch.rand(len(ids)))
     words = max(_vocabulary_size(h, sizes), len(SPECIAL) + 1)
     ids = torch.randint(len(SPECIAL), words, shape)
     return Batch(ids, torch.tensor(lengths), np.arange(len(lengths)), **features)
@@ -116,10 +107,8 @@ class ClassificationLearner(Learner):
     def loss(self, model: Any, batch: Batch) -> torch.Tensor:
         """Return the cross entropy, summed over documents, each with the weight of its class."""
         with self.autocast():
-            logits = model.logits_by_part(batch.to(self.device))
-        if self._h.tfidf_loss == "joint":
-            logits = [torch.stack(logits).sum(0)]
-        return torch.stack([self._cross_entropy(part, batch) for part in logits]).sum()
+            logits = model(batch.to(self.device))
+        return self._cross_entropy(logits, batch)
 
     def _cross_entropy(self, logits: torch.Tensor, batch: Batch) -> torch.Tensor:
         reduction = "sum" if self._weights is None else "none"
@@ -154,10 +143,6 @@ class ClassificationLearner(Learner):
             "accuracy": float(sums[0] / len(rows)),
             "macro_f1": float(average_metric("macro", "f1").value(sums)),
         }
-
-    def rate(self, parameter: str) -> float:
-        """Return `tfidf_rate` for the linear branch, 1 for the network."""
-        return self._h.tfidf_rate if parameter.startswith("branch.") else 1.0
 
     def write(self, folder: Path) -> None:
         """Write the vocabulary."""
@@ -201,16 +186,10 @@ def make_learner(
     h, read = recipe.hyperparameters, np.concatenate([rows["train"], rows["validation"]])
     vocabulary = build_vocabulary(tokens, rows["train"], h.vocabulary_size, h.lowercase)
     labels = kind.read_labels(tokens, recipe.data, read)
-    model, linear = make_model(vocabulary, recipe), None
+    model = make_model(vocabulary, recipe)
     if h.vectors != "none":
-        assert model.network is not None
         model.network.embedding.set_words(*vocabulary_vectors(tokens, vocabulary))
-    if model.branch:
-        texts, features = read_texts(tokens, read), HashedTfIdf(h.tfidf_branch, h.tfidf_buckets)
-        features.fit([texts[row] for row in rows["train"]])
-        model.branch.idf.copy_(torch.from_numpy(features.idf))
-        linear = linear_features(model.branch, texts, h)  # 0 for documents of other splits
-    encoded = EncodedCorpus(tokens, vocabulary, h, linear)
+    encoded = EncodedCorpus(tokens, vocabulary, h)
     return kind(model.to(device), encoded, labels, rows, h, seed, device)
 
 
@@ -238,13 +217,6 @@ def probabilities(
     by_row = np.argsort(predicted_rows, kind="stable")
     place = by_row[np.searchsorted(predicted_rows, rows, sorter=by_row)]
     return np.concatenate(by_batch)[place]
-
-
-def linear_features(
-    branch: TfidfBranch, texts: list[str], h: Hyperparameters
-) -> scipy.sparse.csr_matrix:
-    """Return the TF-IDF features of a linear branch, (texts, columns); 0 for an empty text."""
-    return HashedTfIdf(h.tfidf_branch, h.tfidf_buckets, branch.idf.cpu().numpy()).transform(texts)
 
 
 def read_texts(tokens: Tokens, rows: np.ndarray) -> list[str]:

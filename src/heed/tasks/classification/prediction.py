@@ -22,10 +22,8 @@ from heed.task import task_module
 from heed.task.interface import Predictor
 from heed.tasks.classification.learning import (
     VOCABULARY,
-    linear_features,
     make_model,
     probabilities,
-    read_texts,
 )
 from heed.tasks.classification.recipe import Data, Hyperparameters, Prediction
 from heed.tokens.arrays import MarkedTokens, Tokens
@@ -74,17 +72,15 @@ class ClassificationPredictor(Predictor):
         ids, label = (documents[name].to_numpy() for name in documents)
         return self._metrics.prediction_table(ids, label, probabilities, data.classes)
 
-    def probabilities(
-        self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
-    ) -> np.ndarray:
-        """Return the probabilities of `rows`, float32 (rows, classes); `texts` are in memory."""
-        batches = self._encode(tokens, rows, texts).evaluation_batches(rows)
+    def probabilities(self, tokens: Tokens, rows: np.ndarray) -> np.ndarray:
+        """Return the probabilities of `rows`, float32 (rows, classes)."""
+        batches = self._encode(tokens).evaluation_batches(rows)
         return probabilities(self.model, batches, rows, self.device, self._learning.activation)
 
     def knows(self, tokens: Tokens) -> np.ndarray:
         """Return whether the model knows any visible word of each document, (documents,)."""
         seen = np.fromiter(map(is_visible, tokens.lexicon), bool)
-        is_known = seen & (self._encode_words(tokens).known_types | bool(self.model.branch))
+        is_known = seen & self._encode(tokens).known_types
         words = np.concatenate([[0], np.cumsum(is_known[tokens.ids])])[tokens.offsets]
         return np.asarray(words[1:] > words[:-1])
 
@@ -113,7 +109,7 @@ class ClassificationPredictor(Predictor):
             rule=chosen["rule"].to_numpy(),
             text=tokens.documents(["text"], of_chosen)["text"].to_numpy(),
         )
-        read = self.reader(tokens, of_chosen)
+        read = self.reader(tokens)
         weights = [
             _token_table(name, tokens, row, read(row), marked)
             for name, row in zip(documents["id"], of_chosen, strict=True)
@@ -137,7 +133,7 @@ class ClassificationPredictor(Predictor):
             lambda index: bool(marked and marked.mask(rows[index]).any()),
         ):
             row = rows[index]
-            batch = self._encode(tokens, rows[[index]]).batch(rows[[index]]).to(self.device)
+            batch = self._encode(tokens).batch(rows[[index]]).to(self.device)
             if (weights := self.model.head_weights(batch)) is None:
                 break  # without self-attention
             of_heads = weights[0].float().cpu().numpy()
@@ -155,11 +151,9 @@ class ClassificationPredictor(Predictor):
             tables.append(named[HEAD_COLUMNS])
         return pd.concat(tables[1:] or tables, ignore_index=True)
 
-    def reader(
-        self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
-    ) -> Callable[[int], WeightedDocument]:
-        """Return a function from a document in `rows` to its prediction and weights."""
-        encoded = self._encode(tokens, rows, texts)
+    def reader(self, tokens: Tokens) -> Callable[[int], WeightedDocument]:
+        """Return a function from the row of a document to its prediction and weights."""
+        encoded = self._encode(tokens)
 
         @torch.inference_mode()
         def read(row: int) -> WeightedDocument:
@@ -178,16 +172,7 @@ class ClassificationPredictor(Predictor):
 
         return read
 
-    def _encode(
-        self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
-    ) -> EncodedCorpus:
-        encoded, branch = self._encode_words(tokens), self.model.branch
-        if branch is None:
-            return encoded
-        texts = read_texts(tokens, rows) if texts is None else texts
-        return encoded.with_linear(linear_features(branch, texts, self.recipe.hyperparameters))
-
-    def _encode_words(self, tokens: Tokens) -> EncodedCorpus:
+    def _encode(self, tokens: Tokens) -> EncodedCorpus:
         if self._corpus is None or self._corpus[0] is not tokens:
             h = self.recipe.hyperparameters
             self._corpus = tokens, EncodedCorpus(tokens, self.vocabulary, h)

@@ -6,7 +6,7 @@ from heed.hyperparameters import Configuration, Preset
 # classes of headlines, five of which make a text, attention pooling has .902 with both and .804
 # with n-grams alone. A last state has no use for the last word beside it: with it `skip` is off.
 # The last epoch is kept, after the learning rate has fallen to 0: with few documents the best one
-# on validation is luck. The values of the branch are for models with `tfidf_branch`.
+# on validation is luck.
 _ALL: Configuration = {
     "embedding_std": 0.1,
     "skip": True,
@@ -18,23 +18,18 @@ _ALL: Configuration = {
     "ema_decay": 0.99,
     "lr_schedule": "linear",
     "monitor": "last",
-    "tfidf_buckets": 65_536,
-    "tfidf_dropout": 0.3,
-    "tfidf_loss": "separate",
 }
 _SHORT: Configuration = _ALL | {
     "embedding_dim": 128,
     "hidden_size": 64,
     "linear_size": 256,
     "learning_rate": 0.004,
-    "tfidf_rate": 2.0,
 }
 _LONG: Configuration = _ALL | {
     "embedding_dim": 64,
     "hidden_size": 32,
     "truncation": "ends",
     "learning_rate": 0.004,
-    "tfidf_rate": 4.0,
 }
 
 PRESETS: dict[str, Preset] = {

@@ -40,13 +40,6 @@ def label_contradictions(label: str, corpus: DeclaredCorpus) -> Iterator[tuple[s
         )
 
 
-OF_NETWORK = (
-    "embedding_dim", "embedding_std", "bigram_buckets", "character_buckets", "pooling", "score",
-    "linear_size", "word_dropout", "embedding_dropout", "state_dropout", "dropout",
-)  # fmt: skip
-OF_BRANCH = ("tfidf_buckets", "tfidf_loss", "tfidf_rate", "tfidf_dropout")
-
-
 def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
     """Yield every contradiction between hyperparameters."""
     sizes = [h.state_size, *([encoder_size(h, h.state_size)] if h.hierarchical else [])]
@@ -57,24 +50,7 @@ def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
             "(of a recurrent encoder twice the hidden size, with skip the embeddings too; else "
             "embedding_dim)",
         )
-    if h.encoder == "none" and h.tfidf_branch == "none":
-        yield (
-            ("encoder", "tfidf_branch"),
-            "with encoder none only the TF-IDF branch is left, and tfidf_branch is none",
-        )
-    if h.encoder == "none" and h.vectors != "none":
-        yield (
-            ("vectors", "encoder"),
-            f"encoder none has no embeddings: vectors none, found {h.vectors}",
-        )
-    attends = h.attention != "none" or h.pooling in ATTENTION_POOLINGS or h.hierarchical
-    if h.encoder == "none" and attends:
-        yield (
-            ("encoder",),
-            "encoder none has no states to attend to: attention none, a pooling without it, not "
-            "hierarchical",
-        )
-    if h.pooling == "last" and not h.is_recurrent and h.encoder != "none":
+    if h.pooling == "last" and not h.is_recurrent:
         yield (
             ("pooling", "encoder"),
             f"pooling last takes the last states of a recurrence; encoder {h.encoder} has none",
@@ -112,12 +88,8 @@ def parameter_matched_contradiction(model: str, matched: Hyperparameters) -> str
 
 def adversarial_model_contradiction(h: Hyperparameters) -> str | None:
     """Return why no adversarial model with other weights can be made of a model, or None."""
-    if h.encoder == "none":
-        return "encoder none has no weights of words"
     if h.pooling in ("last", "max"):
         return f"pooling {h.pooling} is no weighted sum of states; mean and attention are"
-    if h.attention_residual and h.attention != "none":
-        return "attention_residual adds the states, which the weights of attention do not weigh"
     if not h.chooses_weights:
         return (
             f"attention: {h.attention} with pooling: {h.pooling} gives every word the same weight"
@@ -128,15 +100,12 @@ def adversarial_model_contradiction(h: Hyperparameters) -> str | None:
 def no_effect(h: Hyperparameters) -> dict[str, str]:
     """Return the hyperparameters that have no effect: name → by which value of another."""
     attention, encoder = f"attention: {h.attention}", f"encoder: {h.encoder}"
-    scores = h.attention == "single-head" or h.pooling == "attention" or h.encoder == "none"
+    scores = h.attention == "single-head" or h.pooling == "attention"
     rules = (
         (not h.has_heads, ("heads",), attention),
-        (h.attention == "none", ("attention_residual", "attention_positions"), attention),
         (h.encoder != "transformer", ("encoder_layers", "feed_forward_size"), encoder),
         (not h.is_recurrent, ("hidden_size", "skip"), encoder),
-        (h.encoder == "none", OF_NETWORK, encoder),
         (not scores, ("score",), f"{attention} and pooling: {h.pooling}"),
-        (h.tfidf_branch == "none", OF_BRANCH, "tfidf_branch: none"),
         (h.vectors != "none", ("embedding_dim",), f"vectors: {h.vectors}, whose size it is"),
     )
     return {name: reason for applies, names, reason in rules if applies for name in names}

@@ -62,9 +62,9 @@ class TextClassifier:
     def weights(self, texts: list[str]) -> list[WeightedWords]:
         """Return the words of each text that the model reads, with their weights."""
         weighted = []
-        for cleaned, tokens in _tokenize(self.predictor, _require_texts(texts)):
-            read = self.predictor.reader(tokens, np.arange(len(cleaned)), cleaned)
-            for row in range(len(cleaned)):
+        for tokens in _tokenize(self.predictor, _require_texts(texts)):
+            read = self.predictor.reader(tokens)
+            for row in range(len(tokens.offsets) - 1):
                 document = read(row)
                 weighted.append(WeightedWords(_words(tokens, row, document), document.weights))
         return weighted
@@ -98,9 +98,7 @@ def _require_texts(texts: Any) -> list[str]:
     return found
 
 
-def _tokenize(
-    predictor: ClassificationPredictor, texts: Sequence[str]
-) -> Iterator[tuple[list[str], Tokens]]:
+def _tokenize(predictor: ClassificationPredictor, texts: Sequence[str]) -> Iterator[Tokens]:
     for start in range(0, len(texts), AT_ONCE):
         yield tokenize_in_memory([*texts[start : start + AT_ONCE]], predictor.recipe.tokenizer)
 
@@ -108,9 +106,9 @@ def _tokenize(
 def _probabilities(runs: list[ClassificationPredictor], texts: Sequence[str]) -> np.ndarray:
     """Return the mean probabilities of runs; NaN where none knows a word."""
     parts = [np.zeros((0, len(runs[0].recipe.data.classes)), np.float32)]
-    for cleaned, tokens in _tokenize(runs[0], texts):
-        rows = np.arange(len(cleaned))
-        parts.append(np.mean([run.probabilities(tokens, rows, cleaned) for run in runs], 0))
+    for tokens in _tokenize(runs[0], texts):
+        rows = np.arange(len(tokens.offsets) - 1)
+        parts.append(np.mean([run.probabilities(tokens, rows) for run in runs], 0))
         parts[-1][~np.any([run.knows(tokens) for run in runs], 0)] = np.nan
     return np.concatenate(parts)
 
@@ -133,10 +131,10 @@ def classify(model: str, text: str) -> str:
     """
     runs, seeds = load_classifiers(model), trained_seeds(model)
     recipe = runs[0].recipe
-    cleaned, tokens = tokenize_in_memory([read_text(text)], recipe.tokenizer)
+    tokens = tokenize_in_memory([read_text(text)], recipe.tokenizer)
     if not any(run.knows(tokens)[0] for run in runs):
         raise HeedError(f"{model}: the text has no word that the model knows: it has no class")
-    documents = [run.reader(tokens, np.zeros(1, np.int64), texts=cleaned)(0) for run in runs]
+    documents = [run.reader(tokens)(0) for run in runs]
     lines = [f"{model}: mean of {len(runs)} runs (seeds {', '.join(map(str, seeds))})"]
     if recipe.task != "classification":
         lines.append("any number of labels, each predicted by itself:")
@@ -144,12 +142,6 @@ def classify(model: str, text: str) -> str:
     lines += [
         f"  {recipe.data.classes[i]:24} {probability[i]:.4f}" for i in np.argsort(-probability)
     ]
-    branch = recipe.hyperparameters.tfidf_branch
-    if branch != "none":
-        lines.append(
-            f"the linear branch ({branch}) contributes to these probabilities too: what it adds is "
-            "in no word's weight"
-        )
     return "\n".join(lines + _format_weights(tokens, documents))
 
 

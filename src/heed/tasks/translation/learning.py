@@ -14,10 +14,9 @@ from heed.inputs.pairs import PairBatch
 from heed.inputs.segmentation import Segmenter, encode_pairs, make_segmenter
 from heed.inputs.vocabulary import PADDING, SPECIAL_OF_PAIRS
 from heed.models.beam import translate
-from heed.models.recurrent import layer_devices
 from heed.models.size import match_parameters
 from heed.models.translator import Translator
-from heed.models.translators import RecurrentTranslator, make_translator
+from heed.models.translators import make_translator
 from heed.recipe import Recipe
 from heed.task.interface import Learner
 from heed.tasks.translation.metrics import corpus_bleu
@@ -107,17 +106,12 @@ class TranslationLearner(Learner):
         if not self.items:
             raise HeedError(
                 f"model {recipe.model}: no training pair is within max_source_tokens "
-                f"{h.max_source_tokens}, max_target_tokens {h.max_target_tokens}, max_length_ratio "
-                f"{h.max_length_ratio:g} (0: no limit). Raise them in params.yaml"
+                f"{h.max_source_tokens} and max_target_tokens {h.max_target_tokens}. Raise them in "
+                "params.yaml"
             )
         self._references = tokens.references(data.target, self.validation)
         self._unknown = self.encoded.unknown_shares(train)
-        self.model = make_model(self.segmenters, h)
-        devices = layer_devices(device, h.layer_devices)
-        if len(devices) > 1 and isinstance(self.model, RecurrentTranslator):
-            self.model.place_layers(devices)
-        else:
-            self.model.to(device)
+        self.model = make_model(self.segmenters, h).to(device)
 
     def weight(self, batch: PairBatch) -> float:
         """Return the number of target tokens that a batch predicts: the loss is a mean of them."""

@@ -97,8 +97,8 @@ def no_effect(h: Hyperparameters) -> dict[str, str]:
     """Return the hyperparameters that have no effect: name → by which value of another."""
     names = ["heads", "feed_forward_size", "context" if h.attends else "score"]
     if h.decoder == "transformer":
-        names = ["recurrence", "score", "context", "hidden_size", "residual", "layer_devices"]
+        names = ["recurrence", "score", "context", "hidden_size", "residual"]
     ineffective = dict.fromkeys(names, f"decoder: {h.decoder}")
     if h.segmentation != "words":
-        ineffective |= dict.fromkeys(("lowercase", "min_count"), f"segmentation: {h.segmentation}")
+        ineffective["lowercase"] = f"segmentation: {h.segmentation}"
     return ineffective
