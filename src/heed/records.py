@@ -113,7 +113,8 @@ def as_json(value: Any) -> Any:
 
 def _record_as_json(record: Any) -> dict[str, object]:
     entries: dict[str, object] = {}
-    for name, field in fields_of(type(record)).items():
+    kind: type = type(record)
+    for name, field in fields_of(kind).items():
         value = getattr(record, name)
         if not (field.is_omitted and value == field.default):
             entries |= as_json(value) if field.is_flattened else {name: as_json(value)}
