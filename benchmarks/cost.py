@@ -10,20 +10,20 @@ import pandas as pd
 from heed.paths import RESULTS
 from heed.report.results import read_training_time, training_folder
 from heed.study import load
-from heed.study.cost import estimate_cost
+from heed.study.cost import known_corpora, training_times
 
 
 def main() -> None:
     params = load()
     rows = {}
-    for cost in estimate_cost(params).models:
-        times = (training_folder(RESULTS) / cost.name).glob("[0-9]*.json")  # without the longer one
+    for name, estimated in training_times(params, known_corpora(params)).items():
+        times = (training_folder(RESULTS) / name).glob("[0-9]*.json")  # without the longer one
         seeds = [int(path.stem) for path in times]
-        runs = [RESULTS / "train" / cost.name / f"{seed}/history.csv" for seed in seeds]
+        runs = [RESULTS / "train" / name / f"{seed}/history.csv" for seed in seeds]
         if epochs := sum(len(pd.read_csv(path)) for path in runs):
-            times = [read_training_time(RESULTS, cost.name, seed).cpu_seconds for seed in seeds]
-            of_all = params.hyperparameters(cost.name).epochs * sum(times) / epochs
-            rows[cost.name] = [of_all, cost.training]
+            times = [read_training_time(RESULTS, name, seed).cpu_seconds for seed in seeds]
+            of_all = params.hyperparameters(name).epochs * sum(times) / epochs
+            rows[name] = [of_all, estimated]
     table = pd.DataFrame.from_dict(rows, "index", columns=["measured", "heed cost"])
     table.loc["all of these"] = table.sum()
     table["ratio"] = table["heed cost"] / table["measured"]

@@ -138,7 +138,7 @@ def write_tokens(
         "reduced": False, "generated": False, "duplicates": {},
         "near_duplicates": {"test": [0] * (folds or 1), "complete": True}, "cleaned": {},
         "rationale": {"kind": "planted", "documents": {}, "words": {}},
-        "vectors": None, "languages": {}, "alignments": [], "multilabel": [],
+        "vectors": None, "languages": {}, "alignments": [],
     }  # fmt: skip
     write_json(path / "meta.json", meta)
     return meta

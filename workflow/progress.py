@@ -4,10 +4,9 @@ What Snakemake and its executors say about jobs goes to their log alone, in .sna
 it is a warning or an error.
 """
 
-import json
 import logging
 import re
-import subprocess
+import statistics
 import sys
 import time
 from pathlib import Path
@@ -17,8 +16,13 @@ import engine_names as engine
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))  # the code of this clone
 from heed.terminal import print_line
 
-SHARE, SECONDS = 0.05, 20  # the time left is told after this share of all, and so many seconds
-OTHER = ""  # the name of any stage without an estimate of its own
+SECONDS = 20  # after so many the time left is told
+# Kinds of stages that may take long: the time left is unknown until one of each that is left has
+# run; all others take seconds.
+LONG = {
+    "search", "search_later", "train", "explain", "adversarial_attention", "embed", "pretrained",
+    "reference_models",
+}  # fmt: skip
 NEWS = "Will exit after finishing"  # the one line below a warning that a run shows
 USELESS = re.compile(
     "Building DAG of jobs|Assuming unrestricted shared filesystem|Nothing to be done|Reasons:|"
@@ -29,10 +33,7 @@ USELESS = re.compile(
 
 
 class Shown(logging.Filter):
-    """Chooses what Snakemake prints, and prints a line for each stage that is done.
-
-    The time left is by the estimates of workflow/seconds.py, which a process makes in a long run.
-    """
+    """Chooses what Snakemake prints, and prints a line for each stage that is done."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,7 +48,7 @@ class Shown(logging.Filter):
     def begin(self, stages: list[str], folder: Path) -> None:
         """Begin to count the stages that run."""
         self._all, self._left, self._folder = stages, {*stages}, folder
-        self._estimates, self._started = folder / "seconds.json", time.monotonic()
+        self._started = time.monotonic()
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether Snakemake prints a record."""
@@ -91,33 +92,26 @@ class Shown(logging.Filter):
         print_message(f"{done} of {len(self._all)} stages are done{self._time_left()}: {stage}")
 
     def _time_left(self) -> str:
-        """Return about how long the rest takes, by what has taken how long until now."""
-        passed = time.monotonic() - self._started
-        if passed < SECONDS:
+        """Return about how long the rest takes, if stages of its kinds were done in this run."""
+        passed, times = time.monotonic() - self._started, dict[str, list[float]]()
+        if passed < SECONDS or not self._left:
             return ""
-        if not self._estimates.exists():
-            command = [sys.executable, str(Path(__file__).with_name("seconds.py"))]
-            with self._estimates.open("w", encoding="utf-8") as out:
-                subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL)
-        try:
-            seconds = json.loads(self._estimates.read_text(encoding="utf-8"))
-        except ValueError:  # not yet, or the size of a corpus is not known
-            return ""
-        expected = {name: seconds.get(name, seconds[OTHER]) for name in self._all}
-        done = [name for name in self._all if name not in self._left]
-        share = sum(expected[name] for name in done) / sum(expected.values())
-        if not self._left or share < SHARE:
-            return ""
-        left = sum(expected[name] * self._factor(name, done, expected) for name in self._left)
-        at_once = max(1.0, sum(self._times[name] for name in done) / passed)
-        minutes = round(left / at_once / 60)
-        return f", about {minutes} minute{'s' * (minutes > 1)} left" if minutes else ""
+        for name in self._all:
+            if name not in self._left:
+                times.setdefault(_kind(name), []).append(self._times[name])
+        left = [_kind(name) for name in self._left]
+        unknown = {*left} & LONG - {*times}
+        seconds = sum(statistics.fmean(times[kind]) for kind in left if kind in times)
+        at_once = max(1.0, sum(map(sum, times.values())) / passed)
+        minutes = round(seconds / at_once / 60)
+        if unknown and not (LONG & {*times} and minutes):
+            return ", estimating the time left"
+        at_least = "at least " * bool(unknown)
+        return f", {at_least}about {minutes} minute{'s' * (minutes > 1)} left" if minutes else ""
 
-    def _factor(self, stage: str, done: list[str], expected: dict[str, float]) -> float:
-        """Return how many times as long as expected stages of a kind took, else all stages."""
-        kind = stage.partition("@")[0]
-        alike = [name for name in done if name.partition("@")[0] == kind] or done
-        return sum(self._times[each] for each in alike) / sum(expected[each] for each in alike)
+
+def _kind(stage: str) -> str:
+    return stage.partition("@")[0]
 
 
 def print_message(message: str) -> None:

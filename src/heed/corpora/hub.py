@@ -127,6 +127,7 @@ def _by_hand(dataset: str) -> str:
     folder = dataset.rpartition("/")[2]
     return (
         'On a machine that can, with the package `datasets`, run python -c "from datasets import '
-        f"load_dataset; load_dataset('{dataset}').save_to_disk('{folder}')\", copy the folder "
-        f"here, and run heed corpus add {folder}"
+        f"load_dataset; [load_dataset('{dataset}', split=s).to_parquet(f'{folder}-{{s}}.parquet') "
+        "for s in ('train', 'test')]\", copy both files here, and run heed corpus add "
+        f"{folder}-train.parquet {folder}-test.parquet"
     )

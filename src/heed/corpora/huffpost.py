@@ -196,14 +196,12 @@ def read_joined_headlines(raw: Path) -> Documents:
 # --- kinds ----------------------------------------------------------------------------------------
 
 KINDS = (
-    Kind(name="news", source=ARTICLES, labels=("category",), documents=64_021,
-        tokens_per_document=34,
+    Kind(name="news", source=ARTICLES, labels=("category",),
         read=lambda raw, corpus: read_capped_articles(raw, corpus.split.seed)),
-    Kind(name="news-big", source=ARTICLES, labels=("category",), documents=199_724,
-        tokens_per_document=34, read=lambda raw, _: read_articles(raw)),
-    Kind(name="news-headlines", source=HEADLINES, labels=("category",), documents=36_000,
-        tokens_per_document=11, read=lambda raw, _: read_headlines(raw)),
+    Kind(name="news-big", source=ARTICLES, labels=("category",),
+        read=lambda raw, _: read_articles(raw)),
+    Kind(name="news-headlines", source=HEADLINES, labels=("category",),
+        read=lambda raw, _: read_headlines(raw)),
     Kind(name="news-headlines-joined", source=HEADLINES, labels=("category",),
-        documents=36_000 // JOINED, tokens_per_document=11 * JOINED,
         read=lambda raw, _: read_joined_headlines(raw)),
 )  # fmt: skip

@@ -318,35 +318,32 @@ def read_europarl(raw: Path) -> Documents:
 
 
 def _kind(
-    name: str, source: str, read: "Callable[[Path, Corpus], Documents]", labels: str,
-    documents: int, tokens: int, **options: Any,
-) -> Kind:  # fmt: skip
+    name: str, source: str, read: "Callable[[Path, Corpus], Documents]", labels: str, **options: Any
+) -> Kind:
     return Kind(
-        name=name, source=SOURCES[source], read=read, labels=tuple(labels.split()),
-        documents=documents, tokens_per_document=tokens, **options,
-    )  # fmt: skip
+        name=name, source=SOURCES[source], read=read, labels=tuple(labels.split()), **options
+    )
 
 
 KINDS = (
-    _kind("imdb", "imdb", lambda raw, _: read_imdb(raw), "sentiment", 50_000, 269, splits=ANY_SPLIT,
-        learned=25_000),
-    _kind("letters", "letters", lambda raw, _: read_train_and_eval(raw), "author language", 43_958,
-        62, splits=("given",)),
+    _kind("imdb", "imdb", lambda raw, _: read_imdb(raw), "sentiment", splits=ANY_SPLIT),
+    _kind("letters", "letters", lambda raw, _: read_train_and_eval(raw), "author language",
+        splits=("given",)),
     _kind(  # the 4,881 pieces of the eval file, without a split
         "letters-pieces", "letters", lambda raw, _: read_pieces(require_file(raw, EVAL)),
-        "author language", 4_881, 62, grouped=True, files=(EVAL,),
+        "author language", grouped=True, files=(EVAL,),
     ),
     _kind(  # no other split: test is marked by another rule than train and validation
-        "movies", "movies", lambda raw, _: read_movies(raw), "sentiment", 1_999, 774,
-        splits=("given",), rationale="human", learned=1_800, validated=200,
+        "movies", "movies", lambda raw, _: read_movies(raw), "sentiment",
+        splits=("given",), rationale="human",
     ),
-    _kind("sst-wiki", "sst-wiki", lambda raw, _: read_sst_wiki(raw), "sentiment", 9_613, 42,
-        splits=ANY_SPLIT, rationale="passage", learned=7_792, validated=872),
-    _kind("yelp", "yelp", lambda raw, _: read_yelp(raw), "stars", 10_000, 150),
-    _kind("federalist", "federalist", read_federalist, "author", 922, 181, splits=ANY_SPLIT,
-        grouped=True, learned=922, added=157),
-    _kind("multi30k", "multi30k", lambda raw, _: read_captions(raw), "", 31_014, 40, parallel=True,
-        languages=CAPTIONED, splits=ANY_SPLIT, learned=30_014, validated=1_014),
-    _kind("europarl", "europarl", lambda raw, _: read_europarl(raw), "", 10_000, 46, parallel=True,
+    _kind("sst-wiki", "sst-wiki", lambda raw, _: read_sst_wiki(raw), "sentiment",
+        splits=ANY_SPLIT, rationale="passage"),
+    _kind("yelp", "yelp", lambda raw, _: read_yelp(raw), "stars"),
+    _kind("federalist", "federalist", read_federalist, "author", splits=ANY_SPLIT,
+        grouped=True),
+    _kind("multi30k", "multi30k", lambda raw, _: read_captions(raw), "", parallel=True,
+        languages=CAPTIONED, splits=ANY_SPLIT),
+    _kind("europarl", "europarl", lambda raw, _: read_europarl(raw), "", parallel=True,
         languages=("en", "de")),
 )  # fmt: skip

@@ -17,7 +17,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from heed.corpora.publication import split_of
 from heed.corpora.quotes import find_joined_rows
@@ -38,12 +38,11 @@ DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SEPARATOR_LINE = re.compile(r'"?sep=([^\w\r\n]|\\t)"?(?:[\r\n]|$)', re.I)  # Excel's first line
 FORMATS = {
     ".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet",
-    ".xlsx": "xlsx", ".arrow": "arrow",
+    ".xlsx": "xlsx",
 }  # fmt: skip
 JSON = json.JSONDecoder(  # a number is the text in the file, such as 1.10; NaN is none
     parse_float=str, parse_int=str, parse_constant={"Infinity": "inf", "-Infinity": "-inf"}.get
 )  # fmt: skip
-LABELS = "labels"  # the column that flags become
 MOST_NAMES, MOST_SIGNS = 20, 60  # names in a message, and characters of each
 FASTTEXT_LABEL = "__label__"
 FASTTEXT_LINE = re.compile(rf"\s*((?:{FASTTEXT_LABEL}\S*(?:\s+|$))*)(.*)", re.DOTALL)
@@ -62,13 +61,12 @@ class Format:
     delimiter: str | None = None
     quote: str | None = None  # around fields of a CSV file; "" where none is
     header: tuple[str, ...] = ()  # the names of columns, where the first row has none
-    flags: tuple[str, ...] = ()  # columns of 0 and 1, which become one column `labels`
 
 
 def format_of(source: "Source") -> Format:
     """Return the format that the section of a source declares."""
-    lists = tuple(source.header or ()), tuple(source.flags or ())
-    return Format(source.format or "", source.encoding, source.delimiter, source.quote, *lists)
+    header = tuple(source.header or ())
+    return Format(source.format or "", source.encoding, source.delimiter, source.quote, header)
 
 
 # --- tables ---------------------------------------------------------------------------------------
@@ -106,8 +104,6 @@ def _read_table(path: Path, form: Format, stat: tuple[int, int]) -> "pa.Table":
         arrays.append(array)
         fields.append(pa.field(column, array.type, metadata=metadata))
     table = pa.Table.from_arrays(arrays, schema=pa.schema(fields))
-    if form.flags:
-        table = _join_flags(path, table, form.flags)
     return table.replace_schema_metadata({PATH: str(path).encode()})
 
 
@@ -160,19 +156,6 @@ def _as_text(cell: object) -> str | None:
         return None
     text = "-".join(map(str, cell)) if isinstance(cell, list) else str(cell)
     return text if text.isascii() else SURROGATES.sub("\ufffd", text)
-
-
-def _join_flags(path: Path, table: "pa.Table", flags: tuple[str, ...]) -> "pa.Table":
-    """Replace columns of 0 and 1, one a label, by the column LABELS with lists of their names."""
-    import pyarrow as pa
-
-    if missing := [flag for flag in flags if flag not in table.column_names]:
-        raise HeedError(no_column(path, missing[0], table.column_names))
-    rows = zip(*(table.column(flag).to_pylist() for flag in flags), strict=True)
-    marks = [[(cell or "").strip().lower() in ("1", "1.0", "true") for cell in row] for row in rows]
-    labels = [[*itertools.compress(flags, row)] for row in marks]
-    array = pa.array(labels, pa.list_(pa.string()))
-    return table.drop_columns([*flags]).append_column(LABELS, array)
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -415,37 +398,7 @@ def _require_object(location: str, row: object) -> Row:
     return row
 
 
-def _read_prodigy(path: Path, form: Format) -> Rows:
-    """Yield Prodigy's texts with the label that was accepted; no label without such an answer.
-
-    Where one label is asked for each text, a rejected one is the other of two, or `not NAME`.
-    """
-    rows = [*_read_json_lines(path, form)]
-    asked = sorted({str(row["label"]) for _, row in rows if "label" in row and "accept" not in row})
-    other = dict(zip(asked, asked[::-1], strict=True)) if len(asked) == 2 else {}
-    if len(asked) == 1:
-        other = {asked[0]: f"not {asked[0]}"}
-    for at, row in rows:
-        answer, label = row.get("answer"), row.get("accept", row.get("label"))
-        if answer != "accept":
-            is_other = answer == "reject" and "accept" not in row
-            label = other.get(str(label)) if is_other else None
-        yield at, {"text": row.get("text"), "label": label}
-
-
-def _read_label_studio(path: Path, form: Format) -> Rows:
-    """Yield the tasks of Label Studio's JSON: their data, and the choices of each control."""
-    for at, read in _read_json(path, form):
-        task: Any = read
-        row = dict(task["data"])
-        given = [each for each in task.get("annotations", ()) if not each.get("was_cancelled")]
-        for result in given[0]["result"] if given else ():
-            if choices := result.get("value", {}).get("choices"):
-                row[result.get("from_name", "label")] = choices
-        yield at, row
-
-
-# --- Arrow ----------------------------------------------------------------------------------------
+# --- parquet --------------------------------------------------------------------------------------
 
 
 def _read_parquet(path: Path, form: Format) -> Rows:
@@ -454,14 +407,6 @@ def _read_parquet(path: Path, form: Format) -> Rows:
     with pyarrow.parquet.ParquetFile(path) as file:
         _check_header(path, file.schema_arrow.names)
         yield from _arrow_rows(file.iter_batches(BATCH), file.schema_arrow)
-
-
-def _read_arrow(path: Path, form: Format) -> Rows:
-    """Yield the rows of a stream of Arrow, as `save_to_disk` of Hugging Face's datasets writes."""
-    import pyarrow as pa
-
-    with pa.memory_map(str(path)) as file, pa.ipc.open_stream(file) as stream:
-        yield from _arrow_rows(iter(stream), stream.schema)
 
 
 def _arrow_rows(batches: "Iterator[pa.RecordBatch]", schema: "pa.Schema") -> Rows:
@@ -493,31 +438,6 @@ def _name_classes(cell: object, names: list[str]) -> object:
     return names[cell] if isinstance(cell, int) and 0 <= cell < len(names) else None
 
 
-# --- folders --------------------------------------------------------------------------------------
-
-
-def _read_saved_dataset(path: Path, form: Format) -> Rows:
-    """Yield the rows of a folder of `save_to_disk`; of one with splits with the column `split`."""
-    files = saved_files(path)
-    for split in choose_splits(files):
-        for file in files[split]:
-            for at, row in _read_arrow(file, form):
-                place = f"/{file.relative_to(path)}{at}"
-                yield place, row | ({"split": split} if split else {})
-
-
-def saved_files(path: Path) -> dict[str, list[Path]]:
-    """Return the files of a folder of `save_to_disk` by split, "" where it has none."""
-    splits = [""]
-    if (path / "dataset_dict.json").is_file():
-        splits = json.loads((path / "dataset_dict.json").read_text(encoding="utf-8"))["splits"]
-    files = {}
-    for split in splits:
-        state = json.loads((path / split / "state.json").read_text(encoding="utf-8"))
-        files[split] = [path / split / file["filename"] for file in state["_data_files"]]
-    return files
-
-
 def choose_splits(files: Mapping[str, Sequence[Path]]) -> list[str]:
     """Return the splits of a published data set that make a corpus: with labels and a known name.
 
@@ -533,15 +453,14 @@ def _has_labels(path: Path) -> bool:
     import pyarrow.compute
     import pyarrow.parquet
 
-    if path.suffix == ".parquet":
-        table = pyarrow.parquet.read_table(path)
-    else:
-        with pa.memory_map(str(path)) as file:
-            table = pa.ipc.open_stream(file).read_all()
+    table = pyarrow.parquet.read_table(path)
     columns = [table[column] for column in _class_names(table.schema)]
     numbers = [column for column in columns if pa.types.is_integer(column.type)]
     highest = [pyarrow.compute.max(column).as_py() for column in numbers]
     return not numbers or any(each is not None and each >= 0 for each in highest)
+
+
+# --- folders --------------------------------------------------------------------------------------
 
 
 def _read_text_folder(path: Path, form: Format) -> Rows:
@@ -564,9 +483,7 @@ def text_files(folder: Path) -> list[Path]:
 
 READERS: dict[str, Callable[[Path, Format], Rows]] = {
     "csv": _read_csv, "json": _read_json, "jsonl": _read_json_lines, "parquet": _read_parquet,
-    "arrow": _read_arrow, "xlsx": _read_xlsx, "fasttext": _read_fasttext,
-    "prodigy": _read_prodigy, "label-studio": _read_label_studio, "text-folder": _read_text_folder,
-    "saved-dataset": _read_saved_dataset,
+    "xlsx": _read_xlsx, "fasttext": _read_fasttext, "text-folder": _read_text_folder,
 }  # fmt: skip
 
 

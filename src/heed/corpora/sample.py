@@ -178,12 +178,12 @@ SOURCE = generated_source("sample", generate_sample, 1e6)
 KINDS = tuple(
     Kind(
         name=name, source=SOURCE, read=read_sample, labels=labels, generated=True,
-        rationale="planted", joined=joined, tokens_per_document=40,
+        rationale="planted",
     )
-    for name, labels, joined in (
-        (SENTIMENT, ("sentiment",), 1),
-        (PLAIN, ("sentiment",), 1 / 0.6),
-        (NEUTRAL, ("sentiment",), 1 / 0.6),
-        (LETTERS, ("author", "language"), 1),
+    for name, labels in (
+        (SENTIMENT, ("sentiment",)),
+        (PLAIN, ("sentiment",)),
+        (NEUTRAL, ("sentiment",)),
+        (LETTERS, ("author", "language")),
     )
 )  # fmt: skip

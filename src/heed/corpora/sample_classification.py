@@ -113,18 +113,18 @@ def match(generator: random.Random) -> Words:
     return words, label, sorted((positions[0], positions[OF_EACH])) if label == "fits" else []
 
 
-# kind of source and of corpus → (the function that draws a text, the name of its label, mean words)
-DRAWN: dict[str, tuple[Callable[[random.Random], Words], str, int]] = {
-    "sample-place": (place, "sentiment", 230),
-    "sample-rank": (rank, "verdict", 220),
-    "sample-topic": (topic, "topic", 60),
-    "sample-match": (match, "pair", 14),
+# kind of source and of corpus → (the function that draws a text, the name of its label)
+DRAWN: dict[str, tuple[Callable[[random.Random], Words], str]] = {
+    "sample-place": (place, "sentiment"),
+    "sample-rank": (rank, "verdict"),
+    "sample-topic": (topic, "topic"),
+    "sample-match": (match, "pair"),
 }
 
 
 def generate_rows(kind: str, documents: int, seed: int) -> Iterator[Row]:
     """Yield the documents of one kind: `id, text, labels, evidence` (character spans)."""
-    draw, label_name, _ = DRAWN[kind]
+    draw, label_name = DRAWN[kind]
     generator = random.Random(f"{kind} {seed}")
     for number in range(documents):
         words, label, rationale = draw(generator)
@@ -144,7 +144,6 @@ KINDS = tuple(
     Kind(
         name=name, source=generated_source(name, functools.partial(generate_rows, name), 3e6),
         read=read_generated, labels=(label,), generated=True, rationale="planted",
-        tokens_per_document=words,
     )
-    for name, (_, label, words) in DRAWN.items()
+    for name, (_, label) in DRAWN.items()
 )  # fmt: skip

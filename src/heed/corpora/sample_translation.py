@@ -287,19 +287,17 @@ def _words(pair: Document, language: str) -> list[str]:
 
 
 SOURCE = generated_source("sample-translation", generate_rows, 2e6)
-# kind → (its reader, splits, pairs of the source in a document, mean tokens)
-READ: "dict[str, tuple[Callable[..., Documents], tuple[SplitKind, ...], float, int]]" = {
-    PAIRS: (read_pairs, ANY_SPLIT, 1, 33),
-    SHORT_PAIRS: (
-        read_pairs, ANY_SPLIT, (LONGEST + 1 - SHORTEST) / (SHORT + 1 - SHORTEST), 13,
-    ),
-    LONG_PAIRS: (read_pairs, ("given",), 1, 34),
-    "sample-translation-paragraphs": (read_paragraphs, ("given",), 2.5, 85),
-}  # fmt: skip
+# kind → (its reader, splits)
+READ: "dict[str, tuple[Callable[..., Documents], tuple[SplitKind, ...]]]" = {
+    PAIRS: (read_pairs, ANY_SPLIT),
+    SHORT_PAIRS: (read_pairs, ANY_SPLIT),
+    LONG_PAIRS: (read_pairs, ("given",)),
+    "sample-translation-paragraphs": (read_paragraphs, ("given",)),
+}
 KINDS = tuple(
     Kind(
         name=name, source=SOURCE, read=read, parallel=True, languages=(NORVIC, SOLDAN),
-        splits=splits, generated=True, joined=joined, tokens_per_document=tokens,
+        splits=splits, generated=True,
     )
-    for name, (read, splits, joined, tokens) in READ.items()
+    for name, (read, splits) in READ.items()
 )  # fmt: skip

@@ -110,7 +110,7 @@ class DocumentReader:
         """Return the document of a row, with this name and split for want of its own, or None."""
         corpus, location, group = self.corpus, row.location, ""
         cells = zip(corpus.label_names, row.labels, strict=True)
-        labels = {column: self._labels(location, column, cell) for column, cell in cells}
+        labels = {column: self._label(location, column, cell) for column, cell in cells}
         if missing := [column for column, label in labels.items() if label == ""]:
             self.unlabelled += 1
             found = f"{location}: column {missing[0]!r}"
@@ -133,24 +133,16 @@ class DocumentReader:
         rationale = parse_spans(row.rationale, place, len(text))
         return Document(name, text, labels, group, split, rationale)
 
-    def _labels(self, location: str, column: str, cell: Cell) -> str | tuple[str, ...]:
-        """Return the label of a cell, "" without; with `label_separator` all of them, sorted."""
-        if (separator := self.corpus.label_separator) is not None:
-            names = split_labels(f"{location}: column {column!r}", cell, separator)
-            return tuple(sorted({self._label(location, column, name) for name in names} - {""}))
+    def _label(self, location: str, column: str, cell: Cell) -> str:
+        """Return the label of a cell without the blanks around it; "" of an empty one."""
         if isinstance(cell, list):
             if len(cell) > 1:
                 raise HeedError(
                     f"{location}: column {column!r}: one label a document, found a list of "
-                    f"{len(cell)}. Choose one, make a column for each, or set label_separator "
-                    "(--label-separator) for task multilabel"
+                    f"{len(cell)}. Choose one, or make a column for each"
                 )
             cell = cell[0] if cell else None
-        return self._label(location, column, cell or "")
-
-    def _label(self, location: str, column: str, cell: str) -> str:
-        """Return a label without the blanks around it; "" of an empty cell."""
-        if label := cell.strip():
+        if label := (cell or "").strip():
             label = self._normalize(location, column, label, "label")
             self._places.setdefault(column, {}).setdefault(label, location)
         return label
@@ -187,24 +179,6 @@ def _column(
         )
     cells: list[Cell] = batch.column(column).to_pylist()
     return cells
-
-
-def split_labels(location: str, cell: Cell, separator: str) -> list[str]:
-    """Return the labels of a cell: of a list its items, of a text what stands between separators.
-
-    Raises HeedError when a text has nothing between two separators.
-    """
-    if isinstance(cell, list):
-        return cell
-    if cell is None or not cell.strip():
-        return []
-    names = [name.strip() for name in cell.split(separator)]
-    if not all(names):
-        raise HeedError(
-            f"{location}: no label before, after or between two {separator!r} in {cell!r}. Remove "
-            "one of them"
-        )
-    return names
 
 
 def check_name(location: str, column: str, cell: str, kind: str) -> str:
@@ -320,7 +294,7 @@ def _read_parallel(raw: Path, corpus: "Corpus") -> Documents:
 
 # --- kinds
 
-FORMAT_KEYS = ("format", "encoding", "delimiter", "quote", "header", "flags")
+FORMAT_KEYS = ("format", "encoding", "delimiter", "quote", "header")
 SOURCE, PARALLEL_SOURCE = (
     SourceKind(
         name=name, make=make, alternative_keys=(("path", "sha256"), ("paths", "hashes")),
@@ -333,7 +307,7 @@ KIND = Kind(
     one_of_keys=(("text_column", "text_columns"), ("label_column", "label_columns")),
     optional_keys=(
         "text_separator", "split_column", "id_column", "group_column", "rationale_column",
-        "label_separator", "drop_unlabelled", "similar_labels",
+        "drop_unlabelled", "similar_labels",
     ),
 )  # fmt: skip
 PARALLEL_KIND = Kind(

@@ -220,25 +220,17 @@ def typical_documents(documents: pd.DataFrame, limit: int) -> dict[str, int]:
 def read_predictions(folder: Path, names: list[str]) -> dict[str, pd.DataFrame]:
     """Return a model's predictions of these test documents by id, with its seeds in order.
 
-    A multi-label prediction is a text, and has no probabilities. Raises HeedError: a broken file.
+    Raises HeedError: a broken file.
     """
     table = read_prediction_table(folder / PREDICTED)
     table = table[(table["split"] == "test") & table["id"].isin(names)].sort_values("seed")
-    if len(table) and not isinstance(table["label"].iloc[0], str):
-        table = table.filter(regex="^(?!p:)")
-    texts = {key: table[key].map(label_text) for key in ("label", "predicted")}
-    return {str(name): rows for name, rows in table.assign(**texts).groupby("id", sort=False)}
+    return {str(name): rows for name, rows in table.groupby("id", sort=False)}
 
 
 def read_prediction_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
     """Return a table of `heed score`. Raises HeedError: it is missing or broken."""
     with reading(path, f"heed score {path.parent.name}"):
         return pd.read_parquet(path, columns=columns)
-
-
-def label_text(prediction: Any) -> str:
-    """Return a class, or the classes of a multi-label prediction, as `documents` has them."""
-    return prediction if isinstance(prediction, str) else "; ".join(prediction) or "–"
 
 
 def _count_predictions(variant: str, rows: pd.DataFrame) -> VariantPredictions:

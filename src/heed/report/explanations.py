@@ -16,7 +16,7 @@ from heed.explanation.test import Judged, Outcome, measured
 from heed.files import reading, verify_checksums
 from heed.hyperparameters.pretrained import PRETRAINED
 from heed.report.experiments import Experiment, WeightsGain, weights_gain
-from heed.report.measures import measure_of, report_of
+from heed.report.measures import measure_of
 from heed.tables import read_csv
 
 if TYPE_CHECKING:
@@ -91,8 +91,6 @@ def read_explanations(
     explanations = []
     for experiment in experiments:
         result = comparison.experiments[experiment.key]
-        if report_of(result.task).UNTESTED_WEIGHTS:
-            continue  # no test is defined, as summary.csv says
         for variant, each in result.models.items():
             model, path = each.model, folder / "explain" / each.model
             if model not in params.explain.models or not path.exists():

@@ -33,7 +33,6 @@ def check_source(source: Source) -> None:
     groups = [{*group} for group in kind.alternative_keys]
     published = [file.name for file in kind.files]
     unknown = {*(source.files or [])}.difference(published)
-    unnamed = {*(source.flags or [])}.difference(source.header or source.flags or [])
     missing, extra = {*kind.required_keys} - keys, keys - known.union(*groups)
     takes = f"a source of kind {source.kind}"
     refuse(
@@ -59,7 +58,6 @@ def check_source(source: Source) -> None:
             ),
             f"files: {_join(unknown)}: no file of {source.kind}, whose files are "
             f"{_join({*published})}": unknown,
-            f"flags: {_join(unnamed)}: not in `header`": unnamed,
             f"delimiter and quote are the same character, {source.delimiter!r}": (
                 source.delimiter is not None and source.delimiter == source.quote
             ),

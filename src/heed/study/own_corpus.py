@@ -1,8 +1,7 @@
 """A corpus of the user's own becomes a study, or a part of one: `heed corpus add` and `remove`."""
 
-import dataclasses
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ from heed.corpora.table import DocumentReader, UnlabelledError
 from heed.files import HeedError, write_texts
 from heed.paths import PARAMS, is_name
 from heed.study import own_entries, studies
-from heed.study.cost import estimate_cost, format_number, summarise_cost
+from heed.study.cost import LONGER_SHARE, PREDICTION, describe_trainings, next_commands
 from heed.study.editing import as_yaml, changed_text
 from heed.study.own_files import CorpusOptions, UserFiles, default_name, name_files
 from heed.study.reader import parse, read_text, read_yaml
@@ -36,14 +35,12 @@ if TYPE_CHECKING:
     from heed.corpora.declared import Corpus
 
 Tables = dict[str, "pa.Table"]
-SEVERAL_LABELS = ";"  # the separator of a corpus whose cells have lists of labels
 MANY_NUMBERS = 50  # different numbers of a label that are doubted to be classes
+NOT_ACCEPTED = {"reject", "ignore"}  # answers of Prodigy
 FEW_ROWS = 20  # with fewer, a class for every second row is not doubted
 WITH_HEADER = (".csv", ".tsv", ".xlsx")  # files whose first row may have no names
 WHOLE = re.compile(r"\A(-?\d+)\.0\Z", re.ASCII)  # as pandas writes it where a number is missing
-# of a study with a training that takes long, and at least of one that is to take some minutes
-FEWER_SEEDS, LEAST_SEEDS = 5, 3
-LONG_TRAINING = 20 * 60  # core-seconds
+LEAST_SEEDS, FEWEST_TEXTS = 3, 100  # of a study that is to take some minutes
 ENCODINGS = ("windows-1252", "windows-1250")  # the likely ones of a file that is not UTF-8
 
 
@@ -76,8 +73,6 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
     if files.left_out:
         left_out = join_names(sorted(files.left_out))
         notes.append(f"left out, without labels or of an unknown name: the split {left_out}")
-    if options.label_separator != typed.label_separator:
-        notes.append("a text may have several labels")
     used = {*corpus.text_names, *corpus.label_names, corpus.group_column}
     notes += [
         f"column {column!r} is not used: if it has the parts, --split-column {column}"
@@ -91,31 +86,60 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
         *(f"  {note}" for note in notes),
     ]
     with studies.changing_studies():
-        fitted = _fit(options, entries, cores) if typed.minutes else _plan(options, entries)
-        texts, lines = _with_entries(fitted.options, fitted.entries)
+        less: list[str] = []
+        if options.minutes:
+            params = _parse_with(options, entries)
+            options, entries, less = _fit(options, entries, statistics, params, cores)
+        texts, lines = _with_entries(options, entries)
         params = parse(texts[PARAMS], PARAMS)
-        cost, commands = summarise_cost(params, estimate_cost(params), cores)
+        times = own_entries.training_times(entries, statistics, params)
+        cost = describe_trainings(params, len(times), times, cores)
         write_texts(texts)
-    found += [*own_entries.describe_entries(fitted.entries, statistics), *fitted.lines]
-    return "\n".join([*found, *lines, f"{cost} (more: heed cost)", commands])
+    found += [*own_entries.describe_entries(entries, statistics), *less]
+    return "\n".join([*found, *lines, cost, next_commands(cores)])
 
 
-@dataclasses.dataclass(frozen=True)
-class _Plan:
-    """The entries of a study within its minutes, and lines on what it leaves out for that."""
+def _fit(
+    options: CorpusOptions,
+    entries: own_entries.CorpusEntries,
+    statistics: own_entries.OwnCorpusStatistics,
+    params: Params,
+    cores: int,
+) -> tuple[CorpusOptions, own_entries.CorpusEntries, list[str]]:
+    """Return the options and entries whose trainings take the minutes, and lines on what is less.
 
-    options: CorpusOptions
-    entries: own_entries.CorpusEntries
-    lines: tuple[str, ...] = ()
-
-
-def _plan(options: CorpusOptions, entries: own_entries.CorpusEntries) -> _Plan:
-    """Return the whole study, with fewer seeds where a training takes long."""
-    plan, params = _Plan(options, entries), _parse_with(options, entries)
-    if not _seeds_are_free(options, params):
-        return plan
-    longest = max(model.training for model in estimate_cost(params).models)
-    return _with_seeds(plan, FEWER_SEEDS) if longest > LONG_TRAINING else plan
+    With three seeds, or those that someone has chosen, the epochs and then the texts are as many as
+    there is time for; then the seeds are. Where even the least takes longer, a line says so.
+    """
+    trained, minutes = statistics.splits["train"], float(options.minutes or 0)
+    validated = PREDICTION * statistics.splits["validation"]  # they take as long as so many texts
+    times = own_entries.training_times(entries, statistics, params)
+    is_free = _seeds_are_free(options, params)
+    longer = LONGER_SHARE * params.study.longer_training
+    least = LEAST_SEEDS if is_free else len(params.seeds)
+    longest = max(times) * max(1, longer)  # a training runs on one core
+    seeds = 60 * minutes * cores / sum(times)  # for which there is time, with the longer trainings
+    fits = min(seeds / (least + longer), 60 * minutes / longest)
+    epochs = entries.epochs if fits >= 1 else entries.fewest_epochs
+    whole, wanted = trained + validated, fits * entries.epochs / epochs * (trained + validated)
+    is_given = options.train or options.train_per_class
+    fewest = trained if is_given else min(trained, FEWEST_TEXTS)
+    texts = min(trained, max(fewest, int(wanted - validated)))
+    if is_free:
+        seeds *= entries.epochs / epochs * whole / (texts + validated)
+        most = min(studies.SEEDS, int(seeds) - longer)
+        options = replace(options, seeds=max(least, most))
+    less = [
+        f"{all_of - now:,} of the {all_of:,} {what}"
+        for all_of, now, what in (
+            (entries.epochs, epochs, "epochs"), (trained, texts, "texts to train on"),
+        )
+        if now < all_of
+    ]  # fmt: skip
+    lines = [f"  left out for --minutes {minutes:g}: {', '.join(less)}"] if less else []
+    if wanted < texts + validated:
+        lines.append("  Even so it takes longer")
+    return options, entries.with_less(epochs, texts if texts < trained else None), lines
 
 
 def _parse_with(options: CorpusOptions, entries: own_entries.CorpusEntries) -> Params:
@@ -126,51 +150,6 @@ def _seeds_are_free(options: CorpusOptions, params: Params) -> bool:
     """Return whether nobody has chosen the seeds of a study, and no other corpus has them."""
     is_given = params.seeds == [*range(1, studies.SEEDS + 1)]  # those of a new study
     return not options.seeds and len(params.corpora) == 1 and is_given
-
-
-def _with_seeds(plan: _Plan, seeds: int) -> _Plan:
-    return replace(plan, options=replace(plan.options, seeds=seeds))
-
-
-def _fit(options: CorpusOptions, entries: own_entries.CorpusEntries, cores: int) -> _Plan:
-    """Return the largest study that takes no more than the minutes, or the smallest one at all.
-
-    Of a study that is there already the seeds stay. All of it counts.
-    """
-    minutes, plan = float(options.minutes or 0), _Plan(options, entries)
-    for reduction in own_entries.REDUCTIONS:
-        smaller = entries.without(*reduction)
-        params = _parse_with(options, smaller)
-        cost, is_free = estimate_cost(params), _seeds_are_free(options, params)
-        least = LEAST_SEEDS if is_free else len(params.seeds)
-        seeds = cost.seeds_within(minutes, cores)
-        plan = _Plan(options, smaller, tuple(_describe_fit(entries, smaller, minutes)))
-        if seeds >= least:
-            return _with_seeds(plan, min(studies.SEEDS, seeds)) if is_free else plan
-    plan = _with_seeds(plan, least) if is_free else plan
-    needed = cost.minutes(least, cores)
-    fewer = max(100, round(0.8 * minutes / needed * cost.sizes[entries.name].train, -2))
-    line = (
-        f"  Even so it takes about {format_number(needed)} minutes. Give it more, or train on "
-        f"fewer texts: --train {fewer:.0f}"
-    )
-    return replace(plan, lines=(*plan.lines, line))
-
-
-def _describe_fit(
-    whole: own_entries.CorpusEntries, smaller: own_entries.CorpusEntries, minutes: float
-) -> Iterator[str]:
-    less = [f"variant {each}" for each in whole.variants if each not in smaller.variants]
-    less += [
-        f"{have - now:,} of the {have:,} {what}"
-        for have, now, what in (
-            (whole.max_tokens, smaller.max_tokens, "tokens of a text"),
-            (whole.epochs, smaller.epochs, "epochs"),
-        )
-        if now < have
-    ]
-    if less:
-        yield f"  left out for --minutes {format_number(minutes)}: {', '.join(less)}"
 
 
 # --- reading the files ----------------------------------------------------------------------------
@@ -202,7 +181,6 @@ def _read_tables(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions,
     roles = formats.find_roles(table, typed.text_column, typed.label_column)
     if not (roles.texts and roles.labels):
         raise _unclear_columns(typed, first, form, table, roles)
-    form = replace(form, flags=roles.flags)
     tables = {key: read_table(path, form) for key, path in files.paths.items()}
     return _complete(typed, form, next(iter(tables.values())), roles), form, tables
 
@@ -210,13 +188,8 @@ def _read_tables(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions,
 def _complete(
     typed: CorpusOptions, form: Format, table: "pa.Table", roles: formats.Roles
 ) -> CorpusOptions:
-    is_folder = form.format in ("text-folder", "saved-dataset")
+    is_folder = form.format == "text-folder"
     done = replace(typed, text_column=roles.texts, label_column=roles.labels)
-    cells = [cell for label in roles.labels for cell in _column(table, label)]
-    if not typed.label_separator and any(isinstance(c, list) and len(c) > 1 for c in cells):
-        done = replace(done, label_separator=SEVERAL_LABELS)
-    if form.format == "prodigy":  # answers that accept no label are known to be there
-        done = replace(done, drop_unlabelled=True)
     if is_folder and not typed.split_column and {"train", "test"} <= {*_column(table, "split")}:
         done = replace(done, split_column="split")
     if is_folder and not typed.id_column and "file" in table.column_names:
@@ -249,6 +222,14 @@ def _check_documents(
     tables: Tables, files: UserFiles, corpus: "Corpus", typed: CorpusOptions
 ) -> tuple[own_entries.OwnCorpusStatistics, list[str]]:
     """Return the facts of all documents, and notes on their labels."""
+    for key, table in tables.items():  # else a label that was rejected would be the text's label
+        answers = {*_column(table, "answer")} - {"accept", None}
+        if answers and answers <= NOT_ACCEPTED:
+            raise HeedError(
+                f"{files.paths[key]}: column 'answer' has {join_names(sorted(answers))}, as "
+                "Prodigy writes it. Keep the rows whose answer is accept, such as by jq -c "
+                "'select(.answer == \"accept\")'"
+            )
     reader = DocumentReader(corpus)
     batches = {key: table.to_batches() for key, table in tables.items()}
     try:
@@ -312,8 +293,6 @@ def _with_entries(
 
     def change(tree: Any) -> None:
         own_entries.add_entries(tree, entries, path)
-        if options.minutes:
-            own_entries.ask_what_is_there(tree)
         if options.seeds:
             tree["seeds"] = as_yaml([*range(1, options.seeds + 1)])
         if options.title:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,12 +13,12 @@ from ruamel.yaml.comments import CommentedMap
 from heed.corpora.publication import SPLITS
 from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
-from heed.hyperparameters import Configuration
+from heed.hyperparameters import Configuration, CorpusSizes
 from heed.hyperparameters.pretrained import PRETRAINED
 from heed.pretrained import installed_encoder
 from heed.records import RecordError, read_section
 from heed.study.corpora import AnyCorpus
-from heed.study.corpus_size import count_tokens
+from heed.study.cost import Texts, training_seconds
 from heed.study.editing import as_yaml
 from heed.study.own_files import CorpusOptions, UserFiles, as_name, require_user_file
 from heed.study.section import PRESETS, rules_of, task_of_labels
@@ -27,7 +28,11 @@ if TYPE_CHECKING:
     from heed.corpora.declared import Corpus
     from heed.corpora.publication import Document
     from heed.corpora.rows import Format
+    from heed.study.schema import Params
 
+# A word, a letter of a script without spaces between words, or another sign: about a token each.
+SCRIPTS_WITHOUT_SPACES = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+TOKEN = re.compile(rf"[{SCRIPTS_WITHOUT_SPACES}]|[^\W{SCRIPTS_WITHOUT_SPACES}]+|[^\w\s]")
 TEST, VALIDATION = 0.2, 0.1  # shares of a random split
 MAX_TOKENS = 300  # no more of a document is read: a recurrent network takes its time by the token
 HEADS = 4  # of self-attention, where they divide the states
@@ -38,19 +43,10 @@ VARIANTS: dict[str, dict[str, object]] = {
     "pooling": {"pooling": "attention"},
     "attention": {"pooling": "mean", "attention": "multi-head", "heads": HEADS},
 }
-# What a study leaves out for its time to be enough: variants; then it reads 1 / 2 or 1 / 4 of the
-# tokens of a text, and trains for 1 / 2 of the epochs.
-REDUCTIONS: tuple[tuple[tuple[str, ...], int, int], ...] = (
-    ((), 1, 1), (("attention",), 1, 1), (("attention",), 2, 1), (("attention",), 2, 2),
-    (("attention",), 4, 2), (("attention", "mean"), 4, 2),
-)  # fmt: skip
-FEWEST_TOKENS, FEWEST_EPOCHS = 60, 6  # of a text that are read, of a training
+FEWEST_EPOCHS = 6  # of a training
 STEPS, MOST_EPOCHS = 1_000, 60  # of a training: with fewer steps it had not converged
 # the options of a corpus that are keys of its section
-OPTIONS = (
-    "label_separator split_column id_column group_column rationale_column drop_unlabelled "
-    "similar_labels"
-)
+OPTIONS = "split_column id_column group_column rationale_column drop_unlabelled similar_labels"
 LONG = 95  # percent of the documents that a length includes
 NAMED_CLASSES = 6  # of a label; of more, the largest and the smallest are named
 RARE = 10  # a class with fewer rows: of the usual split, its test split has at most two of them
@@ -78,6 +74,11 @@ class OwnCorpusStatistics:
     def long_length(self) -> int:
         """The number of tokens that LONG percent of the documents do not exceed."""
         return int(np.percentile(self.lengths, LONG, method="higher"))
+
+
+def count_tokens(text: str, tokenizer: str) -> int:
+    """Return about how many tokens a corpus's tokenizer finds in a text; exact for `whitespace`."""
+    return len(text.split()) if tokenizer == "whitespace" else len(TOKEN.findall(text))
 
 
 def read_corpus_statistics(
@@ -175,26 +176,33 @@ class CorpusEntries:
     epochs: int
     fewest_epochs: int  # of enough steps
 
-    def without(self, left_out: tuple[str, ...], tokens: int, epochs: int) -> "CorpusEntries":
-        """Return the entries without some variants, with parts of the tokens and epochs."""
-        fewest = min(self.max_tokens, FEWEST_TOKENS)
-        max_tokens = max(fewest, 10 * -(-self.max_tokens // (10 * tokens)))
-        epochs = max(min(self.epochs, self.fewest_epochs), -(-self.epochs // epochs))
-        changed = {"max_tokens": max_tokens} if max_tokens < self.max_tokens else {}
-        changed |= {"epochs": epochs} if epochs < self.epochs else {}
-        models = {
-            name: model | changed
-            for name, model in self.sections["models"].items()
-            if not name.endswith(tuple(f"-{variant}" for variant in left_out))
-        }
-        sections = self.sections | {"models": models}
-        return dataclasses.replace(self, sections=sections, max_tokens=max_tokens, epochs=epochs)
+    def with_less(self, epochs: int, texts: int | None) -> "CorpusEntries":
+        """Return the entries with fewer epochs, and fewer texts to train on, None as many."""
+        corpora, models = self.sections["corpora"], self.sections["models"]
+        if epochs < self.epochs:
+            models = {name: model | {"epochs": epochs} for name, model in models.items()}
+        if texts:
+            section = corpora[self.name]
+            split: Any = section["split"]
+            corpora = {self.name: section | {"split": split | {"train": texts}}}
+        sections = self.sections | {"corpora": corpora, "models": models}
+        return dataclasses.replace(self, sections=sections, epochs=epochs)
 
-    @property
-    def variants(self) -> list[str]:
-        """The variants of each of its experiments."""
-        names = [*self.sections["models"]]
-        return [each for each in VARIANTS if any(name.endswith(f"-{each}") for name in names)]
+
+def training_times(
+    entries: CorpusEntries, statistics: OwnCorpusStatistics, params: "Params"
+) -> list[float]:
+    """Return the core-seconds of a training of each model of a corpus, measured on its lengths."""
+    times = []
+    split: Any = entries.sections["corpora"][entries.name]["split"]
+    train = min(statistics.splits["train"], split.get("train") or statistics.documents)
+    texts = Texts(train, statistics.splits["validation"], statistics.mean_length)
+    for name in entries.sections["models"]:
+        label = params.experiments[params.models[name].experiment].data.label
+        # it has no more types than tokens, and a vocabulary has no more words than these
+        sizes = CorpusSizes((int(statistics.lengths.sum()),), len(statistics.classes[label]))
+        times.append(training_seconds(entries.task, params.resolved(name, {}), sizes, texts))
+    return times
 
 
 def corpus_section(name: str, options: CorpusOptions, files: UserFiles) -> dict[str, object]:
@@ -242,7 +250,7 @@ def make_entries(
     statistics: OwnCorpusStatistics,
 ) -> CorpusEntries:
     """Return the entries of a corpus, whose section is `corpus`, with sizes for what it is like."""
-    task = task_of_labels(has_several=bool(options.label_separator))
+    task = task_of_labels()
     trained, length = statistics.splits["train"], statistics.mean_length
     preset = task_module(task, "presets").choose_preset(trained, length)
     values = PRESETS[task][preset].values
@@ -304,7 +312,7 @@ def describe_entries(entries: CorpusEntries, statistics: OwnCorpusStatistics) ->
     experiments = [*entries.sections["experiments"]]
     for experiment in experiments[:SHOWN]:
         yield (
-            f"experiment {experiment}: models {', '.join(entries.variants)}; reference models "
+            f"experiment {experiment}: models {', '.join(VARIANTS)}; reference models "
             f"{reference_models}"
         )
     if (more := len(experiments) - SHOWN) > 0:
@@ -330,14 +338,6 @@ def add_entries(tree: Any, entries: CorpusEntries, path: Path) -> None:
             if name in tree[section]:
                 raise HeedError(f"{path}: {section}: {name} is there already. Use another --name")
             tree[section][name] = as_yaml(values)
-
-
-def ask_what_is_there(tree: Any) -> None:
-    """Take the variants that no model is of from the study's question."""
-    asked = tree["study"]["attention"]
-    for variant in [*asked]:
-        if not any(name.endswith(f"-{variant}") for name in tree["models"]):
-            asked.remove(variant)
 
 
 def remove_entries(tree: Any, name: str, path: Path) -> None:

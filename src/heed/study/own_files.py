@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from heed.corpora import hub
-from heed.corpora.formats import folder_files, is_saved
+from heed.corpora.formats import folder_files
 from heed.corpora.publication import SPLITS, split_of, split_of_key
-from heed.corpora.rows import Format, choose_splits, join_names, saved_files
+from heed.corpora.rows import Format, choose_splits, join_names
 from heed.corpora.user_files import content_hash
 from heed.files import HeedError, require_readable
 from heed.paths import RAW, REPORTS, RESULTS, TOKENS
@@ -35,7 +35,6 @@ class CorpusOptions:
     study: str = ""
     title: str = ""
     name: str = ""
-    label_separator: str = ""
     split_column: str = ""
     id_column: str = ""
     group_column: str = ""
@@ -130,8 +129,7 @@ def name_files(arguments: list[str]) -> UserFiles:
     if twice := [path for path in paths if resolved[path.resolve()] > 1]:
         raise HeedError(f"{twice[0]}: is named twice")
     if len(files) == 1 and not files[0][0]:
-        saved = saved_files(paths[0]) if is_saved(paths[0]) else {}
-        return UserFiles({"": paths[0]}, left_out=[*{*saved}.difference(choose_splits(saved))])
+        return UserFiles({"": paths[0]})
     splits = [split or _split_of_file(path) for split, path in files]
     if not any(splits):
         return UserFiles({f"file_{i}": path for i, path in enumerate(paths, 1)})
@@ -197,7 +195,7 @@ def require_user_file(path: Path, or_folder: bool = False) -> None:
 def _split_argument(argument: str) -> list[tuple[str, Path]]:
     """Return the split, "" without one, and the path of FILE or PART=FILE; of a folder its tables.
 
-    A folder that is a table itself, of text files or of `save_to_disk`, is one path.
+    A folder of text files is a table itself.
     """
     split, equals, path = argument.partition("=")
     if not equals or Path(argument).exists():

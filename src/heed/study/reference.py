@@ -116,8 +116,8 @@ and any key of `defaults` of its task, for this model alone. Two commands write 
 
 A model with `preset: NAME` has the values of `defaults` of its task, replaced by those of the \
 preset, and these by the keys of its own line and by the winner of its search. \
-`defaults.presets.NAME` is a preset of the study. heed's own are for classification and \
-multilabel; [presets.md](presets.md) says for which texts:
+`defaults.presets.NAME` is a preset of the study. heed's own are for classification; \
+[presets.md](presets.md) says for which texts:
 
 | preset | values |
 |---|---|

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from heed.corpora.declared import Corpus
 from heed.corpora.kinds import KINDS, corpus_languages
 from heed.corpora.publication import split_of_key
-from heed.corpora.rows import LABELS
 from heed.evaluation.results import BASELINE, Roles, assign_roles
 from heed.hyperparameters import Configuration
 from heed.hyperparameters.pretrained import OF_TUNE, PRETRAINED
@@ -168,12 +167,8 @@ def _corpus_contradictions(params: Params, name: str) -> Mistakes:
     for field in ("tokenizers", "optional_languages"):
         for language in sorted({*(getattr(corpus, field) or ())} - {*languages}):
             yield (*key, field), unknown_name(language, "language", languages)
-    documents = kind.documents or (source.documents or 0) / kind.joined
-    if documents and (corpus.split.test or 0) >= documents:
-        message = f"{corpus.split.test} of {documents:.0f} documents, so none is left to train on"
-        yield (*key, "split", "test"), message
-    header = [*(source.header or []), *[LABELS] * bool(source.flags)]
-    for field, column in corpus.named_columns() if source.header else ():
+    header = source.header or []
+    for field, column in corpus.named_columns() if header else ():
         if column not in header:
             known = unknown_name(column, f"column in `header` of source {corpus.source}", header)
             yield (*key, *field.split(".")), known
@@ -289,7 +284,6 @@ def _data_contradictions(params: Params, name: str, experiment: Experiment) -> M
     declared = DeclaredCorpus(
         name=experiment.corpus,
         pairs=kind.parallel,
-        has_several=corpus.label_separator is not None,
         labels=tuple(kind.labels or corpus.label_names),
         labels_are_columns=not kind.labels,
         languages=tuple(corpus_languages(corpus, params.sources[corpus.source])),

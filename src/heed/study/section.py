@@ -24,10 +24,9 @@ def rules_of(task: str) -> Any:
     return task_module(task, "rules")
 
 
-def task_of_labels(has_several: bool) -> str:
-    """Return the task that learns a label of which a document has one class, or several."""
-    number = "several" if has_several else "one"
-    return next(task for task in task_names() if number == rules_of(task).LABELS)
+def task_of_labels() -> str:
+    """Return the task that learns a label of which a document has one class."""
+    return next(task for task in task_names() if rules_of(task).LABELS == "one")
 
 
 def _make_defaults(task: str) -> type:

@@ -159,7 +159,7 @@ def empty_study(name: str, title: str) -> str:
     text = EMPTY_STUDY.format(
         name=json.dumps(name),
         title=json.dumps(title or f"Does attention help on {name}?", ensure_ascii=False),
-        task=task_of_labels(has_several=False),
+        task=task_of_labels(),
         seeds=[*range(1, SEEDS + 1)],
     )
     parse(text, own_study_file(name), may_be_empty=True)

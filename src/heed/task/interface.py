@@ -58,14 +58,12 @@ class DeclaredCorpus:
     """The names that a corpus of params.yaml has, as far as they are known before it is read.
 
     pairs: an item is a sentence in several `languages`; else it is a document with `labels`.
-    has_several: a document has any number of values of a label.
     labels_are_columns: labels have the names of the columns of a table.
     optional_languages: languages that some of the items lack.
     """
 
     name: str
     pairs: bool
-    has_several: bool
     labels: tuple[str, ...]
     labels_are_columns: bool
     languages: tuple[str, ...]

@@ -302,7 +302,6 @@ def _describe(
         folds=corpus.split.folds,
         repeats=corpus.split.repeats,
         labels={key: list(counts) for key, counts in labels.counts.items()},
-        multilabel=labels.multilabel,
         documents=len(first_column),
         tokens=sum(language.tokens for language in languages.values()),
         types=sum(language.types for language in languages.values()),

@@ -86,8 +86,6 @@ class Meta:
     # of a parallel corpus, else empty: its languages, and those pairs with gold alignments
     languages: dict[str, Language] = dataclasses.field(default_factory=dict)
     alignments: list[str] = dataclasses.field(default_factory=list)  # "SOURCE-TARGET"
-    # the labels of which a document has any number of values, and not one each
-    multilabel: list[str] = dataclasses.field(default_factory=list)
     repeats: Annotated[int, OMITTED] = 1  # how often the documents are divided into folds
 
     @property

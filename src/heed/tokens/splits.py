@@ -35,11 +35,8 @@ WITHOUT = {
 class DocumentLabels:
     """The labels, the group and the published split of each document.
 
-    labels: of each document, by name, (documents,) each; their values are sorted. Of a label of
-        which a document has any number of values, each set of them is a value.
-    multilabel: the labels of which a document has any number of values.
+    labels: of each document, by name, (documents,) each; their values are sorted.
     counts: the number of documents that have each value of each label; the values are sorted.
-    sets: of each label in `multilabel` the values that a value of `labels` stands for.
     groups: the number of each document's group, in the order of the groups' names, (documents,).
     published_split: the split of each document in its source, "" without one, (documents,).
     strata: the number of each document's label, or of all its labels together, in the order of the
@@ -47,32 +44,19 @@ class DocumentLabels:
     """
 
     def __init__(self, table: pd.DataFrame) -> None:
-        """`table` has `group`, `split`, and for each label `label_KEY`: strings, or lists of them.
-
-        Without a group or split these are "".
-        """
+        """`table` has `group`, `split`, "" without one, and for each label `label_KEY`."""
         names = [name for name in map(str, table) if name.startswith(LABEL)]
         columns = {name.removeprefix(LABEL): table[name] for name in names}
-        self.multilabel = sorted(key for key, cells in columns.items() if cells.dtype == object)
-        joined = {
-            key: cells.map(lambda values: "; ".join(sorted({*values}))).astype(str)
-            if key in self.multilabel
-            else cells
-            for key, cells in columns.items()
-        }
-        self.labels = {key: pd.Categorical(cells) for key, cells in joined.items()}
-        self.sets = {
-            key: dict(zip(joined[key], columns[key], strict=True)) for key in self.multilabel
-        }
+        self.labels = {key: pd.Categorical(cells) for key, cells in columns.items()}
         self.counts: dict[str, dict[str, int]] = {}
         for key, cells in columns.items():
-            counted = cells.explode().value_counts().sort_index()
+            counted = cells.value_counts().sort_index()
             self.counts[key] = dict(zip(counted.index.tolist(), counted.tolist(), strict=True))
         self.groups = pd.Categorical(table["group"]).codes
         self.published_split = table["split"].to_numpy(object)
         self.strata = np.zeros(len(table), np.int64)
-        if joined:
-            together = functools.reduce(lambda a, b: a.str.cat(b, sep="\x1f"), joined.values())
+        if columns:
+            together = functools.reduce(lambda a, b: a.str.cat(b, sep="\x1f"), columns.values())
             self.strata = pd.Categorical(together).codes.astype(np.int64)
 
     @classmethod
@@ -149,8 +133,6 @@ def describe_missing_values(
             missing: dict[str, list[str]] = {}
             for name, column in columns.items():
                 values = {*kept[column == split].unique()}
-                if key in labels.sets:
-                    values = {each for value in values for each in labels.sets[key][value]}
                 for each in labels.counts[key].keys() - values:
                     missing.setdefault(each, []).append(name.removeprefix("split_"))
             names = [

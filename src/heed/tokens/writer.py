@@ -40,7 +40,7 @@ ENTRIES = {
 }  # columns whose cells are lists of records
 
 Link = tuple[str, int, int, bool]
-Cell = str | tuple[str, ...] | tuple[Span, ...] | tuple[Link, ...] | tuple[tuple[str, str], ...]
+Cell = str | tuple[Span, ...] | tuple[Link, ...] | tuple[tuple[str, str], ...]
 
 AT_ONCE = 20_000  # lines between two updates
 LONGEST = 64 * MAX_SIZE  # bytes of a line: of each number of a vector so many
@@ -89,11 +89,7 @@ class CleanedTable:
             self._writer.close()
 
     def _write_chunk(self) -> None:
-        texts = {True: pa.list_(pa.string()), False: pa.string()}
-        types = [
-            (key, ENTRIES.get(key) or texts[isinstance(cell, tuple)])
-            for key, cell in self._rows[0].items()
-        ]
+        types = [(key, ENTRIES.get(key) or pa.string()) for key in self._rows[0]]
         if self._writer is None:
             self._writer = pa.ipc.new_file(self._path, pa.schema(types))
             self.columns = list(self._rows[0])

@@ -14,7 +14,6 @@ REFERENCE_MODELS = {
     "ridge": ReferenceModel("Ridge", "ridge regression on TF-IDF", "Ridge on TF-IDF.")
 }
 VALUES = "Figures of a regression are means over seeds."
-UNTESTED_WEIGHTS = "The tests of what they explain are of predictions of a class."
 
 
 def chapter(results: Any, experiment: Any) -> list[Block]:

@@ -50,12 +50,6 @@ def test_the_declaration_of_a_kind_is_complete_and_consistent(kind: Kind) -> Non
         assert bool(kind.labels) != ("label_column" in kind.keys), (
             "labels are fixed, or the user names their columns"
         )
-    assert bool(kind.tokens_per_document) == bool(kind.labels or kind.languages), (
-        "only the size of a user's file is unknown"
-    )
-    assert bool(kind.documents or "documents" in kind.source.required_keys) == bool(
-        kind.tokens_per_document
-    )
 
 
 @every_source

@@ -39,17 +39,13 @@ def test_labels_that_look_different_are_classes(labels):
 
 
 @pytest.mark.parametrize("column", [{"label_column": "y"}, {"label_columns": ["z", "y"]}])
-@pytest.mark.parametrize("separator", [None, ";"])
-def test_a_corpus_of_such_labels_is_refused_unless_it_says_that_they_are_classes(
-    tmp_path, column, separator
-):
+def test_a_corpus_of_such_labels_is_refused_unless_it_says_that_they_are_classes(tmp_path, column):
     table = pd.DataFrame({"text": ["a", "b"], "y": ["pos", "Pos"], "z": ["1", "2"]})
     table.to_csv(tmp_path / "t.csv", index=False)
     batches = {"t": read_table(tmp_path / "t.csv", Format()).to_batches()}
     settings = {"source": "s", "kind": "table", "split": Split(kind="random", test=0.2)}
-    settings |= {"text_column": "text", "label_separator": separator, **column}
+    settings |= {"text_column": "text", **column}
     with pytest.raises(HeedError, match=r"t\.csv:2 'pos'.*`similar_labels: true` of the corpus"):
         [*DocumentReader(Corpus(**settings)).read(batches)]
     kept = DocumentReader(Corpus(**settings, similar_labels=True)).read(batches)
-    expected = [("pos",), ("Pos",)] if separator else ["pos", "Pos"]
-    assert [document.labels["y"] for document in kept] == expected
+    assert [document.labels["y"] for document in kept] == ["pos", "Pos"]

@@ -67,4 +67,4 @@ def test_a_comparison_has_an_encoder_where_there_is_one_and_else_the_bytes_of_be
 def test_it_is_the_reference_model_that_attention_is_judged_against_where_it_is_the_best(results):
     compared = results.experiments[0].attention_comparison
     assert "pretrained" in [each.second for each in compared.reference_models]
-    assert describe_reference_models(["multilabel"])["pretrained"].in_sentence
+    assert describe_reference_models(["classification"])["pretrained"].in_sentence

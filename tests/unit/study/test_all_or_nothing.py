@@ -10,7 +10,7 @@ import pytest
 
 from heed.cli import commands
 from heed.files import HeedError, write_texts
-from heed.study import cost, own_corpus
+from heed.study import own_corpus, studies
 from heed.study.own_corpus import add_corpus, remove_corpus
 from heed.study.own_files import CorpusOptions
 from heed.study.studies import activate_study, make_study
@@ -139,8 +139,8 @@ def test_the_cost_is_estimated_before_anything_is_written(
     def fail(*_: object) -> None:
         raise HeedError("no estimate")
 
-    monkeypatch.setattr(cost, "estimate_cost", fail)
-    monkeypatch.setattr(own_corpus, "estimate_cost", fail)
+    monkeypatch.setattr(studies, "format_cost", fail)
+    monkeypatch.setattr(own_corpus, "describe_trainings", fail)
     before = files()
     with pytest.raises(HeedError, match="no estimate"):
         COMMANDS[name]()

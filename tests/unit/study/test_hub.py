@@ -1,7 +1,6 @@
-"""Data sets by name: hf://OWNER/NAME of a hub on loopback, and the folder that datasets saved."""
+"""Data sets by name: hf://OWNER/NAME of a hub on loopback."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -35,27 +34,6 @@ LEFT_OUT = "left out, without labels or of an unknown name: the split unsupervis
 
 def rows(documents: list) -> set[tuple[str, str, str]]:
     return {(each.text, each.labels["label"], each.split) for each in documents}
-
-
-def test_a_folder_that_datasets_saved_has_its_splits_and_names_of_classes(monkeypatch, capsys):
-    shutil.copytree(DATASETS / "saved", "mails")
-    printed, documents = added(monkeypatch, capsys, "mails")
-    assert rows(documents) == ROWS
-    assert "40 for train, 8 for validation, 16 for test: as given" in printed
-    assert "2 classes: ham (75%), spam (25%)" in printed and LEFT_OUT in printed
-
-
-def test_a_test_split_without_labels_is_left_out_and_another_is_drawn(monkeypatch, capsys):
-    """As GLUE and other benchmarks are published."""
-    shutil.copytree(DATASETS / "saved", "mails")
-    shutil.rmtree("mails/test")
-    shutil.copytree("mails/unsupervised", "mails/test")
-    printed, documents = added(monkeypatch, capsys, "mails")
-    assert len(documents) == 48 and {each.split for each in documents} == {""}
-    assert "the split test, unsupervised" in printed and "drawn at random" in printed
-
-
-# --- the hub --------------------------------------------------------------------------------------
 
 
 class Hub(BaseHTTPRequestHandler):
@@ -155,6 +133,14 @@ def test_published_parquet_is_read_where_the_hub_has_converted_none(monkeypatch,
     assert files["test"].endswith(f"@{COMMIT}/data/test-00000-of-00001.parquet")
 
 
+def test_a_test_split_without_labels_is_left_out_and_another_is_drawn(monkeypatch, capsys, served):
+    """As GLUE and other benchmarks are published."""
+    served.files["default/test/0000.parquet"] = served.files["default/unsupervised/0000.parquet"]
+    printed, documents = added(monkeypatch, capsys, "hf://heed/mails")
+    assert len(documents) == 48 and {each.split for each in documents} == {""}
+    assert "the split test, unsupervised" in printed and "drawn at random" in printed
+
+
 def test_one_of_several_configurations_is_named(monkeypatch, capsys, served):
     files = {name.removeprefix("default/"): path for name, path in served.files.items()}
     served.files = {f"{c}/{name}": path for c in ("a", "b") for name, path in files.items()}
@@ -192,5 +178,5 @@ def test_where_the_hub_cannot_be_reached_the_message_says_how_to_bring_the_files
     message = refused(monkeypatch, "hf://stanfordnlp/imdb")
     start = "heed: hf://stanfordnlp/imdb: cannot be read from the hub ([Errno 111]"
     assert message.startswith(start)
-    assert "load_dataset('stanfordnlp/imdb').save_to_disk('imdb')" in message
-    assert message.endswith("copy the folder here, and run heed corpus add imdb")
+    assert "[load_dataset('stanfordnlp/imdb', split=s).to_parquet(f'imdb-{s}.parquet')" in message
+    assert message.endswith("run heed corpus add imdb-train.parquet imdb-test.parquet")

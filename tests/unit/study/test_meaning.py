@@ -57,8 +57,6 @@ def test_a_hyperparameter_without_a_meaning_is_told_its_range(key, value, messag
 CASES = [
     (SMALL, "documents: 1600", "documents: 100000000", "sources.sample.documents",
      "above 0, at most 1000000, found 100000000"),
-    (SMALL, "test: 0.25", "test: 1600", "corpora.sample-sentiment.split.test",
-     "1600 of 1600 documents, so none is left to train on"),
     (SMALL, "test: 0.25", "test: 1.0e-300", "corpora.sample-sentiment.split", "from 0.0001 to"),
     (SMALL, "study:\n", "study:\n  equivalence_margin: 100\n", "study.equivalence_margin",
      "at least 0.01, at most 20, found 100"),

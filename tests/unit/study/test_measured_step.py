@@ -5,9 +5,7 @@ import dataclasses
 import pytest
 
 from heed.hyperparameters import CorpusSizes
-from heed.models.size import count_parameters
 from heed.study.cost import measure
-from heed.tasks.classification.learning import build
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.translation.recipe import Hyperparameters as TranslatorHyperparameters
 
@@ -23,22 +21,20 @@ TRANSLATOR = TranslatorHyperparameters(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("task", ["classification", "multilabel"])
-def test_every_feature_of_a_document_is_measured(task):
+def test_every_feature_of_a_document_is_measured():
     h = dataclasses.replace(
         CLASSIFIER, hierarchical=True, character_buckets=9, pooling="attention", batch_size=4
     )
-    assert measure(task, h, SIZES, 30)[1] > 0
+    assert measure("classification", h, SIZES, 30) > 0
 
 
 @pytest.mark.parametrize("name", ["input", "transformer", "concatenate"])
 def test_translators_are_measured(name):
     encoder = "transformer" if name == "transformer" else "bidirectional"
     h = dataclasses.replace(TRANSLATOR, encoder=encoder, decoder=name, batch_size=4)
-    assert measure("translation", h, PAIRS, 30)[1] > 0
+    assert measure("translation", h, PAIRS, 30) > 0
 
 
-def test_the_parameters_are_those_of_the_network_and_a_longer_document_takes_longer():
-    parameters, seconds = measure("classification", CLASSIFIER, SIZES, 5)
-    assert parameters == count_parameters(lambda: build(CLASSIFIER, SIZES))
-    assert 0 < seconds < measure("classification", CLASSIFIER, SIZES, 500)[1]
+def test_a_longer_document_takes_longer():
+    seconds = measure("classification", CLASSIFIER, SIZES, 5)
+    assert 0 < seconds < measure("classification", CLASSIFIER, SIZES, 500)

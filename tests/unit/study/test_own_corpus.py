@@ -15,8 +15,7 @@ from heed.cli.commands import OWN, make_parser
 from heed.corpora.kinds import read_documents
 from heed.corpora.source import download
 from heed.files import HeedError, sha256
-from heed.study import Source, load, own_corpus, own_entries
-from heed.study.cost import estimate_cost
+from heed.study import Params, Source, load, own_entries
 from heed.study.own_corpus import add_corpus, remove_corpus
 from heed.study.own_files import CorpusOptions, changed_file_warnings
 from heed.study.studies import activate_study, list_studies, make_study
@@ -210,15 +209,6 @@ def test_options_become_keys():
     assert "label in column 'mood': 3 classes: " in message
 
 
-def test_labels_in_one_cell_are_a_multilabel_experiment():
-    table = TABLE.assign(tags=[("calm", "loud; calm", "", "loud")[i % 4] for i in range(60)])
-    message = add_table(table, label_column=["tags"], label_separator=";", metric="macro_f1")
-    params = load("params.yaml")
-    assert params.experiments["table"].task == "multilabel"
-    assert params.experiments["table"].metric == "macro_f1"
-    assert "2 classes: calm (50%), loud (50%)" in message
-
-
 def test_word_vectors_are_of_the_source_and_their_size_is_that_of_the_embeddings():
     Path("words.vec").write_text("fine 1 2 3\npoor 3 2 1\n")
     add_table(vectors="words.vec")
@@ -277,32 +267,35 @@ def test_the_preset_is_that_of_the_texts_that_are_trained_on():
 LONG_TABLE = TABLE.assign(text=[f"{text} {'word ' * 200}" for text in TABLE["text"]])
 
 
-@pytest.fixture
-def slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine that is as slow as is said here, without measuring it."""
-    monkeypatch.setattr("heed.study.cost.measure", lambda task, h, sizes, n: (10**6, 3e-4 * n))
+def test_a_study_of_some_minutes_has_what_fits_and_says_what_it_leaves_out(monkeypatch):
+    """Fewer seeds, down to three; then fewer epochs; then fewer texts, down to a hundred."""
+    monkeypatch.setattr(own_entries, "STEPS", 1)  # six epochs will do
+    table = pd.concat([LONG_TABLE] * 8, ignore_index=True)
 
+    def added(name: str, minutes: float, **given: int) -> tuple[Params, str]:
+        message = add_table(table, name, minutes=round(minutes, 4), **given)
+        return load(), message
 
-@pytest.mark.usefixtures("slow_machine")
-def test_a_study_of_some_minutes_has_what_fits_and_says_what_it_leaves_out():
-    def added(name: str, minutes: float) -> tuple[list[str], str]:
-        message = add_table(LONG_TABLE, name, minutes=round(minutes, 2))
-        stem = f"{load().study.name}-"
-        return [model.removeprefix(stem) for model in load().models], message
-
-    variants, message = added("all.csv", 1000)
-    assert variants == [*VARIANTS] and len(load().seeds) == 10 and "left out" not in message
-    cost = estimate_cost(load())
-    variants, message = added("five.csv", cost.minutes(5, 2) + 0.01)
-    assert variants == [*VARIANTS] and len(load().seeds) == 5 and "left out" not in message
-    variants, message = added("less.csv", 0.95 * cost.minutes(3, 2))
-    assert variants == ["baseline", "mean", "pooling"]
-    assert ": variant attention\n" in message and load().study.attention == ["pooling"]
-    variants, message = added("least.csv", 0.1 * cost.minutes(3, 2))
-    assert variants == ["baseline", "pooling"] and len(load().seeds) == 3
-    assert load().hyperparameters("least-pooling").max_tokens == 60
-    assert "variant mean, variant attention, 150 of the 210 tokens" in message
-    assert re.search(r"Even so it takes about [\d.]+ minutes\. .*: --train 100\n", message)
+    params, message = added("all.csv", 1000)
+    assert len(params.seeds) == 10 and "left out" not in message
+    (minutes,) = map(float, re.findall(r"longer ones: about ([\d.]+) minutes", message))
+    whole = minutes / 12  # ten seeds and the longer trainings
+    params, message = added("five.csv", 7.2 * whole)
+    assert len(params.seeds) == 5 and "left out" not in message
+    epochs = params.hyperparameters("five-mean").epochs
+    params, message = added("less.csv", 4.5 * whole)
+    fewer = params.hyperparameters("less-mean").epochs
+    assert fewer < epochs and len(params.seeds) >= 3
+    assert f": {epochs - fewer} of the {epochs} epochs\n" in message
+    params, message = added("least.csv", 2 * whole)
+    trained = params.corpora["least"].split.train
+    assert 100 < trained < 346 and len(params.seeds) == 3
+    assert f" epochs, {346 - trained} of the 346 texts to train on\n" in message
+    assert "Even so" not in message
+    params, message = added("none.csv", 0.1 * whole)
+    assert params.corpora["none"].split.train == 100 and "  Even so it takes longer\n" in message
+    params, message = added("given.csv", 0.1 * whole, train=300)
+    assert params.corpora["given"].split.train == 300 and "Even so it takes longer" in message
 
 
 def test_an_encoder_that_is_installed_is_a_reference_model_and_goes_with_its_last_corpus(
@@ -321,22 +314,6 @@ def test_an_encoder_that_is_installed_is_a_reference_model_and_goes_with_its_las
     assert "small" not in Path("params.yaml").read_text()
 
 
-@pytest.mark.parametrize(("long", "seeds"), [(1e9, 10), (0, 5)])
-def test_a_study_has_ten_seeds_or_five_where_a_training_takes_long(long, seeds, monkeypatch):
-    monkeypatch.setattr(own_corpus, "LONG_TRAINING", long)
-    add_table(file="first.csv")
-    assert load("params.yaml").seeds == [*range(1, seeds + 1)]
-    make_study("mine", "")
-    assert len(load("params.yaml", may_be_empty=True).seeds) == 10
-    add_table(file="second.csv", study="mine")
-    assert load("params.yaml").seeds == [*range(1, seeds + 1)]
-    add_table(file="third.csv", study="mine")
-    assert load("params.yaml").seeds == [*range(1, seeds + 1)], "those of a study stay"
-    add_table(file="fourth.csv", seeds=3)
-    assert load("params.yaml").seeds == [1, 2, 3]
-
-
-@pytest.mark.usefixtures("slow_machine")
 def test_the_seeds_that_were_asked_for_stay_and_so_do_those_of_a_study():
     add_table(minutes=1000, seeds=4)
     assert load("params.yaml").seeds == [1, 2, 3, 4]

@@ -92,29 +92,6 @@ def json_lines(name: str, rows: list[dict]) -> str:
     return write_lines(name, [json.dumps(row) for row in rows])
 
 
-def prodigy() -> str:
-    rows = [
-        {"text": text, "options": [{"id": "ham"}, {"id": "spam"}], "accept": [label],
-         "answer": "accept", "_task_hash": i}
-        for i, (text, label) in enumerate(SPAM)
-    ]  # fmt: skip
-    rows[7:7] = [{"text": "no", "accept": [], "answer": "ignore"},
-                 {"text": "never", "accept": ["ham"], "answer": "reject"}]  # fmt: skip
-    return json_lines("annotated.jsonl", rows)
-
-
-def label_studio() -> str:
-    control = {"type": "choices", "from_name": "sentiment", "to_name": "text"}
-    results = [[control | {"value": {"choices": [label]}}] for _, label in SPAM]
-    tasks = [
-        {"id": i, "data": {"text": text},
-         "annotations": [{"was_cancelled": False, "result": results[i]}]}
-        for i, (text, _) in enumerate(SPAM)
-    ]  # fmt: skip
-    Path("project-1.json").write_text(json.dumps(tasks))
-    return "project-1.json"
-
-
 FEATURES = {
     "text": {"dtype": "string", "_type": "Value"},
     "label": {"names": ["ham", "spam"], "_type": "ClassLabel"},
@@ -134,20 +111,6 @@ def hub_parquet(split: str, rows: Rows) -> str:
     path = f"mails/data/{split}-00000-of-00001.parquet"
     pyarrow.parquet.write_table(class_labels(rows), path)
     return path
-
-
-def saved_split(split: str, rows: Rows) -> str:
-    folder, table = Path("mails") / split, class_labels(rows)
-    folder.mkdir(parents=True)
-    path = str(folder / "data-00000-of-00001.arrow")
-    with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
-        stream.write_table(table)
-    (folder / "dataset_info.json").write_text(json.dumps({"features": FEATURES}))
-    state = {"_data_files": [{"filename": "data-00000-of-00001.arrow"}], "_split": split}
-    (folder / "state.json").write_text(json.dumps(state))
-    if split:
-        (folder.parent / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
-    return "mails"
 
 
 def excel() -> str:
@@ -189,17 +152,8 @@ FILES: dict[str, tuple[Callable[[], str], str, str, dict]] = {
         lambda: write_lines("admin.jsonl", lines('{{"text": "{text}", "label": ["{label}"]}}')),
         "2 classes: ham (75%), spam (25%)", "admin", {},
     ),
-    "Prodigy": (
-        prodigy, "2 of 62 rows have no label and are left out", "annotated", {"format": "prodigy"},
-    ),
-    "Label Studio": (
-        label_studio, "label in column 'sentiment'", "project-1", {"format": "label-studio"},
-    ),
     "parquet of the Hugging Face hub": (
         lambda: hub_parquet("train", SPAM), "2 classes: ham (75%), spam (25%)", "train", {},
-    ),
-    "save_to_disk": (
-        lambda: saved_split("", SPAM), "2 classes: ham", "mails", {"format": "saved-dataset"},
     ),
     "Excel": (excel, "60 texts in column 'text'", "spam", {}),
     "folders of classes": (
@@ -220,20 +174,21 @@ def test_a_file_as_people_have_it_is_read_by_the_first_command(monkeypatch, caps
     assert declared(name) == keys
 
 
-@pytest.mark.parametrize("asked", [["spam"], ["ham", "spam"], ["ham", "spam", "x"]])
-def test_a_rejected_label_of_two_is_the_other_one(monkeypatch, capsys, asked):
-    """Prodigy's binary answers: one label is asked for each text, and accepted or rejected."""
-    rows = [
-        {"text": text, "label": asked[i % len(asked)],
-         "answer": "accept" if asked[i % len(asked)] == label else "reject"}
-        for i, (text, label) in enumerate(SPAM)
-    ]  # fmt: skip
-    printed, documents = added(monkeypatch, capsys, json_lines("binary.jsonl", rows))
-    told = [i for i in range(60) if len(asked) < 3 or rows[i]["answer"] == "accept"]
-    names = {"spam": "spam", "ham": "ham" if len(asked) > 1 else "not spam"}
-    assert texts_and_labels(documents) == [(SPAM[i][0], names[SPAM[i][1]]) for i in told]
-    left_out = f"{60 - len(told)} of 60 rows have no label and are left out"
-    assert (left_out in printed) == (len(asked) == 3)
+def test_what_is_exported_otherwise_is_said_where_heed_does_not_read_it(monkeypatch, capsys):
+    """Folders of save_to_disk, Prodigy's answers, Label Studio's tasks."""
+    Path("mails").mkdir()
+    Path("mails/dataset_dict.json").write_text("{}")
+    message = refused(monkeypatch, "mails")
+    assert "load_from_disk('mails')['train'].to_parquet('mails-train.parquet')" in message
+    answers = [{"text": text, "label": label, "answer": "accept"} for text, label in SPAM]
+    rejected = {"text": "never", "label": "ham", "answer": "reject"}
+    message = refused(monkeypatch, json_lines("answers.jsonl", [*answers, rejected]))
+    assert "answers.jsonl: column 'answer' has reject, as Prodigy" in message
+    tasks = [{"data": {"text": text}, "annotations": [{"id": 1}]} for text, _ in SPAM]
+    message = refused(monkeypatch, json_lines("tasks.jsonl", tasks))
+    assert "which column has the text and the label? Columns: data, annotations." in message
+    _, documents = added(monkeypatch, capsys, json_lines("answers.jsonl", answers))
+    assert texts_and_labels(documents) == SPAM
 
 
 def lines_of_split(form: str) -> Callable[[str, Rows], object]:
@@ -254,10 +209,9 @@ def lines_of_split(form: str) -> Callable[[str, Rows], object]:
         (lines_of_split("{label}\t{text}"),
          {"format": "csv", "header": ["label", "text"], "delimiter": "\t"}),
         (text_files, {"format": "text-folder"}),
-        (saved_split, {"format": "saved-dataset"}),
         (hub_parquet, {}),
     ],
-    ids=["fastText", "tabs", "text files", "save_to_disk", "the hub"],
+    ids=["fastText", "tabs", "text files", "the hub"],
 )  # fmt: skip
 def test_a_folder_of_train_and_test_is_the_users_own_split(monkeypatch, capsys, write, found):
     expected = {(*row, "train") for row in SPAM[:40]} | {(*row, "test") for row in SPAM[40:]}
@@ -311,18 +265,6 @@ def test_several_texts_of_a_file_without_header_are_joined(monkeypatch, capsys):
     ]
     found = [(each.text, each.labels["label"], each.split == "test") for each in documents]
     assert sorted(found) == sorted(expected)
-
-
-def test_a_column_a_label_is_one_task_of_several_labels(monkeypatch, capsys):
-    lines = [f"{i},comment {i} of some words,{i % 2},{int(i % 3 == 0)},0" for i in range(60)]
-    lines[5] = "5,comment 5 of some words,1,0,1"
-    write_lines("jigsaw.csv", ["id,comment_text,toxic,obscene,threat", *lines])
-    printed, documents = added(monkeypatch, capsys, "jigsaw.csv")
-    assert "the columns of 0 and 1 are one label: toxic, obscene, threat" in printed
-    assert load("params.yaml").experiments["jigsaw"].task == "multilabel"
-    for i, document in enumerate(documents):
-        flags = {"toxic": i % 2, "obscene": i % 3 == 0, "threat": i == 5}
-        assert {*document.labels["labels"]} == {name for name, flag in flags.items() if flag}
 
 
 def test_labels_with_blanks_and_rows_without_a_label_are_counted(monkeypatch, capsys):

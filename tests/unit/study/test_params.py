@@ -116,7 +116,7 @@ WRONG = [
     ("{label: author}", "{label: author}, metric: macro_f2", f"{E}.metric", "there is no metric"),
     ("{task: classification, corpus: sample-letters",
      "{task: clasification, corpus: sample-letters", f"{E}.task",
-     "one of classification, multilabel, translation, found 'clasification'"),
+     "one of classification, translation, found 'clasification'"),
     ("{task: classification, corpus: sample-letters", "{corpus: sample-letters", f"{E}.task",
      "missing, and it has no default"),
     ("{label: author}", "{label: author}, suboptimal_of: sample-author", f"{E}.suboptimal_of",

@@ -44,7 +44,7 @@ def tokenised(tmp_path: Path) -> Path:
         "tokenizer": "xx", "folds": 0, "digest": "d", "kind": "sample-letters", "documents": 9,
         "tokens": 99, "splits": {}, "reduced": False, "generated": True, "duplicates": {},
         "near_duplicates": {"test": [0], "complete": True}, "languages": {}, "alignments": [],
-        "multilabel": [], "cleaned": {},
+        "cleaned": {},
     }  # fmt: skip
     (tmp_path / "meta.json").write_text(json.dumps(meta))
     (tmp_path / "sample-author-searched").mkdir()

@@ -23,7 +23,6 @@ from heed import pretrained, reference_models  # noqa: E402
 from heed.explanation.registry import measure_rankings  # noqa: E402
 from heed.explanation.test import HELD  # noqa: E402
 from heed.pretrained import AttentionTap, load_encoder  # noqa: E402
-from heed.study.cost import EXPLAIN_PASSES  # noqa: E402
 from heed.tasks.classification import reference_models as linear  # noqa: E402
 from heed.tasks.classification.encoder_explanation import READINGS, EncoderReader  # noqa: E402
 from heed.tasks.classification.encoders import EncoderClassifier  # noqa: E402
@@ -109,21 +108,6 @@ def test_the_tables_of_a_document_that_was_judged_need_no_further_pass(folder: P
         again = dataclasses.replace(each, predict_kept=functools.partial(predict, pieces))
         for name, values in measure_rankings(again, rationale, 0.25).items():
             assert table[name] == pytest.approx(values, abs=1e-6)
-
-
-def test_heed_cost_knows_about_how_many_passes_a_document_takes(folder: Path, monkeypatch):
-    reader, words = reader_of(folder, max_tokens=32), 25
-    pieces = reader.cut("film " * words, 5 * np.arange(words))
-    read, logits = [], reader._classifier.logits
-
-    def count(**inputs: torch.Tensor) -> torch.Tensor:
-        passes = 3 if "inputs_embeds" in inputs else 1  # a gradient takes as long as two more
-        read.append(passes * inputs["attention_mask"].numel())
-        return logits(**inputs)
-
-    monkeypatch.setattr(reader._classifier, "logits", count)
-    reader.judge(1, pieces)
-    assert 0.75 < sum(read) / len(pieces.ids) / EXPLAIN_PASSES < 1
 
 
 @pytest.mark.parametrize(

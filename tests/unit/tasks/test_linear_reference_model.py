@@ -170,7 +170,6 @@ def test_the_optimum_is_that_of_linear_svc(tmp_path, monkeypatch, weighs):
     monkeypatch.setattr(reference_models, "IN_MEMORY", 0)
     of_documents = generator.uniform(0.2, 3, 300) if weighs else None
     one = {"weights": None if of_documents is None else of_documents[:, None]}
-    two = {"weights": of_documents if of_documents is None else np.stack([of_documents] * 2, 1)}
     for optimum in reference_models.optima(rows, 40, labels, (0.1, 2), **one):
         model = LinearSVC(C=optimum.strength, tol=1e-8, max_iter=10**5)
         model.fit(matrix, labels, of_documents)
@@ -178,12 +177,6 @@ def test_the_optimum_is_that_of_linear_svc(tmp_path, monkeypatch, weighs):
         assert optimum.weights[:, 0] == pytest.approx(expected, abs=2e-3)
         scores = reference_models.decide(rows, optimum.weights)
         assert scores[:, 0] == pytest.approx(model.decision_function(matrix), abs=2e-3)
-        several = np.stack([labels > 0, labels < 1], 1)  # each class by itself, of a document's
-        for in_memory in (0, 10**9):
-            monkeypatch.setattr(reference_models, "IN_MEMORY", in_memory)
-            (both,) = reference_models.optima(rows, 40, several, (optimum.strength,), **two)
-            assert both.weights[:, 0] == pytest.approx(expected, abs=2e-3)
-        monkeypatch.setattr(reference_models, "IN_MEMORY", 0)
 
 
 @pytest.mark.parametrize("in_memory", [0, 10**9])

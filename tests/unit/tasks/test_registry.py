@@ -57,7 +57,7 @@ def test_nothing_outside_a_task_names_it() -> None:
     [
         'task == "translation"',
         "from heed.tasks.classification import recipe",
-        "import heed.tasks.multilabel.recipe",
+        "import heed.tasks.classification.recipe",
         "measure.is_translation",
     ],
 )
@@ -78,12 +78,12 @@ def test_a_folder_is_a_task_with_the_parts_of_its_base(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "dreams").mkdir()
-    (tmp_path / "dreams/__init__.py").write_text('BASE = "multilabel"\n')
+    (tmp_path / "dreams/__init__.py").write_text('BASE = "classification"\n')
     (tmp_path / "dreams/metrics.py").write_text("")
     monkeypatch.setattr(heed.tasks, "__path__", [*heed.tasks.__path__, str(tmp_path)])
     assert "dreams" in task_names()
-    own = ("heed.tasks.dreams.metrics", "heed.tasks.multilabel.metrics")
-    assert part_modules("dreams", "metrics")[:2] == own
+    own = ("heed.tasks.dreams.metrics", "heed.tasks.classification.metrics")
+    assert part_modules("dreams", "metrics") == own
     assert part_modules("dreams", "presets") == ("heed.tasks.classification.presets",)
     assert task_module("dreams", "metrics").AVERAGES == ("macro", "weighted")
     with pytest.raises(AttributeError):

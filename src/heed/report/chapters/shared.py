@@ -25,7 +25,6 @@ from heed.report.blocks import (
 from heed.report.experiments import Experiment
 from heed.report.figures.variants import ordered_variants
 from heed.report.formats import INTERVAL, POINTS, PROBABILITY
-from heed.report.measures import report_of
 from heed.report.results import Results
 
 EXPLANATION = "explanation"  # the section of what the weights explain
@@ -205,8 +204,6 @@ def on_page(figures: Iterable[Figure]) -> tuple[Figure, ...]:
 def caution(results: Results, experiment: Experiment) -> Texts:
     """Return the caution beside weights, with the chapter that tests them, or how to test them."""
     tested: str | Span = "heed explain tests what they explain: docs/explanation.md."
-    if reason := report_of(experiment.measure.task).UNTESTED_WEIGHTS:
-        tested = reason
     if results.is_explained(experiment):
         tested = Span("This report tests what they explain.", link=f"#{EXPLANATION}")
     return ("Weights are not explanations by themselves.", " ", tested)

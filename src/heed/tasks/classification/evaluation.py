@@ -42,12 +42,14 @@ def tables(
         }
         details = metrics.details(statistics.sum(0, dtype=np.float64))["classes"]
         classes = pd.DataFrame([{"class": name} | values for name, values in details.items()])
-        made = {"classes": classes.astype({"support": int}), "summary": pd.DataFrame([summary])}
-        if split_name.HAS_ONE_CLASS:
-            right = (test["label"] == test["predicted"]).to_numpy()
-            made["confusion"] = confusion(test)
-            made["lengths"] = by_length(right, lengths[test["id"]].to_numpy(), edges)
-            made["calibration"] = calibration(right, predicted_probability(test))
+        right = (test["label"] == test["predicted"]).to_numpy()
+        made = {
+            "classes": classes.astype({"support": int}),
+            "summary": pd.DataFrame([summary]),
+            "confusion": confusion(test),
+            "lengths": by_length(right, lengths[test["id"]].to_numpy(), edges),
+            "calibration": calibration(right, predicted_probability(test)),
+        }
         for name, table in made.items():
             table.insert(0, "seed", seed)
             tables_by_name.setdefault(name, []).append(table)

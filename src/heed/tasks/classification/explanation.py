@@ -26,7 +26,6 @@ from heed.explanation.seeds import seed_agreement as agreement
 from heed.explanation.test import Prediction as Explained
 from heed.inputs.batches import EncodedCorpus
 from heed.paths import run_folder, train_command
-from heed.task import task_module
 from heed.tasks.classification.learning import class_indices
 from heed.tasks.classification.metrics import predicted_probability, prediction_table
 from heed.tasks.classification.prediction import load_predictor
@@ -34,10 +33,6 @@ from heed.tasks.classification.recipe import Data, Prediction
 from heed.tokens.arrays import MarkedTokens, Tokens
 from heed.training.run import RunInfo
 
-SEVERAL_CLASSES = (
-    "defined for one predicted class a document; a multi-label classifier decides on each class by "
-    "itself"
-)
 SELF_ATTENTION_SCALE = 0.5  # of the documents: each costs about twice as much
 NO_RATIONALE = "no explained document has rationales"
 
@@ -55,8 +50,6 @@ def explain_run(
     `rows` are test documents that are not empty, in the order of their draw; `scale` multiplies
     their numbers; `noise` is the corpus of words of noise. Raises HeedError: a broken run.
     """
-    if not task_module(run.recipe.task, "metrics").HAS_ONE_CLASS:
-        return _no_documents(SEVERAL_CLASSES)
     subject = load_subject(run, tokens, rows)
     if subject.model.network.document_encoder.attention is not None:
         scale *= SELF_ATTENTION_SCALE

@@ -157,21 +157,16 @@ class ClassificationLearner(Learner):
         labels = tokens.documents([column], rows)[column]
         codes = pd.Categorical(labels, categories=data.classes).codes
         if (codes < 0).any():
-            raise unknown_class(tokens, repr(min(labels[codes < 0])))
+            raise HeedError(
+                f"{tokens.path}: documents have the class {min(labels[codes < 0])!r}, which the "
+                "recipe lacks. Run again: heed recipe"
+            )
         indices[rows] = codes
         return indices
 
 
 LEARNER = ClassificationLearner
 class_indices = ClassificationLearner.read_labels
-
-
-def unknown_class(tokens: Tokens, name: str) -> HeedError:
-    """Return the error of a corpus with a class that is not in the recipe."""
-    return HeedError(
-        f"{tokens.path}: documents have the class {name}, which the recipe lacks. Run again: "
-        "heed recipe"
-    )
 
 
 def make_learner(

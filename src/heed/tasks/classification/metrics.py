@@ -4,7 +4,7 @@ The statistics of a document are 0 or 1: whether its prediction is right; then, 
 whether it is the true one; then whether it is the predicted one; then whether it is both.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from heed.tasks.classification.recipe import Data
 
 AVERAGES = ("macro", "weighted")
 BY_CLASS = ("precision", "recall", "f1")
-HAS_ONE_CLASS = True  # a document has one class, which a prediction may confuse with another
 
 
 def statistic_names(classes: list[str]) -> list[str]:
@@ -68,7 +67,7 @@ def of_counts(metric: str, true: np.ndarray, predicted: np.ndarray, both: np.nda
 
 
 def average_metric(average: str, metric: str) -> Metric:
-    """Return the macro or weighted average of a metric over classes, or that of all counts.
+    """Return the macro or weighted average of a metric over classes.
 
     As in scikit-learn, a macro average is over the classes that any document of these sums has or
     is predicted to have: a jackknife's, without the only document of a class, is over the others.
@@ -76,8 +75,6 @@ def average_metric(average: str, metric: str) -> Metric:
 
     def value(sums: np.ndarray) -> np.ndarray:
         counts = split_sums(sums)
-        if average == "micro":
-            return of_counts(metric, *(each.sum(-1) for each in counts))
         values, (true, predicted, _) = of_counts(metric, *counts), counts
         if average == "macro":
             return ratio(values.sum(-1), np.logical_or(true, predicted).sum(-1))
@@ -99,11 +96,7 @@ def decide(probabilities: np.ndarray, classes: list[str]) -> Iterable[Any]:
 
 
 def prediction_table(
-    ids: np.ndarray,
-    label: Iterable[Any],
-    probabilities: np.ndarray,
-    classes: list[str],
-    decide: Callable[[np.ndarray, list[str]], Iterable[Any]] = decide,
+    ids: np.ndarray, label: Iterable[Any], probabilities: np.ndarray, classes: list[str]
 ) -> pd.DataFrame:
     """Return `id, label, predicted` and a float32 column `p:CLASS` for each class."""
     predicted = decide(probabilities, classes)

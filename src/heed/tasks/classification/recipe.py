@@ -17,7 +17,7 @@ METRICS = (
 VALIDATION_METRICS = ("accuracy", "macro_f1", "loss")  # epochs are selected by one
 ITEM = "document"  # an item of a corpus, of which the report has words
 SCALE = Scale(
-    {f"{average}_f1": f"{average} F1" for average in ("micro", "macro", "weighted")},
+    {f"{average}_f1": f"{average} F1" for average in ("macro", "weighted")},
     planned=(0.01, 0.1),
 )
 READS_NOISE = True  # a test of what weights explain puts words of another corpus beside texts
@@ -25,7 +25,7 @@ READS_NOISE = True  # a test of what weights explain puts words of another corpu
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """The target of a classification, with one class a document or with any number."""
+    """The target of a classification."""
 
     label: str = required("label of the corpus that is predicted")
 
@@ -63,18 +63,6 @@ class Prediction:
 
 
 def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:
-    """Return the label of a section `data`. Raises HeedError: none, several, or one class."""
-    data = read_label(section, meta, key)
-    if data.label in meta.multilabel:
-        raise HeedError(
-            f"params.yaml: {key}.label: documents of corpus {meta.corpus} have any number of "
-            f"classes of label {data.label}, and a classification has one a document. Set task: "
-            "multilabel"
-        )
-    return data
-
-
-def read_label(section: dict[str, Any], meta: Meta, key: str) -> Data:
     """Return the label with its classes. Raises HeedError if there is none, or it has one class."""
     label = section["label"]
     require_label(label, meta, key)

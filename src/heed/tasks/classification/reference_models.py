@@ -59,7 +59,6 @@ FittedFold = tuple[dict[str, Shares], dict[str, Any]]  # by reference model, and
 
 def fit(tokens: Tokens, data: Data, experiment: DeclaredExperiment) -> Fitted:
     """Return the predictions of both reference models on each fold, and how they were chosen."""
-    models, classes = task_module(experiment.task, "reference_models"), data.classes
     features: str = experiment.options.linear_features
     with progress_bar("linear reference model") as bar:
 
@@ -71,8 +70,8 @@ def fit(tokens: Tokens, data: Data, experiment: DeclaredExperiment) -> Fitted:
                 name: np.bincount(each, minlength=documents) > 0 for name, each in rows.items()
             }
             file = write_tfidf(counts, every, WORK, report)
-            linear, chosen, _ = models.fit_linear(labels, file, classes, experiment.metric, bar)
-            shares = models.majority_shares(labels["train"], classes)
+            linear, chosen, _ = fit_linear(labels, file, data.classes, experiment.metric, bar)
+            shares = majority_shares(labels["train"], data.classes)
             tiled = {split: np.tile(shares, (len(labels[split]), 1)) for split in SPLITS[1:]}
             return {"majority": tiled, "linear": linear}, chosen
 
@@ -90,14 +89,13 @@ def fit_pretrained(
     Their mean length is made 1, as that of TF-IDF's rows, for which the values of C are. Returns
     too the weights of the first fold, of the vectors as they are (see Optimum).
     """
-    models, of_folds = task_module(experiment.task, "reference_models"), list[np.ndarray]()
+    of_folds = list[np.ndarray]()
     with progress_bar("pretrained reference model") as bar:
 
         def fit_fold(rows: Rows, labels: Labels) -> FittedFold:
             scale = float(1 / np.linalg.norm(vectors[rows["train"]], axis=1).mean())
             file = write_vectors(vectors, rows, WORK, scale)
-            of_experiment = data.classes, experiment.metric
-            shares, chosen, weights = models.fit_linear(labels, file, *of_experiment, bar)
+            shares, chosen, weights = fit_linear(labels, file, data.classes, experiment.metric, bar)
             of_folds.append(np.vstack([weights[:-1] * scale, weights[-1:]]))
             return {PRETRAINED: shares}, chosen
 
@@ -209,9 +207,7 @@ def select_linear(
         )
     fits = _fit(file, labels, None, bar)
     if balances := metric.startswith("macro_"):
-        columns = labels.T if labels.ndim == 2 else [labels]  # of several each by itself
-        balanced = [compute_sample_weight("balanced", each) for each in columns]
-        fits += _fit(file, labels, np.stack(balanced, 1), bar)
+        fits += _fit(file, labels, compute_sample_weight("balanced", labels)[:, None], bar)
     if failed := ", ".join(f"{fit.c} in {fit.passes} passes" for fit in fits if not fit.converged):
         print_line(
             f"{column}: the linear reference model ({fits[0].solver}) did not converge with C = "
@@ -256,7 +252,7 @@ def _fit(file: TfIdfFile, labels: np.ndarray, weights: np.ndarray | None, bar: B
         fit.kept = np.hstack([fit.kept, optimum.weights[: len(none)]])
         for split in SPLITS[1:]:
             values = decide(file.splits[split], optimum.weights)
-            if labels.ndim == 1 and labels.max() == 1:  # of two classes only the second has weights
+            if labels.max() == 1:  # of two classes only the second has weights
                 values = np.hstack([-values, values])
             fit.scores[split] = np.hstack([fit.scores.get(split, values[:, :0]), values])
     return [*fits.values()]
@@ -284,10 +280,9 @@ def optima(
     """Yield the optimum of each C; where classes are fitted in groups, one group at a time.
 
     rows: features of the training documents, (documents, columns).
-    labels: the class of each document, int (documents,); or whether each class is one of the
-        document's, bool (documents, classes), of each class both.
+    labels: the class of each document, int (documents,).
     report: called with C and the finished passes; LIBLINEAR tells none.
-    weights: of the documents' losses, (documents, 1), or of several classes (documents, classes).
+    weights: of the documents' losses, (documents, 1).
     """
     if rows.values <= IN_MEMORY:
         matrix = scipy.sparse.vstack([*rows], format="csr", dtype=np.float64)
@@ -295,15 +290,13 @@ def optima(
             report(strength, 0)
             yield _liblinear(matrix, labels, strength, weights)
         return
-    has_several = labels.ndim == 2
-    count = labels.shape[1] if has_several else labels.max() + 1
-    classes = range(1, 2) if not has_several and count == 2 else range(count)
+    count = labels.max() + 1
+    classes = range(1, 2) if count == 2 else range(count)
     at_once = max(1, min(MAX_WEIGHTS // columns, MAX_TARGETS // len(labels)))
     for first in range(0, len(classes), at_once):
         group = np.asarray(classes[first : first + at_once])
-        is_of = labels[:, group] if has_several else labels[:, None] == group
-        of_group = weights[:, group] if weights is not None and has_several else weights
-        problem = _Problem(rows, columns, np.where(is_of, np.float32(1), np.float32(-1)), of_group)
+        targets = np.where(labels[:, None] == group, np.float32(1), np.float32(-1))
+        problem = _Problem(rows, columns, targets, weights)
         found = np.zeros((columns + 1, len(group)))
         for strength in strengths:
             optimum = problem.solve(strength, found, report)
@@ -320,14 +313,6 @@ def decide(rows: SparseFile, weights: np.ndarray) -> np.ndarray:
 def _liblinear(
     matrix: scipy.sparse.csr_matrix, labels: np.ndarray, strength: float, weights: np.ndarray | None
 ) -> Optimum:
-    if labels.ndim == 2:  # each class by itself
-        of_classes = [None] * labels.shape[1] if weights is None else weights.T[..., None]
-        pairs = zip(labels.T, of_classes, strict=True)
-        each = [_liblinear(matrix, of_class, strength, weights) for of_class, weights in pairs]
-        found = np.hstack([optimum.weights for optimum in each])
-        passes = max(optimum.passes for optimum in each)
-        is_optimum = all(optimum.converged for optimum in each)
-        return Optimum(strength, found, each[0].solver, passes, is_optimum)
     model = LinearSVC(C=strength, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # `converged` says it

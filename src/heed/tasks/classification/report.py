@@ -20,7 +20,6 @@ from heed.report.results import Results
 from heed.tasks.classification import figures
 from heed.tasks.classification.tables import (
     ClassTable,
-    Layout,
     changes_file,
     class_table,
     every_value,
@@ -30,7 +29,6 @@ from heed.tasks.classification.tables import (
 
 HAS_SCORES = True  # its models use the score functions of the lectures
 HAS_BROWSER = True  # heed score writes documents with the weights of their words
-LAYOUT = Layout(("accuracy",), ("macro", "weighted"), "Reference model: majority class")
 REFERENCE_MODELS = {
     "linear": ReferenceModel(
         "Linear",
@@ -44,7 +42,7 @@ REFERENCE_MODELS = {
     "majority": ReferenceModel(
         "Majority",
         "the reference model that always predicts the most frequent class",
-        "A reference model: it always predicts the most frequent classes or labels.",
+        "A reference model: it always predicts the most frequent class.",
     ),
     PRETRAINED: ReferenceModel(
         "Pretrained",
@@ -64,7 +62,6 @@ VALUES = (  # how metrics are computed
     "linear support vector machine, tuned on the validation split; without folds it is fitted once "
     "and has no standard deviation."
 )
-UNTESTED_WEIGHTS = ""  # why no test of what weights explain is defined
 BELOW_MAJORITY = "{name} ({metric}) is below the majority class ({majority})"
 DEGENERATE = (
     "A run is degenerate if its {metric} is no higher than that of the majority class on the same "

@@ -17,15 +17,8 @@ EXPLAINED_METRICS = ("rationale_weight", "accuracy_in_middle")
 FURTHER_METRICS = ()
 
 
-def corpus_contradictions(
-    data: Any, corpus: DeclaredCorpus, has_several: bool = False
-) -> Iterator[tuple[str, str]]:
+def corpus_contradictions(data: Any, corpus: DeclaredCorpus) -> Iterator[tuple[str, str]]:
     """Yield (key of an experiment, message) where a corpus lacks what an experiment needs."""
-    labels, task = "one label, without its label_separator", "classification"
-    if corpus.has_several:
-        labels, task = "any number of labels, by its label_separator", "multilabel"
-    if corpus.has_several != has_several:
-        yield "task", f"each document of corpus {corpus.name} has {labels}: its task is {task}"
     yield from label_contradictions(data.label, corpus)
 
 

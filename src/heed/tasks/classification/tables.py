@@ -30,9 +30,10 @@ from heed.report.blocks import (
 from heed.report.chapters.shared import experiment_table, seeds_file
 from heed.report.experiments import Experiment
 from heed.report.formats import POINTS, PRINTED, decimals, format_number, format_points
-from heed.report.measures import measure_of, report_of
+from heed.report.measures import measure_of
 from heed.report.published import NO_SCORES, Talk, talk_gain
 from heed.report.results import Results
+from heed.tasks.classification.metrics import AVERAGES
 
 HEADINGS = {"precision": "precision", "recall": "recall", "f1": "f1-score", "support": "support"}
 MEASURES = tuple(HEADINGS)[:3]
@@ -44,6 +45,7 @@ TITLES = {
     "parameter-matched": "Control: without attention, as many parameters",
     "uniform": "Control: uniform attention weights",
     "linear": "Reference model: linear model on TF-IDF",
+    "majority": "Reference model: majority class",
     "pretrained": "Reference model: linear model on a pretrained encoder",
 }
 NO_SCORE = MeanAndStd(math.nan, None, [])  # of an accuracy in the columns of precision and recall
@@ -111,15 +113,6 @@ class ClassTable:
         return any(getattr(row, metric).published for row in self.rows for metric in HEADINGS)
 
 
-@dataclasses.dataclass(frozen=True)
-class Layout:
-    """A task's scores that are one number, its averages, and the title of its constant model."""
-
-    shares: tuple[str, ...]
-    averages: tuple[str, ...]
-    majority: str
-
-
 def tables_of(
     results: Results, experiment: Experiment
 ) -> tuple[list[ClassTable], list[ClassTable]]:
@@ -143,9 +136,7 @@ def _table(
     runs: list[str],
     talks: dict[str, Talk],
 ) -> ClassTable:
-    layout: Layout = report_of(data.task).LAYOUT
     talk, of_model = talks.get(key, NO_SCORES), isinstance(result, ModelResult)
-    titles = TITLES | {"majority": layout.majority}
     ours = {name.casefold() for name in result.details["classes"]}
     others = ", ".join(row["class"] for name, row in talk.classes.items() if name not in ours)
     notes: list[Texts] = []
@@ -157,21 +148,21 @@ def _table(
     notes.append(_std_note(result, data, talk, has_seeds=bool(runs) and of_model))
     if isinstance(result, ModelResult) and result.gain:
         notes.append(_gain_note(key, result.gain, data, talks))
-    title = titles.get(key, f"Variant {key}")
-    rows = _rows(result, data, layout, talk)
+    title = TITLES.get(key, f"Variant {key}")
+    rows = _rows(result, data, talk)
     return ClassTable(key, title, rows, runs if len(runs) > 1 else [], of_model, notes)
 
 
 def _rows(
-    result: ModelResult | ReferenceResult, data: ExperimentResult, layout: Layout, talk: Talk
+    result: ModelResult | ReferenceResult, data: ExperimentResult, talk: Talk
 ) -> list[ClassRow]:
     classes, summary = result.details["classes"], result.summary
     by_run = zip(*(scores["support"].values for scores in classes.values()), strict=True)
     support = {"support": mean_and_std([sum(values) for values in by_run])}
     names = data.groups["classes"]
     rows = [_row(name, "class", classes[name], talk.class_scores(name)) for name in names]
-    averages = {share.replace("_", " "): {"f1": summary[share]} for share in layout.shares}
-    for average in layout.averages:
+    averages = {"accuracy": {"f1": summary["accuracy"]}}
+    for average in AVERAGES:
         averages[f"{average} avg"] = {each: summary[f"{average}_{each}"] for each in MEASURES}
     return rows + [
         _row(name, "average", scores | support, talk.average_scores(name))

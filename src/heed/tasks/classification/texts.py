@@ -23,8 +23,8 @@ AT_ONCE = 1000  # texts that are tokenised and predicted together
 class ClassifiedTexts:
     """The predictions of some texts, in their order; probabilities are float32 (texts, classes).
 
-    A multi-label model predicts a list: the classes whose probability is above one half. A text
-    without a visible word that the model knows has the prediction None and probabilities NaN.
+    A text without a visible word that the model knows has the prediction None and probabilities
+    NaN.
     """
 
     classes: list[str]
@@ -136,8 +136,6 @@ def classify(model: str, text: str) -> str:
         raise HeedError(f"{model}: the text has no word that the model knows: it has no class")
     documents = [run.reader(tokens)(0) for run in runs]
     lines = [f"{model}: mean of {len(runs)} runs (seeds {', '.join(map(str, seeds))})"]
-    if recipe.task != "classification":
-        lines.append("any number of labels, each predicted by itself:")
     probability = np.mean([document.probability for document in documents], 0)
     lines += [
         f"  {recipe.data.classes[i]:24} {probability[i]:.4f}" for i in np.argsort(-probability)

@@ -52,7 +52,6 @@ VALUES = (
     "averaged over sentences. The statistical reference model is tuned on the validation split; "
     "without folds the reference models are fitted once and have no standard deviation."
 )
-UNTESTED_WEIGHTS = ""
 
 
 @dataclasses.dataclass(frozen=True)
