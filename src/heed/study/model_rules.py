@@ -98,17 +98,12 @@ def hyperparameter_contradictions(task: str, h: Any) -> Iterator[Contradiction]:
 
 
 def variant_contradictions(params: Params, name: str, model: Model) -> Iterator[Contradiction]:
-    """Yield every contradiction of a model with its variant and its corpus.
+    """Yield every contradiction of a model with its variant.
 
     `model` may differ from the model of this name in `params`, as for a trial of a search.
     """
     rules, h = rules_of(params.task(model)), params.apply_defaults(model)
     yield from rules.variant_contradictions(model.variant, h)
-    source = params.corpora[model.corpus].source
-    vectors = getattr(h, "vectors", "none")  # translators have no such hyperparameter
-    if vectors != "none" and not params.sources[source].has_vectors:
-        message = f"sources.{source} has no word vectors: name a file in its `vectors`"
-        yield ("vectors",), f"{vectors}, and {message}"
     if model.variant != PARAMETER_MATCHED:
         return
     match = model.match_parameters_of
@@ -197,12 +192,6 @@ def _trial_contradictions(params: Params, name: str, model: str) -> Iterator[tup
             f"a multiple of 1/{search.reports} (1/reports) of an epoch, and at most the epochs of "
             f"a trial, {epochs}, found {search.grace_period:g}",
         )
-    if h.device == "cuda" and not search.gpu:
-        yield (
-            "gpu",
-            f"{search.model} has device: cuda, and its trials have no gpu. Set gpu: 1, or a "
-            "fraction of one",
-        )
     if search.scheduler == "none" and 0 < search.trainings < search.trials:
         yield (
             "trials",
@@ -224,8 +213,9 @@ def _unequal_budget(params: Params, name: str) -> Mistakes:
     """Yield where a budget differs from the first search's of the same experiment."""
     experiment = params.searches[name].experiment
     other = next(each for each, it in params.searches.items() if it.experiment == experiment)
-    first = next(iter(params.searched_models(other)), "")
-    for model in params.searched_models(name):
+    models = params.searched_models(name)
+    first = next(iter(params.searched_models(other)), models[0])
+    for model in models:
         here, there = "here", f"in search {other} of experiment {experiment}"
         if other == name:
             here, there = f"of {model}", f"of {first}: say `epochs`"
@@ -267,6 +257,6 @@ def _dimension_contradictions(
             yield f"{dimension.kind}: {mistakes[0][1]}"
             continue
         changed = dataclasses.replace(model, overrides=model.overrides | {key: value})
-        if key in ("attention", "pooling", "encoder", "decoder", "vectors"):
+        if key in ("attention", "pooling", "encoder", "decoder"):
             for _, message in variant_contradictions(params, search.model, changed):
                 yield f"{value}: {message}"

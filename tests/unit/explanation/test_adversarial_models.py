@@ -108,7 +108,7 @@ def sum_of(values: list[list[float]], weights: list[list[float]]) -> WeightedSum
     lengths = torch.tensor([sum(w > 0 for w in row) for row in weights])
     zeros = torch.zeros(len(values), 2)
     given = torch.tensor(weights)[..., None].requires_grad_()
-    return WeightedSum(numbers, given, lengths, numbers, zeros, zeros, output)
+    return WeightedSum(numbers, given, lengths, numbers, zeros, output)
 
 
 def test_the_loss_of_differing_is_the_distance_of_predictions_minus_the_divergence_of_weights():

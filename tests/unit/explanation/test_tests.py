@@ -64,11 +64,11 @@ def sum_of(values: list[float], weights: list[float]) -> WeightedSum:
     """Return a document of one head with these values; the logits are GELU(z) and 0.1."""
     output = torch.nn.Linear(1, 2).double().requires_grad_(False)
     output.weight.copy_(torch.tensor([[1.0], [0.0]]))
-    output.bias.zero_()
+    output.bias.copy_(torch.tensor([0.0, 0.1]))
     numbers, zero = torch.tensor(values).double()[:, None, None], torch.zeros(1).double()
     return WeightedSum(
         numbers, torch.tensor(weights).double()[:, None], torch.tensor(len(values)), numbers, zero,
-        torch.tensor([0.0, 0.1]).double(), output,
+        output,
     )  # fmt: skip
 
 

@@ -33,12 +33,6 @@ WRONG = [
     ("scheduler: none", "grace_period: 4", "grace_period", "at most the epochs of a trial, 3"),
     (f"    space: {SPACE}\n", "", "space", "missing, and it has no default"),
     (SPACE, "{}", "space", "of length at least 1"),
-    (
-        "{learning",
-        "{vectors: {choice: [none, tuned]}, learning",
-        "space.vectors",
-        "sources.tiny has",
-    ),
 ]
 
 

@@ -142,7 +142,6 @@ WRONG = [
     ("pooling: last}", "pooling: last, encoder: embeddings}", f"{M}-baseline.pooling",
      "encoder embeddings has none"),
     ("pooling: last}", "patience: 2, monitor: last}", f"{M}-baseline.patience", "does not look"),
-    ("pooling: last}", "vectors: tuned}", f"{M}-baseline.vectors", "sources.sample has no word"),
     ("pooling: last}", "thread: 4}", f"{M}-baseline.thread", "did you mean threads?"),
     ("sample-author-mean", "sample-author-linear", "models.sample-author-linear.variant",
      "linear is the name of a reference model"),
