@@ -1,6 +1,5 @@
 """What engine_names.py says of DVC and Snakemake is so, asked of the engines that are installed."""
 
-import ast
 import json
 import shutil
 import subprocess
@@ -34,18 +33,6 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for command in ("git init -q", "dvc init -q", "dvc repro --quiet first"):
         subprocess.run(command.split(), cwd=root, check=True)
     return root
-
-
-def test_the_drivers_use_dvc_and_snakemake_through_these_functions_alone() -> None:
-    tree = ast.parse((ROOT / "workflow/stages.py").read_text())
-    names = [each.names for each in ast.walk(tree) if isinstance(each, ast.Import)]
-    imported = {alias.name for aliases in names for alias in aliases}
-    imported |= {each.module or "" for each in ast.walk(tree) if isinstance(each, ast.ImportFrom)}
-    private = {"dvc", "snakemake", "networkx", "voluptuous"}
-    # the base of DVC's errors is documented
-    assert {name for name in imported if name.split(".")[0] in private} == {"dvc.exceptions"}
-    snakefile = (ROOT / "workflow/Snakefile").read_text()
-    assert snakefile.count("workflow.") == snakefile.count("workflow.basedir")  # documented
 
 
 def test_stages_are_read_as_dvc_reads_them(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

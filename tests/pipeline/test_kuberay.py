@@ -12,7 +12,6 @@ import yaml
 
 from tests.conftest import ROOT
 
-CONTAINERFILE = (ROOT / "envs/Containerfile").read_text()
 LOCK = (ROOT / "envs/requirements.lock").read_text()
 
 
@@ -59,27 +58,3 @@ def test_every_field_of_the_cluster_is_one_of_kuberay(cluster: dict) -> None:
 
 def test_the_version_of_ray_is_that_of_the_lock(cluster: dict) -> None:
     assert cluster["spec"]["rayVersion"] == re.search(r"^ray\S*==(\S+)", LOCK, re.M)[1]
-
-
-def test_pods_and_image_agree_on_the_user_and_their_folders(cluster: dict) -> None:
-    user = int(re.search(r"useradd --uid (\d+)", CONTAINERFILE)[1])
-    home = re.search(r"HOME=(\S+)", CONTAINERFILE)[1]
-    pods = [group["template"]["spec"] for group in groups(cluster)]
-    for pod in pods:
-        rights = pod["securityContext"]
-        assert (rights["runAsUser"], rights["fsGroup"]) == (user, user)
-    (head,), (worker,) = (pod["containers"] for pod in pods)
-    folder = re.search(r"^WORKDIR (\S+)", CONTAINERFILE, re.M)[1]
-    assert head["workingDir"] == head["volumeMounts"][0]["mountPath"] == folder
-    mounts = {mount["mountPath"] for mount in worker["volumeMounts"]}
-    assert mounts == {"/tmp/ray", f"{home}/.cache"}
-
-
-def test_probes_ask_the_ports_on_which_ray_listens(cluster: dict) -> None:
-    head, workers = groups(cluster)
-    ports = [6379, int(workers["rayStartParams"]["node-manager-port"])]  # 6379 is the head's own
-    assert "port" not in head["rayStartParams"]
-    for group, port in zip((head, workers), ports, strict=True):
-        (container,) = group["template"]["spec"]["containers"]
-        probes = [container[f"{name}Probe"] for name in ("startup", "readiness", "liveness")]
-        assert [probe["grpc"]["port"] for probe in probes] == [port] * 3

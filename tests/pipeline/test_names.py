@@ -49,8 +49,10 @@ def test_every_stage_depends_on_the_check_of_params_yaml(
             assert "code" in stage.upstream, name
 
 
-@pytest.mark.parametrize("driver", [["dvc", "repro"], SNAKEMAKE], ids=["dvc", "snakemake"])
-@pytest.mark.parametrize("name", ["x; touch y", "../../../victim", "a/b"])
+@pytest.mark.parametrize(
+    ("driver", "name"),
+    [(["dvc", "repro"], "x; touch y"), (SNAKEMAKE, "../../../victim"), (["dvc", "repro"], "a/b")],
+)
 def test_a_corpus_with_such_a_name_stops_a_run(clone: Toy, driver: list[str], name: str) -> None:
     victims = make_victims(clone)
     clone.params.write_text(with_name("corpora", name))

@@ -15,6 +15,7 @@ from tests.pipeline.makers import Toy
 CPU = {"overrides": {"device": "cpu"}}
 
 
+@pytest.mark.slow
 def test_lint_says_nothing_but_what_docs_drivers_answers(toy: Toy) -> None:
     _, output = toy.try_("snakemake", "--lint")
     findings = {line.strip() for line in output.splitlines() if line.startswith("    * ")}

@@ -1,25 +1,15 @@
 """The benchmarks run, and count what they say; their times are not tested."""
 
 import dataclasses
-import json
 import subprocess
 import sys
 
-import numpy as np
 import pytest
-from benchmarks import peers, workload
 from benchmarks.__main__ import ALL
 from benchmarks.german import write_messages
 
 from heed.files import sha256
 from tests.conftest import ROOT
-
-
-def test_the_generated_lengths_are_like_imdbs():
-    lengths = workload.imdb_lengths(50_000)
-    assert np.mean(lengths) == pytest.approx(268.5, rel=0.03) and np.median(
-        lengths
-    ) == pytest.approx(201, rel=0.03)
 
 
 def test_training_times_of_a_study_are_relative_to_the_baseline(workplace):
@@ -83,22 +73,3 @@ def test_presets_are_trained_and_scored_without_the_test_part(tmp_path, monkeypa
 def test_the_german_messages_are_those_of_the_table_of_presets(tmp_path):
     write_messages(tmp_path / "german.csv", 3_000)
     assert sha256(tmp_path / "german.csv").startswith("68252729222accda")
-
-
-def test_the_peers_get_heeds_texts(tmp_path, monkeypatch):
-    monkeypatch.setattr(peers, "DOCUMENTS", 3)
-    monkeypatch.setattr(peers, "VALIDATION", 1)
-    peers.write_texts(tmp_path)
-    sizes = json.loads((tmp_path / "classifier.json").read_text())
-    with np.load(tmp_path / "texts.npz") as texts:
-        ids = np.split(texts["ids"], texts["offsets"][1:-1])
-    batch = workload.encoded(4, peers.CLASSIFIER).batch(np.arange(3))
-    for row, (text, length) in enumerate(zip(ids, batch.lengths.tolist(), strict=True)):
-        assert length == min(len(text), sizes["max_tokens"])
-        assert batch.ids[row, :length].tolist() == text[:length].tolist()
-
-
-def test_a_peers_row_is_the_ratio_of_average_rates_and_of_each_round():
-    (row,) = peers.make_rows("search", {"float32": [8.0, 10.0], "JoeyNMT": [2.0, 4.0]}, 2, "")
-    assert row.metric.endswith("float32, against JoeyNMT") and row.value == "3.0x"
-    assert row.note == "4.5, 1.5 there; by round 4.0x, 2.5x"

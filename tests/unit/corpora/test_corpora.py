@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heed.corpora import published, sample
+from heed.corpora import published
 from heed.corpora.kinds import KINDS, read_documents
 from heed.corpora.publication import Document, read_members
 from heed.corpora.source import download
@@ -102,15 +102,6 @@ def test_europarl_is_10000_pairs_without_escapes(read):
     assert [d.id for d in documents if not all(d.texts.values())] == ["europarl/5"]
 
 
-@pytest.mark.slow
-def test_imdb_is_50000_reviews_with_its_official_split(read):
-    documents = read("imdb")
-    assert Counter((d.split, d.labels["sentiment"]) for d in documents) == {
-        (split, label): 12500 for split in ("train", "test") for label in ("negative", "positive")
-    }
-    assert sum(b"<br />" in d.text for d in documents) == 29200
-
-
 def marked(document: Document) -> list[str]:
     """Return the texts of a document's rationale."""
     return [str(document.text)[start:end] for start, end in document.rationale]
@@ -139,13 +130,6 @@ def test_the_movies_have_the_words_that_people_marked_and_val_is_not_in_train(re
     assert phrases_by_part == {"train": 13878, "validation": 1517, "test": 2047}
 
 
-def test_the_reviews_of_yelp_have_one_to_five_stars(read):
-    documents = read("yelp", [published.YELP_COLUMNS])
-    stars = Counter(document.labels["stars"] for document in documents)
-    assert stars == {"1": 749, "2": 927, "3": 1461, "4": 3526, "5": 3337}
-    assert str(documents[0].text).startswith("My wife took me here on my birthday")
-
-
 def test_the_rationale_of_sst_wiki_is_the_first_sentence(read):
     documents = read("sst-wiki", split=GIVEN)
     assert Counter((d.split, d.labels["sentiment"]) for d in documents) == {
@@ -157,49 +141,6 @@ def test_the_rationale_of_sst_wiki_is_the_first_sentence(read):
         assert not str(document.text)[:start].strip() and end < len(document.text)
     words = sum(len(" ".join(marked(document)).split()) for document in documents)
     assert round(words / sum(len(str(d.text).split()) for d in documents), 3) == 0.455
-
-
-def test_the_reviews_of_the_sample_whose_order_does_not_matter(tmp_path):
-    sample.SOURCE.make("x", Source(kind="sample", documents=300, seed=7), tmp_path)
-    kinds = (sample.SENTIMENT, sample.PLAIN, sample.NEUTRAL)
-    all_, plain, neutral = ([*read_documents(corpus(kind), tmp_path)] for kind in kinds)
-    assert len(all_) == 300 and 120 < len(plain) < 240
-    assert [each for each in all_ if each in plain] == plain
-    assert all(len(each.rationale) == 1 for each in plain)
-    cues = {word for words in sample.CUES.values() for word in words}
-    for i, (before, after) in enumerate(zip(plain, neutral, strict=True)):
-        if i % 3:
-            assert after == before
-            continue
-        (cue,) = marked(before)
-        words = str(before.text).removesuffix(".").split()
-        assert after.labels == {"sentiment": "neutral"} and not after.rationale
-        words.remove(cue)
-        assert after.text == " ".join(words) + "." and not cues & {*words}
-
-
-def test_the_planted_rationale_is_where_the_sample_says():
-    cues = {*sum(sample.CUES.values(), [sample.NEGATION])}
-    kinds = Counter()
-    for row in sample.generate_sample(300, 7):
-        spans = [row["text"][start:end] for start, end in row["evidence"]]
-        if row["corpus"] == "sample-sentiment":
-            assert set(spans) <= cues
-            polarity = next(
-                label
-                for label, words in sample.CUES.items()
-                if spans[-1] in words or spans[0] in words
-            )
-            assert row["labels"]["sentiment"] == (
-                polarity if len(spans) == 1 else sample.FLIP[polarity]
-            )
-        else:
-            assert spans == sample.AUTHORS[row["labels"]["author"]][1], (
-                "the order of the cues tells the author"
-            )
-        kinds[row["kind"], row["where"]] += 1
-    assert {kind for kind, _ in kinds} == {"plain", "negated", "apart", "order"}
-    assert {where for _, where in kinds} == {"early", "middle", "late", "apart"}
 
 
 @pytest.mark.slow

@@ -1,76 +1,22 @@
 """A kind of corpus is declared once, in its publication's module; all else reads the registry."""
 
-import ast
-import dataclasses
 import gzip
-import importlib
 import json
-import pkgutil
-import re
 import tarfile
-import typing
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 
-import heed.corpora
 from heed.corpora import huffpost, published
-from heed.corpora.declared import SplitKind
-from heed.corpora.kinds import KINDS, PUBLICATIONS, SOURCE_KINDS, read_documents
-from heed.corpora.publication import Kind, SourceKind
-from heed.paths import is_name
+from heed.corpora.kinds import KINDS, SOURCE_KINDS, read_documents
+from heed.corpora.publication import Kind
 from heed.study import Corpus, Source, Split
 from heed.study.corpora import check_corpus
-from tests.conftest import ROOT
 from tests.makers.federalist import papers
 
-SOURCE = ROOT / "src/heed"
 GIVEN, FOLDS = Split(kind="given"), Split(kind="folds", k=5)
-SPLITS = typing.get_args(SplitKind)
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
-every_source = pytest.mark.parametrize(
-    "source", SOURCE_KINDS.values(), ids=lambda source: source.name
-)
-
-
-@every_kind
-def test_the_declaration_of_a_kind_is_complete_and_consistent(kind: Kind) -> None:
-    assert is_name(kind.name)
-    assert kind.splits and set(kind.splits) <= set(SPLITS)
-    assert "folds" in kind.splits or not kind.grouped, "groups are kept together by folds"
-    assert kind.keys <= {field.name for field in dataclasses.fields(Corpus)}
-    assert kind.parallel or not kind.languages
-    if kind.parallel:
-        assert not kind.labels
-        assert bool(kind.languages) != ("columns" in kind.optional_keys), (
-            "languages are fixed, or the user names their columns or files"
-        )
-    else:
-        assert bool(kind.labels) != ("label_column" in kind.keys), (
-            "labels are fixed, or the user names their columns"
-        )
-
-
-@every_source
-def test_a_source_has_published_files_or_makes_its_own(source: SourceKind) -> None:
-    assert is_name(source.name)
-    assert bool(source.files) != bool(source.make)
-    assert ("files" in source.optional_keys) == bool(source.files)
-    keys = {*source.required_keys, *sum(source.alternative_keys, ()), *source.optional_keys}
-    assert keys <= {field.name for field in dataclasses.fields(Source)}
-    assert source.size or not source.files
-
-
-def test_no_name_is_taken_twice_and_no_publication_is_left_out() -> None:
-    assert len(KINDS) == sum(len(module.KINDS) for module in PUBLICATIONS)
-    assert all(kind.source is SOURCE_KINDS[kind.source.name] for kind in KINDS.values())
-    names = [module.name for module in pkgutil.iter_modules(heed.corpora.__path__)]
-    modules = [importlib.import_module(f"heed.corpora.{name}") for name in names]
-    declaring = [
-        module.__name__ for module in modules if isinstance(getattr(module, "KINDS", None), tuple)
-    ]
-    assert declaring == sorted(module.__name__ for module in PUBLICATIONS)
 
 
 def row(**values: object) -> str:
@@ -184,30 +130,3 @@ def test_what_a_kind_does_not_allow_is_an_error_of_params_yaml(
     corpus = Corpus(source="x", kind=kind, **({"split": Split(kind="random", test=0.2)} | keys))
     with pytest.raises(ValueError, match=message):
         check_corpus(corpus)
-
-
-def test_only_the_module_of_its_publication_contains_the_name_of_a_kind() -> None:
-    for path in {*SOURCE.rglob("*.py")} - {Path(module.__file__) for module in PUBLICATIONS}:
-        # a report speaks of tables and samples too
-        words = {"table", "sample", "parallel"} if "report" in path.parts else set()
-        if path.name == "experiments.py":
-            words |= {"imdb", "news", "news-big"}  # the talk's
-        names = {*KINDS, *SOURCE_KINDS} - words
-        if any(f'"{name}"' in path.read_text() for name in names):
-            literals = [n for n in ast.walk(ast.parse(path.read_text())) if hasattr(n, "value")]
-            assert not {str(each.value) for each in literals} & names, path
-
-
-def test_the_documentation_has_every_kind_with_its_source_labels_or_languages_and_splits() -> None:
-    labelled, parallel = (ROOT / "docs/corpora.md").read_text().split("\n## ")[:2]
-    for text, is_parallel in ((labelled, False), (parallel, True)):
-        rows = [
-            [re.findall(r"`([^`]+)`", cell) for cell in line.split("|")[1:5]]
-            for line in text.splitlines()
-            if line.startswith("| `")
-        ]
-        assert {name: (source, names, splits) for (name,), (source,), names, splits in rows} == {
-            kind.name: (kind.source.name, [*(kind.languages or kind.labels)], [*kind.splits])
-            for kind in KINDS.values()
-            if kind.parallel == is_parallel
-        }

@@ -174,22 +174,6 @@ def test_the_interval_of_folds_covers_the_known_difference(folds, seeds, noise):
 
 
 @pytest.mark.parametrize(
-    "draw", [lambda g: crossed(g, 5, 500, 0, 0.03), lambda g: nested(g, 5, 1, 100, 0, 0.03)]
-)
-def test_the_familywise_error_rate_is_at_most_alpha(draw):
-    """Three tests of no difference: any is significant in at most 5% of 500 studies.
-
-    2.5 standard errors of that share are allowed.
-    """
-    generator = np.random.default_rng(6)
-    errors = [
-        min(assess(*draw(generator), tests=3).p_corrected for _ in range(3)) < 0.05
-        for _ in range(500)
-    ]
-    assert share(errors) <= 0.05 + 2.5 * math.sqrt(0.05 * 0.95 / 500)
-
-
-@pytest.mark.parametrize(
     ("documents", "same"), [(2, False), (50, False), (200, False), (500, True)]
 )
 def test_no_difference_in_few_documents_does_not_show_that_two_models_are_the_same(documents, same):

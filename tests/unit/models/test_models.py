@@ -118,18 +118,6 @@ def count(vocabulary: int, classes: int, h: Hyperparameters) -> int:
     return count_parameters(lambda: Classifier(vocabulary, classes, h))
 
 
-@pytest.mark.parametrize("attention", ["none", "multi-head", "single-head", "uniform"])
-@pytest.mark.parametrize("pooling", POOLINGS)
-def test_token_weights_sum_to_one_and_are_zero_at_padding(attention, pooling):
-    model = make(attention=attention, pooling=pooling)
-    batch = make_batch(random_texts([6, 1, 3]), padding=1)
-    with torch.no_grad():
-        weights = model.token_weights(batch)
-    assert torch.allclose(weights.sum(1), torch.ones(3), atol=1e-6)
-    assert (weights[padding_mask(batch.lengths, 7)] == 0).all()
-    assert (weights >= 0).all()
-
-
 def test_the_embedding_of_padding_stays_zero_in_training():
     model = make().train()
     model(make_batch([[5, 6], [7, 8, 9, 4]])).sum().backward()

@@ -24,6 +24,13 @@ def _draw_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let one worker make the reports that are only read."""
+    for item in items:
+        if "rendered" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("rendered"))
+
+
 @pytest.fixture
 def empty_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Empty figures, but for slow tests."""

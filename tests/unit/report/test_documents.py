@@ -3,7 +3,6 @@
 import dataclasses
 import html
 import re
-import typing
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,7 @@ import pytest
 from heed.annotations import RationaleKind
 from heed.files import HeedError
 from heed.recipe import CorpusStatistics
-from heed.report.browser import WeightShare, describe_rationale, describe_weights, read_browser
+from heed.report.browser import WeightShare, describe_weights, read_browser
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.fixtures.report import made_up
 from tests.fixtures.report.pages import render_to
@@ -108,20 +107,6 @@ def test_pages_are_linked_escaped_and_have_their_caution(tmp_path):
         assert re.search(rf"{rationale}. [\d.]+% of the weight stands on it", text)
         anchor = re.search(r'href="\.\./index\.html#([^"]+)"', text)[1]
         assert f'id="{anchor}"' in index
-
-
-def test_the_report_says_where_rationale_comes_from():
-    statistics = made_up.comparison("sample").experiments["sample-sentiment"].corpus.statistics
-    texts = []
-    for kind in typing.get_args(RationaleKind):
-        for generated in (True, False):
-            changed = dataclasses.replace(with_rationale(statistics, kind), generated=generated)
-            texts.append(describe_rationale(changed))
-    assert "heed generated" in texts[0] and not any("generated" in text for text in texts[1:])
-    assert [sum(word in text for text in texts) for word in ("people", "authors", "file")] == [
-        2, 3, 2,
-    ]  # fmt: skip
-    assert describe_rationale(dataclasses.replace(statistics, rationale=None)) == ""
 
 
 def test_the_predictions_of_each_model_over_the_seeds_are_counted(tmp_path):

@@ -24,7 +24,6 @@ from heed.report.browser import (
     shade_sentences,
     typical_documents,
 )
-from heed.report.escape import TEMPLATES
 from heed.report.figures.heatmaps import head_weights
 from heed.report.measures import equal_weights_control, lacks_layer
 from heed.tasks.classification.prediction import (
@@ -35,7 +34,6 @@ from heed.tasks.classification.prediction import (
 )
 from heed.tasks.classification.tables import class_changes, tables_of
 from tests.fixtures.report import made_up
-from tests.fixtures.report.pages import render_to
 from tests.unit.report.conftest import read_made_up
 
 
@@ -212,21 +210,6 @@ def test_the_control_of_learned_weights_has_equal_ones_and_the_same_encoder():
     assert equal_weights_control(result, "attention") == "baseline"
 
 
-def test_the_report_shows_documents_heads_and_the_share_of_weight(tmp_path):
-    params, data = made_up.study("sample"), made_up.comparison("sample")
-    reports = render_to(params, data, tmp_path / "reports")
-    page = (reports / "index.html").read_text()
-    heads = "sample-sentiment-attention_heads-1"
-    assert f'id="figure-{heads}"' in page and (reports / f"figures/{heads}.pdf").exists()
-    table = pd.read_csv(reports / "tables/sample-sentiment_weights.csv")
-    row = table[table["variant"] == "attention"].iloc[0]
-    score_of = data.experiments["sample-sentiment"].score_of
-    gain = 100 * (score_of("attention") - score_of("mean"))
-    assert row["control"] == "mean" and row["gain_pp"] == pytest.approx(gain, abs=0.006)
-    assert page.count("lacks its layer too") == 2, "below the table, on the page and as text"
-    assert "<b>Bold" not in page
-
-
 def test_the_page_has_the_weights_of_every_head_and_no_more():
     weights = np.asarray([[[1.0, 0.0], [0.25, 0.75]], [[0.5, 0.5], [0.5, 0.5]]])
     heads = Heads(["head 1", "head 2"], ["a", "</b>"], [False, True], weights)
@@ -266,33 +249,3 @@ def test_each_class_has_its_change_in_recall_the_largest_gain_first(tmp_path):
     differences = [100 * (a - b) for a, b in zip(attention, baseline, strict=True)]
     assert changes[0].gain.values_pp == pytest.approx(differences)
     assert changes[0].gain.std_pp == pytest.approx(np.std(differences, ddof=1))
-
-
-def luminance(colour: np.ndarray) -> float:
-    """The relative luminance of a colour from 0 to 255 (WCAG 2.2)."""
-    parts = colour / 255
-    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
-
-
-def contrast(first: np.ndarray, second: np.ndarray) -> float:
-    """The contrast ratio of two colours (WCAG 2.2)."""
-    light, dark = sorted(map(luminance, (first, second)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-@pytest.mark.parametrize(("scheme", "ground", "ink"), [(0, "ffffff", "1a1a1a"),
-                                                       (1, "161616", "e8e8e5")])  # fmt: skip
-def test_more_weight_is_further_from_the_ground_and_readable_in_light_and_dark(scheme, ground, ink):
-    css = (TEMPLATES / "shades.css.jinja").read_text()
-    word = np.array(re.findall(r"--word: (\d+) (\d+) (\d+)", css)[scheme], float)
-    strongest = float(re.findall(r"--strongest: ([\d.]+)", css)[scheme])
-    page = (TEMPLATES / "index.html.jinja").read_text()
-    assert f"--ground: #{ground[0] * 3 if ground == 'ffffff' else ground}" in page
-    background, text = (
-        np.array([int(each[i : i + 2], 16) for i in (0, 2, 4)]) for each in (ground, ink)
-    )
-    mixed = [background + weight * strongest * (word - background) for weight in (0, 0.3, 0.6, 1)]
-    distances = [contrast(colour, background) for colour in mixed]
-    assert distances == sorted(distances) and distances[-1] > 2
-    assert min(contrast(colour, text) for colour in mixed) >= 4.5

@@ -1,11 +1,10 @@
 """The first chart: every model, every seed a dot."""
 
-import dataclasses
 from pathlib import Path
 
 import pytest
 
-from heed.report.figures.dots import dot_charts, stacked
+from heed.report.figures.dots import dot_charts
 from heed.report.figures.shapes import MAX_HEIGHT, extent
 from tests.fixtures.report import made_up
 from tests.unit.report.conftest import read_made_up
@@ -42,21 +41,6 @@ def test_the_charts_have_every_run_of_every_model_and_their_mean(tmp_path: Path,
 
 
 @pytest.mark.parametrize(
-    ("values", "moved"),
-    [
-        ([80.0], [0]),
-        ([80.0, 90.0], [0, 0]),
-        ([90.0, 80.0, 90.0], [-0.125, 0, 0.125]),
-        ([90.05, 80.0, 90.0], [0.125, 0, -0.125]),  # nearly equal
-        ([1.0] * 5, [-0.2, -0.1, 0, 0.1, 0.2]),
-        ([0.0, 0.08, 0.16], [-0.125, 0.125, 0]),  # each near the next, not all near the first
-    ],
-)
-def test_dots_that_would_cover_each_other_are_stacked(values, moved):
-    assert stacked(values, 0.1) == pytest.approx(moved)
-
-
-@pytest.mark.parametrize(
     ("values", "limits", "expected"),
     [
         ((50, 90), (0, 100), (50, 90)),
@@ -70,13 +54,3 @@ def test_dots_that_would_cover_each_other_are_stacked(values, moved):
 def test_a_scale_has_a_least_extent_within_what_is_possible(values, limits, expected):
     rows = [{"x": value} for value in values]
     assert extent(rows, "x", margin=0, least=10, limits=limits) == pytest.approx(expected)
-
-
-def test_every_scale_of_the_chart_has_ten_margins_of_equivalence(tmp_path):
-    results = read_made_up(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
-    method = dataclasses.replace(results.comparison.significance, equivalence_margin=9.0)
-    comparison = dataclasses.replace(results.comparison, significance=method)
-    (figure,) = dot_charts(dataclasses.replace(results, comparison=comparison))
-    for (panel,) in figure.panels:
-        low, high = panel.x.domain
-        assert high - low >= 90

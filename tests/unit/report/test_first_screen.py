@@ -2,19 +2,14 @@
 
 import csv
 import dataclasses
-import html as html_module
-import re
 import types
 from pathlib import Path
 
-import pandas as pd
 import pytest
-import yaml
 
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
 from heed.report import html, latex
-from heed.report.blocks import Figure, Heading, Items, Paragraph, Span, walk_blocks
-from heed.report.browser import excerpt
+from heed.report.blocks import Items, Span, walk_blocks
 from heed.report.chapters import summary as answer_chapter
 from heed.report.chapters.documents import first_text
 from heed.report.chapters.shared import link_terms
@@ -28,8 +23,7 @@ from heed.report.experiments import (
 )
 from heed.report.formats import format_points
 from heed.report.html import split_note
-from tests.conftest import ROOT
-from tests.fixtures.report import made_up, made_up_translation
+from tests.fixtures.report import made_up
 from tests.fixtures.report.answers import NOISY, experiment_of, make_experiment
 from tests.unit.report.conftest import read_made_up
 
@@ -38,7 +32,6 @@ OPEN, LEVEL = {"attention": (0.80, 0.85, 0.79)}, {"attention": (0.8, 0.8201, 0.8
 VOID = {"longer": {"baseline": 2.5}}
 BEATEN, UNBEATEN = {"mean": (0.82, 0.833, 0.811)}, {"mean": NOISY}  # controls, by attention
 STRONG = {"linear": 0.95}
-NO_ATTENTION = {"answers": ("location",)}
 POOLING = {"answers": ("pooling", "attention"), "pooling": (0.90, 0.91, 0.89)}
 SENTENCE = (
     "Attention beats a BiLSTM’s last state (baseline), 85.0% against 81.0%; it beats a linear "
@@ -84,20 +77,6 @@ def test_a_study_that_is_likely_to_miss_three_points_says_so(sizes, text):
     assert lines[len(sizes) :] == ([said] if text else [])
 
 
-def test_a_translation_has_its_metric_and_each_difference_its_unit():
-    data = made_up_translation.comparison()
-    (result,) = data.experiments.values()
-    translation = experiment_of(result, "translation")
-    assert headline([translation])[0] == (
-        "Attention beats translation from the last state (baseline), BLEU 62.7 against 21.0; it "
-        "beats statistical translation, 50.0."
-    )
-    mixed = [translation, *study_of(GAIN | STRONG)]
-    text = html.markdown_table(verdict_matrix(mixed))
-    assert "+41.67 BLEU points" in text and "+4.00 p.p." in text
-    assert ", statistical translation |" in text and ", a linear model |" in text
-
-
 def cells_of(experiments: list[Experiment]) -> list[dict[str, str]]:
     """The matrix as the page prints it: heading → cell, for each experiment."""
     table = verdict_matrix(experiments)
@@ -117,13 +96,6 @@ def test_the_matrix_is_led_by_the_primary_comparison_and_says_what_each_model_is
     assert cells[QUESTION] == "?\u00a0undecided +0.33, averaging without learned weights (mean)"
     assert cells[BASELINE] == "▲\u00a0better +4.00, a BiLSTM’s last state (baseline)"
     assert other[QUESTION] == other[BASELINE] == cells[BASELINE]
-
-
-def test_a_column_that_no_experiment_has_is_left_out():
-    (cells,) = cells_of(study_of(GAIN))
-    assert [*cells] == ["Experiment", QUESTION, "Against the linear model"]
-    (cells,) = cells_of(study_of(NO_ATTENTION))
-    assert cells == {"Experiment": "experiment 0"}
 
 
 @pytest.mark.parametrize(
@@ -186,41 +158,6 @@ def test_page_paper_csv_and_readme_have_the_verdicts_of_comparison_json():
             assert float(row[f"{compared_model}_pp"]) == pytest.approx(difference.mean, abs=0.005)
 
 
-def visible_text(page: str) -> str:
-    """The text of a page before its first chart that stands there without a click."""
-    body = page[page.index("<body>") : page.index('<figure id="figure-models"')]
-    body = re.sub(r"<(script|style)\b.*?</\1>", "", body, flags=re.DOTALL)
-    details = r"<details\b[^>]*>(<summary\b.*?</summary>)?((?!<details\b).)*?</details>"
-    while re.search(details, body, flags=re.DOTALL):
-        body = re.sub(details, r"\1", body, flags=re.DOTALL)
-    return html_module.unescape(re.sub("<[^>]*>", " ", body))
-
-
-@pytest.mark.parametrize("name", ["sample", "talk"])
-def test_the_first_screen_has_its_parts_in_order_and_few_words_before_the_chart(
-    tmp_path: Path, name: str
-):
-    params, data = made_up.study(name), made_up.comparison(name)
-    results = read_made_up(params, data, tmp_path)
-    (section,) = answer_chapter.chapter(results)
-    blocks = [*walk_blocks(section.blocks)]
-    headings = [each.title for each in blocks if isinstance(each, Heading)]
-    lists = ["What we can say", "What we cannot say", "What would settle it"]
-    assert headings == [each for each in lists if each in headings] and len(headings) > 1
-    assert next(each for each in blocks if isinstance(each, Figure)).key == "models"
-    lines = headline(results.experiments)
-    styles = [each.style for each in blocks if isinstance(each, Paragraph)][: len(lines)]
-    assert {*styles} == {"finding"}  # one experiment alone has the style headline
-    note = "A note begins with what matters. " + "It may go on for a long time. " * 20
-    page = html.page([section], lambda _: "", params.study.title, "GENERATED TEXT.", note)
-    text = visible_text(page)
-    words = [word for word in text.split() if re.search(r"[^\W\d_]", word)]
-    assert 30 < len(words) <= 60 + 35 * len(lines), text
-    for each in results.experiments:  # links have spaces around them
-        assert "".join(each.answer.sentence.split()) in "".join(text.split())
-    assert "A note begins with what matters." in text and "It may go on" not in text
-
-
 @pytest.mark.parametrize("generated", [(True, True), (True, False), (False, False)])
 def test_of_real_text_a_study_says_nothing_only_where_all_of_its_text_is_generated(
     tmp_path: Path, generated: tuple[bool, ...]
@@ -230,16 +167,6 @@ def test_of_real_text_a_study_says_nothing_only_where_all_of_its_text_is_generat
     experiments = [dataclasses.replace(each, generated=is_so) for each, is_so in pairs]
     blocks = [*answer_chapter.lists(dataclasses.replace(results, experiments=experiments))]
     assert ("Anything about real text" in str(blocks)) == all(generated)
-
-
-@pytest.mark.parametrize(("cues", "heavy"), [((), 70), ((90, 99), 5), ((3,), 5), ((55, 60), 10)])
-def test_the_excerpt_shows_the_cue_and_else_the_heaviest_words(cues, heavy):
-    tokens = pd.DataFrame({"weight": 0.001, "rationale": False}, index=range(100))
-    tokens.loc[[*cues], ["rationale", "weight"]] = [True, 0.02]
-    tokens.loc[heavy, "weight"] = 0.9
-    shown = excerpt(tokens, 40).index
-    assert len(shown) == 40 and {*(cues or [heavy])} <= {*shown}
-    assert excerpt(tokens[:10], 40).equals(tokens[:10])
 
 
 def test_the_text_is_that_of_the_median_of_its_class_with_the_shares_of_all(tmp_path: Path):
@@ -357,13 +284,3 @@ def test_the_first_use_of_a_term_leads_to_the_glossary():
         "Beats the ", Span("baseline", link="#glossary-baseline"), "; a ",
         Span("control", link="#glossary-control"), " beats the baseline.",
     )  # fmt: skip
-
-
-def test_the_title_of_a_study_asks_what_its_first_screen_answers(tmp_path):
-    """All titles begin as the first section's does; the sample's says what its experiments show."""
-    results = read_made_up(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
-    question = answer_chapter.chapter(results)[0].title.removesuffix("?")
-    files = sorted((ROOT / "workflow/studies").glob("*.yaml"))
-    titles = {path.stem: yaml.safe_load(path.read_text())["study"]["title"] for path in files}
-    others = [name for name, title in titles.items() if not title.startswith(question)]
-    assert others == ["sample"] and len(titles) == 18

@@ -6,8 +6,6 @@ import pytest
 from ruamel.yaml import YAML
 
 from heed.hyperparameters.translator import ATTENTION_DECODERS
-from heed.report.blocks import Term, walk_blocks
-from heed.report.chapters import glossary
 from heed.report.chapters.glossary import describe_network, read_variants
 from heed.report.chapters.paper import AUTHOR, TITLE, VERSION, YEAR, citation
 from heed.tasks.classification.recipe import Hyperparameters
@@ -75,24 +73,6 @@ def test_a_variant_is_a_reference_for_another_by_the_end_of_its_name_alone(resul
     descriptions = {name: read_variants(results)[name][0].description for name in result.models}
     assert "A reference for attention alone." in descriptions["attention-mean"]
     assert "reference" not in descriptions["attention-mean-max"]
-
-
-def test_every_variant_reference_model_and_word_has_one_entry(results):
-    (section,) = glossary.chapter(results)
-    keys = [each.key for each in walk_blocks(section.blocks) if isinstance(each, Term)]
-    assert len(keys) == len(set(keys))
-    words = (
-        "control",
-        "reference_model",
-        "undecided",
-        "not-converged",
-        "same",
-        "seed",
-        "gain",
-        "verdict",
-    )
-    for name in (*read_variants(results), "linear", "majority", "corrected-p", *words):
-        assert f"glossary-{name}" in keys
 
 
 def test_the_citation_is_that_of_citation_cff():

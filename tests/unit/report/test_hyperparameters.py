@@ -1,8 +1,6 @@
 """Every hyperparameter that is not the default is printed, on the page, on paper and in CSV."""
 
-import csv
 import dataclasses
-import io
 from typing import Any, get_args
 
 import pytest
@@ -72,25 +70,3 @@ def test_a_model_that_differs_in_one_hyperparameter_alone_has_another_printed_re
     other = dataclasses.replace(MULTI_HEAD, **{field: another_value(field)})
     for one, another in zip(multi_head, printed(results, attention=other), strict=True):
         assert one != another
-
-
-def test_those_that_differ_have_a_row_and_all_others_are_named_with_their_default(results):
-    other = dataclasses.replace(MULTI_HEAD, hierarchical=True, patience=3, max_tokens=12_000)
-    everyone = dict.fromkeys(("baseline", "attention", "mean"), MULTI_HEAD)
-    in_csv, table = tables(results, **(everyone | {"attention": other}))
-    rows = {row.cells[0].value: [cell.value for cell in row.cells[1:]] for row in table.rows}
-    names = [column.heading for column in table.columns[1:]]
-    hierarchical = {"baseline": "no", "attention": "yes", "mean": "no"}
-    assert dict(zip(names, rows["hierarchical"], strict=True)) == hierarchical
-    assert rows["max_tokens"][names.index("attention")] == "12,000"
-    assert {"attention", "patience", "best_epochs"} < set(rows)
-    ((note, *spans),) = table.notes
-    text = note + "".join(part if isinstance(part, str) else part.text for part in spans)
-    assert text.startswith("All others have their default: vocabulary_size 30,000, lowercase yes, ")
-    named = {part.text for part in spans if not isinstance(part, str) and part.style == "code"}
-    assert named | set(rows) >= {*FIELDS} and not named & set(rows)
-    lines = list(csv.DictReader(io.StringIO(csv_table(in_csv))))
-    values = {line["hyperparameter"]: line for line in lines if line["variant"] == "attention"}
-    assert set(values) == {*FIELDS} | {"parameters", "best_epochs"}
-    assert [values[key]["value"] for key in ("hierarchical", "max_tokens")] == ["true", "12000"]
-    assert [values[key]["default"] for key in ("hierarchical", "max_tokens")] == ["false", "400"]

@@ -16,14 +16,12 @@ from heed import __version__
 from heed.evaluation.results import (
     Comparison,
     Gain,
-    format_rounded,
     mean_and_std,
 )
 from heed.files import HeedError, write_json, write_text
 from heed.git import run_git
-from heed.hyperparameters import SCORES
 from heed.pipeline import md5
-from heed.report import blocks, html, latex
+from heed.report import html, latex
 from heed.report.blocks import EVERYWHERE, Cell, Column, Paragraph, Source, Table, make_rows
 from heed.report.escape import cell, escape
 from heed.report.experiments import Experiment, read_experiments
@@ -31,9 +29,6 @@ from heed.report.formats import (
     POINTS,
     PROBABILITY,
     decimals,
-    format_number,
-    format_p,
-    format_points,
 )
 from heed.report.html import csv_table, script
 from heed.report.provenance import provenance
@@ -47,7 +42,6 @@ from tests.fixtures.report.pages import (
     HOSTILE,
     Page,
     change_difference,
-    change_study,
     render_hostile,
     render_to,
     rows,
@@ -56,7 +50,6 @@ from tests.fixtures.report.pages import (
 from tests.unit.report.conftest import PUBLISHED, read_made_up
 
 pytestmark = pytest.mark.usefixtures("empty_figures")
-CLASS_METRICS = ("precision", "recall", "f1", "support")
 
 
 def render_sample(data: Comparison, into: Path) -> tuple[Path, Page]:
@@ -69,99 +62,11 @@ def read_talk(data: Comparison) -> list[Experiment]:
     return read_experiments(made_up.study("talk"), data, PUBLISHED)
 
 
-@pytest.mark.parametrize("name", ["sample", "talk"])
-def test_every_figure_in_the_page_is_the_comparisons_and_the_csv_files(rendered, name):
-    folder = rendered(name)
-    page = Page(folder / "index.html")
-    for experiment, result in made_up.comparison(name).experiments.items():
-        for variant, model in (result.models | result.reference_models).items():
-            key = f"{experiment}--{variant}"
-            table = {row[0]: [each.split(" ") for each in row[1:]] for row in page.tables[key][1:]}
-            lines = {row["row"]: row for row in rows(folder / f"tables/{key}.csv")}
-            ends = ["accuracy", "macro avg", "weighted avg"]
-            assert [*table] == [*lines] == [*result.groups["classes"], *ends]
-            for row, cells in table.items():
-                for figure, printed in zip(CLASS_METRICS, cells, strict=True):
-                    published = lines[row][f"published_{figure}"]
-                    assert printed[0] == lines[row][figure]
-                    assert printed[1:2] == ([published] if published else [])
-            for row, figures in model.details["classes"].items():
-                means = [format_number(figures[figure].mean) for figure in CLASS_METRICS[:3]]
-                assert [printed[0] for printed in table[row][:3]] == means
-                assert float(table[row][3][0]) == figures["support"].mean
-            accuracy, recall = (model.summary[name].mean for name in ("accuracy", "macro_recall"))
-            assert table["accuracy"][2][0] == format_number(accuracy)
-            assert table["macro avg"][1][0] == format_number(recall)
-
-
-def test_the_first_table_has_every_accuracy_and_the_gain_with_its_interval_and_corrected_p(
-    rendered,
-):
-    folder = rendered("sample")
-    first, lines = Page(folder / "index.html").tables["first"], rows(folder / "tables/summary.csv")
-    results = made_up.comparison("sample").experiments.values()
-    for row, line, result in zip(first[1:], lines, results, strict=True):
-        names = ("baseline", "attention", "mean", "linear", "majority")
-        accuracy = {name: f"{result.score_of(name):.4f}" for name in names}
-        difference = result.comparisons["attention"]["baseline"]
-        low, high = difference.interval_pp
-        interval = f"{format_points(low)} to {format_points(high)}"
-        assert row[1:3] == [accuracy["baseline"], accuracy["attention"]]
-        corrected = format_p(difference.p_corrected)
-        assert row[3:6] == [format_points(difference.mean_pp), interval, corrected]
-        ends = [float(line[key]) for key in ("gain_low_pp", "gain_high_pp", "gain_pp")]
-        assert ends == pytest.approx([low, high, difference.mean_pp], abs=0.005)
-        assert float(line["p_corrected"]) == pytest.approx(difference.p_corrected, rel=0.01)
-        assert row[6:] == [f"mean {accuracy['mean']}", accuracy["linear"], accuracy["majority"]]
-        assert {name: line[name] for name in names} == accuracy
-        gain = result.models["attention"].gain
-        assert difference.mean_pp == pytest.approx(gain.mean_pp, abs=0.001)
-
-
-def test_the_value_of_every_seed_is_in_the_csv(rendered):
-    result = made_up.comparison("sample").experiments["sample-author"]
-    values = [f"{each:.4f}" for each in result.models["attention"].summary["accuracy"].values]
-    assert values == [
-        row["value"]
-        for row in rows(rendered("sample") / "tables/sample-author_seeds.csv")
-        if (row["row"], row["metric"], row["variant"]) == ("accuracy", "f1", "attention")
-    ]
-
-
-def test_accuracy_by_length_is_in_a_file_with_the_worst_and_the_best_seed(rendered):
-    folder = rendered("sample")
-    results = folder.with_name("sample-results") / "evaluate/sample-author-attention/lengths.csv"
-    seeds = [row for row in rows(results) if row["longest"] == "64"]
-    accuracies = [int(row["right"]) / int(row["documents"]) for row in seeds]
-    lines = rows(folder / "tables/sample-author_lengths.csv")
-    models = made_up.comparison("sample").experiments["sample-author"].models
-    assert len(lines) == 4 * len(models), "four groups of every model"
-    (row,) = (row for row in lines if (row["variant"], row["longest"]) == ("attention", "64"))
-    expected = (sum(accuracies) / len(accuracies), min(accuracies), max(accuracies))
-    printed = [row[key] for key in ("accuracy", "worst_seed", "best_seed")]
-    assert printed == [format_rounded(value, 4) for value in expected]
-    assert 'href="tables/sample-author_lengths.csv"' in (folder / "index.html").read_text()
-
-
-# groups of hyperparameters, a column of score functions
-TALKS_WORDS = ("the talk", "Group 1", "Group 2", "Lecture")
-
-
-def test_the_talks_words_are_only_where_its_figures_are_reproduced(rendered):
-    for study, is_talk in (("sample", False), ("talk", True)):
-        page, paper = (
-            (rendered(study) / path).read_text() for path in ("index.html", "report.tex")
-        )
-        assert ("talk’s gain" in paper) == is_talk
-        for word in TALKS_WORDS:
-            assert (word in page) == is_talk, word
-
-
 def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_bytes_twice(
     tmp_path, rendered
 ):
-    one = rendered("talk")
-    two = render_to(made_up.study("talk"), made_up.comparison("talk"), tmp_path / "b")
+    one = rendered("sample")
+    two = render_to(made_up.study("sample"), made_up.comparison("sample"), tmp_path / "b")
     files = sorted(path.relative_to(one) for path in one.rglob("*") if path.is_file())
     assert files == sorted(path.relative_to(two) for path in two.rglob("*") if path.is_file())
     assert all((one / file).read_bytes() == (two / file).read_bytes() for file in files)
@@ -208,34 +113,6 @@ def test_whether_the_talks_gain_was_reproduced_is_read_from_interval_and_verdict
     reproduction = letters.line.reproduction
     assert re.match(text, reproduction.sentence)
     assert text.startswith(f"{reproduction.verdict}: ")
-
-
-def test_every_comparison_is_in_the_page_and_in_the_csv(rendered):
-    data, folder = made_up.comparison("sample"), rendered("sample")
-    page = Page(folder / "index.html")
-    for name, result in data.experiments.items():
-        entries = {
-            (a, b): each for a, others in result.comparisons.items() for b, each in others.items()
-        }
-        printed = {
-            tuple(row[0].split(" − ")): row for row in page.tables[f"{name}_comparisons"][1:]
-        }
-        table = rows(folder / f"tables/{name}_comparisons.csv")
-        lines = {(row["first"], row["second"]): row for row in table}
-        assert next(iter(printed)) == ("attention", "baseline")
-        assert set(printed) == set(lines) == set(entries)
-        for pair, entry in entries.items():
-            ends = " to ".join(map(format_points, entry.interval_pp))
-            p = [format_p(entry.p), format_p(entry.p_corrected)]
-            question = {"primary": "primary", "trivial": "check"}.get(entry.family, "secondary")
-            assert printed[pair][1] == question
-            assert printed[pair][2:6] == [format_points(entry.mean_pp), ends, *p]
-            assert printed[pair][6] == f"{entry.equal_within_pp:.2f}"
-            assert float(lines[pair]["p_corrected"]) == pytest.approx(entry.p_corrected, rel=0.01)
-            assert lines[pair]["seeds_needed"] == str(entry.seeds_needed or "")
-    assert data.significance.signature in page.text
-    assert "Primary: the study's question, attention over mean, tested by itself." in page.text
-    assert "at most one primary question, tested at 0.05 by itself: Sample sentiment" in page.text
 
 
 def test_without_a_primary_comparison_none_is_named_and_intervals_are_simultaneous(tmp_path):
@@ -309,63 +186,8 @@ def test_one_seed_prints_a_dash_for_the_deviation_and_why(tmp_path):
         assert "One seed has neither" in text and "one seed has no interval" in text
 
 
-def test_a_collapsed_run_and_a_model_below_the_majority_class_are_named_near_the_tables(tmp_path):
-    data = made_up.comparison("sample")
-    result = data.experiments["sample-author"]
-    majority, model = result.score_of("majority"), result.models["mean"]
-    summary = model.summary | {"accuracy": mean_and_std([0.8, majority, 0.81])}
-    result.models["mean"] = dataclasses.replace(model, summary=summary)
-    folder, page = render_sample(data, tmp_path)
-    paper = (folder / "report.tex").read_text()
-    named = f"Mean is degenerate with seed 2 ({majority:.4f})."
-    meaning = "A run is degenerate if its accuracy is no"
-    assert page.text.count(named) == 1 and named in paper  # at the tables
-    assert f"m{named[1:-1]}" in page.text  # in the list of what cannot be said
-    assert page.text.count(meaning) == 1 and meaning in paper  # in glossary and method
-    tables = page.text.index("Corpus sample-letters")
-    assert page.text.index(named[1:-1]) < tables < page.text.index(named)
-
-
 def page_of(table: Table) -> str:
     return html.page([table], lambda figure: "", "title", "", "")
-
-
-def test_the_talks_figures_are_printed_with_ours(rendered):
-    folder = rendered("talk")
-    page = Page(folder / "index.html")
-    first = {row[0]: row for row in page.tables["first"]}
-    assert first["Letters: author"][9] == "0.8859 → 0.8974 (+1.15)"
-    assert first["Letters: author"][10].startswith("not reproduced: ")
-    assert first["News Big: headlines and descriptions"][9] == "0.6602 → 0.6725 (+1.23)"
-    news = {row[0]: row[1:] for row in page.tables["news--attention"][1:] if row[1]}
-    talk_scores = {name: [cell.split(" ")[1] for cell in row] for name, row in news.items()}
-    assert talk_scores["WEIRD NEWS"] == ["0.4660", "0.0564", "0.1004", "408"]
-    assert talk_scores["macro avg"] == ["0.5163", "0.5064", "0.4895", "12824"]
-    classes = made_up.comparison("talk").experiments["news"].models["attention"].details["classes"]
-    mean = classes["WEIRD NEWS"]["recall"].mean
-    drawings = re.findall(r'<img [^>]*?alt="([^"]+)"', page.source)
-    assert drawings, "each says its title once"
-    assert 'alt=""' not in page.source and ".." not in " ".join(drawings)
-    assert all(alt.count(alt.partition(". ")[0].partition(": ")[0]) == 1 for alt in drawings)
-    change = f"{mean:.4f} 0.0564 ({100 * (mean - 0.0564):+.1f})".replace("(-", "(−")
-    assert news["WEIRD NEWS"][1] == change
-    assert "the talk, which does not define its own: 2.172%" in page.text
-    assert "the talk: +0.31 p.p." in page.text and "the talk: 7.6 million" in page.text
-    assert r"\scriptsize 0.4660" in (folder / "tables/news--attention.tex").read_text()
-
-
-def test_the_change_by_degraded_hyperparameters_is_printed_with_the_talks(rendered):
-    data, folder = made_up.comparison("talk"), rendered("talk")
-    text = Page(folder / "index.html").text
-    bad, good = (
-        data.experiments[name].score_of("baseline") for name in ("imdb-suboptimal", "imdb")
-    )
-    change = format_points(100 * (bad - good))
-    assert f"baseline: {change} p.p." in text
-    assert "the talk: −11.33 p.p." in text and "the talk: −1.20 p.p." in text
-    summary = {row["experiment"]: row for row in rows(folder / "tables/summary.csv")}
-    assert summary["imdb-suboptimal"]["baseline_change_pp"] == change.replace("−", "-")
-    assert not [name for name in summary["imdb"] if "loss" in name], "a loss of +0.83 is a gain"
 
 
 @pytest.mark.parametrize("names", [["NEGATIVE", "other"], ["accuracy", "macro avg"]])
@@ -415,22 +237,6 @@ def test_classes_that_no_test_document_has_are_named_on_page_and_paper(tmp_path,
     ]
     assert [found in str(each.texts) for each in sentences] == [True] * bool(found)
     assert all(each.media == EVERYWHERE for each in sentences)
-
-
-def test_generated_and_reduced_corpora_are_named_so_and_never_comparable(tmp_path, rendered):
-    params = change_study(made_up.study("sample"), note="")
-    folder = render_to(params, made_up.comparison("sample"), tmp_path / "sample")
-    source = (folder / "index.html").read_text()
-    shown = re.sub("<template.*?</template>", "", source, flags=re.DOTALL)  # tables to copy
-    for text in (shown, (folder / "report.tex").read_text()):
-        assert text.lower().count("generated text") == 2  # the warning, and what cannot be said
-        assert text.count("GENERATED TEXT, NOT A RESULT.") == 1
-    marks = {row["mark"] for path in (folder / "tables").glob("*.csv") for row in rows(path)}
-    assert marks == {"generated text"}
-    page = Page(rendered("talk") / "index.html")
-    assert page.tables["first"][3][0] == "IMDB: sentiment reduced corpus"
-    assert page.tables["first"][3][10] == "not comparable: reduced corpus"
-    assert "GENERATED" not in page.text
 
 
 def test_an_experiment_the_talk_does_not_have_is_a_clear_error():
@@ -553,28 +359,6 @@ def test_provenance_names_commit_versions_and_times(tmp_path):
     assert "here" not in json.dumps(found), "no name of a host"
 
 
-def test_every_score_function_of_the_lectures_has_a_row_with_its_accuracy(tmp_path):
-    data = made_up.comparison("sample")
-    models = data.experiments["sample-author"].models
-    general = dataclasses.replace(
-        models["mean"].hyperparameters, pooling="attention", score="general"
-    )
-    mean = models["mean"] = dataclasses.replace(models["mean"], hyperparameters=general)
-    folder, page = render_sample(data, tmp_path)
-    table = {row[0]: row for row in reversed(page.tables["scores"][1:])}
-    assert set(table) == {*SCORES}
-    title = "Sample letters by author (generated): mean (pooling)"
-    accuracy, gain = mean.summary["accuracy"], format_points(mean.gain.mean_pp)
-    assert table["general"][3].startswith(title)
-    assert table["general"][4:7] == [f"{accuracy.mean:.4f}", f"{accuracy.std_pp:.2f}", gain]
-    assert table["dot"][3] == "no model of this study"
-    lines = {row["score"]: row for row in rows(folder / "tables/scores.csv")}
-    assert lines["general"]["variant"] == "mean" and "dot" not in lines
-    text = (folder / "tables/scores.tex").read_text()
-    only_within = "only within a score a source is left out"
-    assert "multi-head" in text and text.count("Luong et al. 2015") == 4, only_within
-
-
 def block(title: str = "Some [table] & more", mark: str = "") -> Table:
     """A table of every kind of column: text, numbers, points, p, notes, and of one form only."""
     columns = (
@@ -612,22 +396,3 @@ def test_a_table_declared_once_has_the_same_cells_in_html_latex_and_csv(tmp_path
     assert "\n\n" not in text, "an empty line within a table is a paragraph, where none may be"
     lines = ["corpus,name,size,gain_pp", "news,a_b & <c>,0.500,-1.25", "news,plain,,+2.00", ""]
     assert csv_table(made) == "\n".join(lines)
-
-
-def test_a_chapter_is_one_function_and_appears_in_page_tables_and_figures(tmp_path, monkeypatch):
-    def chapter(results, experiment):
-        sources, panels = results.comparison_sources, [[blocks.Panel([])]]
-        figure = blocks.Figure("made-up-figure", "A figure", "Drawn.", sources, panels, (3, 2))
-        table = dataclasses.replace(block(mark=experiment.mark), key=f"{experiment.key}_made-up")
-        words = blocks.Paragraph(("Only on the page.",), media=(blocks.PAGE,))
-        return [table, words, *([figure] if experiment.key == "sample-author" else [])]
-
-    monkeypatch.setattr(classification, "CHAPTERS", [*classification.CHAPTERS, chapter])
-    folder, page = render_sample(made_up.comparison("sample"), tmp_path)
-    paper = (folder / "report.tex").read_text()
-    for name in ("sample-author", "sample-sentiment"):
-        assert page.tables[f"{name}_made-up"][1][0] == "a_b & <c>"
-        assert (folder / f"tables/{name}_made-up.tex").exists()
-        assert rows(folder / f"tables/{name}_made-up.csv")[1]["gain_pp"] == "+2.00"
-    assert "figure-made-up-figure" in page.ids and (folder / "figures/made-up-figure.svg").exists()
-    assert page.text.count("Only on the page.") == 2 and "Only on the page." not in paper

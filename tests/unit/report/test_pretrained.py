@@ -8,8 +8,6 @@ from heed.evaluation.results import Comparison, parse_comparison
 from heed.hyperparameters.pretrained import EncoderFacts
 from heed.records import as_json
 from heed.report.chapters import experiment as beginning
-from heed.report.chapters import summary
-from heed.report.measures import describe_reference_models
 from heed.report.results import Results
 from tests.fixtures.report import made_up
 from tests.unit.report.conftest import read_made_up
@@ -48,23 +46,9 @@ def test_the_row_has_the_encoders_parameters_and_a_note_what_it_is(results):
     assert not [each for other in others for each in beginning.scores(results, other)[0].notes]
 
 
-def test_the_first_table_has_its_column_where_an_experiment_has_one(results, tmp_path):
-    names = [column.key for column in summary._summary_tables(results)[0].columns]
-    assert names.index("pretrained") == names.index("linear") + 2
-    plain = read_made_up(made_up.study("sample"), made_up.comparison("sample"), tmp_path / "plain")
-    without = [column.key for column in summary._summary_tables(plain)[0].columns]
-    assert without == [name for name in names if name != "pretrained"]
-
-
 def test_a_comparison_has_an_encoder_where_there_is_one_and_else_the_bytes_of_before():
     data = with_pretrained(made_up.comparison("sample"))
     written = as_json(data)
     assert parse_comparison(written) == data
     models = next(iter(written["experiments"].values()))["reference_models"]
     assert models["pretrained"]["encoder"]["kind"] == "bert" and "encoder" not in models["linear"]
-
-
-def test_it_is_the_reference_model_that_attention_is_judged_against_where_it_is_the_best(results):
-    compared = results.experiments[0].attention_comparison
-    assert "pretrained" in [each.second for each in compared.reference_models]
-    assert describe_reference_models(["classification"])["pretrained"].in_sentence

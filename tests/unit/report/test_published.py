@@ -5,7 +5,6 @@ import pytest
 from heed.files import write_text
 from heed.report.published import Talk, read_published, talk_test
 from tests.conftest import ROOT
-from tests.fixtures.report.pages import rows
 
 PAGE = ROOT / "docs/lectures/000.md"
 BEGIN, END = (f"<!-- the talk's gains: {end} (make snapshots) -->\n" for end in ("begin", "end"))
@@ -77,10 +76,3 @@ def test_the_lectures_page_has_the_tests_of_the_talks_gains(request):
         write_text(PAGE, "".join((before, BEGIN, table, END, after)))
         stored = table
     assert stored == table, "make snapshots"
-
-
-def test_the_report_has_the_talks_gains_beside_ours_where_a_study_has_them(rendered):
-    assert not (rendered("sample") / "tables/talk.csv").exists()
-    found = rows(rendered("talk") / "tables/talk.csv")
-    shown = {r["experiment"]: (float(r["talk_z"]), r["talk_shown"] == "yes") for r in found}
-    assert shown == GAINS

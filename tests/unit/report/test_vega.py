@@ -1,8 +1,5 @@
 """The renderer of figures: the same bytes, nothing out of its box, names that a font lacks."""
 
-import itertools
-import json
-import math
 import pickle
 import re
 import shutil
@@ -15,8 +12,7 @@ import pytest
 from heed.report import chapters
 from heed.report.blocks import Axis, Figure, Panel, walk_blocks
 from heed.report.figures import vega
-from heed.report.figures.shapes import MARKERS, Look, line, numbered, words
-from tests.conftest import ROOT
+from heed.report.figures.shapes import line, numbered, words
 from tests.fixtures.report import made_up, made_up_translation
 from tests.unit.report.conftest import read_made_up
 
@@ -61,18 +57,6 @@ def test_a_figure_has_the_same_bytes_in_every_process(tmp_path):
     assert (other / "figure.svg").read_text(encoding="utf-8") == first[0]
 
 
-def test_every_series_of_a_figure_can_be_told_from_the_others():
-    looks = [(look.colour, look.marker) for look in map(numbered, range(36))]
-    assert len(set(looks)) == 36 and numbered(0).marker != numbered(1).marker
-
-
-@pytest.mark.parametrize("shape", MARKERS)
-def test_every_marker_is_one_that_vega_knows(tmp_path, shape):
-    panel = Panel(line([1], [0.5], Look("#005a8d", shape)), Axis(domain=(0, 2)))
-    text, _ = drawn(figure(panel), tmp_path)
-    assert text.count(' fill="#005a8d"') == 1
-
-
 def test_every_word_of_a_text_can_be_a_label(tmp_path):
     said = ["if", "else", "datum", "null", "true", "'", "\\", "-1"]
     panel = Panel(
@@ -82,40 +66,10 @@ def test_every_word_of_a_text_can_be_a_label(tmp_path):
     assert re.findall(r'text-anchor="middle"[^>]*>([^<]+)</', text) == said
 
 
-def test_an_empty_line_of_a_label_has_its_height(tmp_path):
-    panel = Panel([], Axis(places={0.0: "5\n(7)", 1.0: "6\n\n(8)"}))
-    text, _ = drawn(figure(panel), tmp_path)
-    (one,), (two,) = (re.findall(rf'dy="([\d.]+)">\({n}\)', text) for n in (7, 8))
-    assert float(two) == pytest.approx(2 * float(one))
-
-
 def viewed(svg: str) -> tuple[float, float]:
     found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     assert found
     return float(found[1]) / vega.POINTS, float(found[2]) / vega.POINTS
-
-
-@pytest.mark.parametrize("name", ["x", "a long name of a line"])
-def test_a_name_beside_a_line_makes_its_axes_narrower_and_nothing_leaves_the_figure(name):
-    rows = line([0, 1], [0, 1], numbered(0), end=name)
-    svg = vega.fitted([[Panel(rows)]], (4.4, 2.9))
-    assert viewed(svg) == pytest.approx((4.4, 2.9), abs=0.05)
-    domain = re.search(r'role-axis-domain.*?x2="([\d.]+)"', svg)
-    assert domain and (float(domain[1]) < 230) == (len(name) > 1)
-
-
-@pytest.mark.parametrize(("scale", "low"), [("linear", 0.0), ("log", 0.01)])
-def test_names_of_lines_that_end_at_one_point_are_pushed_apart(scale, low):
-    lines = [line([0, 1], [1, 1], numbered(n), str(n), end=f"line {n}") for n in range(4)]
-    axis = Axis(domain=(low, 2), scale=scale)
-    rows = vega.line_ends(Panel([row for each in lines for row in each], y=axis), 144)
-    of = (lambda y: math.log(y / low) / math.log(2 / low)) if low else (lambda y: y / 2)
-    heights = sorted(144 * of(row["y2"]) for row in rows)
-    assert min(b - a for a, b in itertools.pairwise(heights)) >= vega.NAME_HEIGHT - 1e-6
-    assert heights[0] >= 0 and heights[-1] <= 144.001
-    assert [(row["x"], row["y"], row["text"]) for row in rows] == [
-        (1, 1, f"line {n}") for n in range(4)
-    ]
 
 
 @pytest.mark.slow
@@ -130,12 +84,6 @@ def test_no_figure_of_a_report_is_printed_smaller_than_it_asks_for(tmp_path, nam
         if isinstance(each, Figure):
             width, height = viewed(vega.fitted(each.panels, each.size))
             assert min(each.size[0] / width, each.size[1] / height) > SMALLEST, each.key
-
-
-@pytest.mark.parametrize("name", ["curves", "confusion", "comparisons", "results"])
-def test_the_plots_of_dvc_have_the_theme_of_the_figures(name):
-    template = json.loads((ROOT / f".dvc/plots/{name}.json").read_text(encoding="utf-8"))
-    assert template["config"] == vega.grammar()["theme"]["config"]
 
 
 NAMES = {

@@ -7,24 +7,18 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
 
-from heed.cli import commands, stages
 from heed.evaluation.results import Comparison, mixed_machine_kinds, runs_by_machine_kind
 from heed.files import CHECKSUMS, HeedError, write_json, write_text
 from heed.prediction import write_predictions
-from heed.report.blocks import Block, Items, Paragraph
-from heed.report.chapters import provenance
-from heed.report.experiments import read_experiments
 from heed.report.provenance import provenance as describe_provenance
-from heed.report.results import Results, Sources
 from heed.training import machine as device
 from heed.training.machine import continue_kind, machine_kind
 from heed.training.run import read_run
-from tests.conftest import ROOT, killed, train
+from tests.conftest import killed, train
 from tests.fixtures.report import made_up
 
 RUN = Path("results/train/tiny-attention/1")
@@ -158,53 +152,6 @@ def test_a_mixed_experiment_has_one_line_and_others_have_none():
     (some,) = mixed_machine_kinds(SOME)
     assert some.endswith(", not noted (seeds of attention 1, 2)")
     assert not list(mixed_machine_kinds(SAMPLE)) and not list(mixed_machine_kinds(NONE))
-
-
-def test_compare_and_publish_print_that_line(monkeypatch, capsys):
-    monkeypatch.setattr("heed.study.load", lambda: made_up.study("sample"))
-    monkeypatch.setattr("heed.evaluation.comparison.compare", lambda *inputs: MIXED)
-    (line,) = mixed_machine_kinds(MIXED)
-    stages.compare()
-    assert capsys.readouterr().out == f"{line}\n"
-    names = "check_commit", "check_files", "published_statistics", "make_edition", "without_paths"
-    for name in (*(f"published.publish.{name}" for name in names), "report.render.render"):
-        monkeypatch.setattr(f"heed.{name}", lambda *inputs: SimpleNamespace(version="", commit=""))
-    monkeypatch.setattr("heed.pipeline.check_up_to_date", lambda clone: None)
-    monkeypatch.setattr("heed.published.publish.publish", lambda *inputs: Path("docs/studies/it"))
-    monkeypatch.setattr(commands, "read_comparison", lambda: MIXED)
-    commands.publish()
-    assert capsys.readouterr().out == f"docs/studies/it\n{line}\n"
-
-
-def words_of(data: Comparison) -> tuple[str, str]:
-    """What the first experiment and the last chapter say of machine kinds."""
-    params = made_up.study("sample")
-    experiments = read_experiments(params, data, ROOT / "data/published")
-    results = Results(params, data, experiments, Path(), Sources(), {})
-    parts = provenance.machine_kinds(results, experiments[0]), provenance.all_machine_kinds(results)
-    first, last = (" ".join(map(text_of, part)) for part in parts)
-    return first, last
-
-
-def text_of(block: Block) -> str:
-    assert isinstance(block, Paragraph | Items)
-    texts = [block.texts] if isinstance(block, Paragraph) else block.items
-    return "; ".join("".join(map(str, each)) for each in texts)
-
-
-def test_runs_of_one_kind_are_said_once_without_a_warning():
-    assert words_of(SAMPLE) == ("", "All runs were trained on one machine kind: made-up kind.")
-
-
-def test_a_kind_that_was_not_noted_is_said_as_not_noted():
-    first, last = words_of(SOME)
-    assert first.startswith(
-        "Runs whose machine kind is not noted stand in this comparison, beside those of 1 machine "
-        "kind. On another machine kind"
-    )
-    assert first.endswith("machine kind not noted: attention with seeds 1, 2")
-    assert last.endswith("machine kind not noted: 2 runs")
-    assert words_of(NONE) == ("", "On which machine kind the runs were trained is not noted.")
 
 
 def test_provenance_names_the_kind_of_each_run_and_of_a_searchs_trials(tmp_path):

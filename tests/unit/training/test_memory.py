@@ -7,8 +7,6 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks import size
-from benchmarks.generated import write_texts
 
 from heed.cli import program
 from heed.inputs import vocabulary
@@ -71,27 +69,3 @@ def test_a_process_that_runs_a_command_for_others_is_not_restarted(monkeypatch):
     monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
     program.restart_without_cache()
     assert "GLIBC_TUNABLES" not in os.environ
-
-
-def test_the_generated_texts_are_of_two_classes_and_71_tokens(tmp_path):
-    write_texts(tmp_path / "texts.csv", 1000)
-    table = pd.read_csv(tmp_path / "texts.csv")
-    assert table["text"].str.split().str.len().mean() == pytest.approx(71, rel=0.05)
-    assert table["label"].value_counts().to_dict() == pytest.approx({"a": 500, "b": 500}, rel=0.1)
-
-
-def test_the_sizes_of_a_failed_command_and_of_those_that_need_it_say_so(tmp_path, monkeypatch):
-    monkeypatch.setitem(size.ARGUMENTS, "tokenize", ["no-such-corpus"])
-    monkeypatch.setitem(size.PREPARATION, "tokenize", [])
-    cells = size.measure(10, ["tokenize", "score"], tmp_path, 60)
-    assert cells["tokenize"].startswith("failed with 1 at ")
-    assert cells["score"] == "without train"
-    with pytest.raises(size.FailedError, match="not finished after 0 s"):
-        size.run(["check"], tmp_path, 0)
-
-
-@pytest.mark.slow
-def test_the_sizes_of_all_commands_are_measured(tmp_path):
-    cells = size.measure(300, list(size.NEEDS), tmp_path, 300)
-    assert list(cells) == list(size.NEEDS)
-    assert all(cell.endswith(" s") and " GB, " in cell for cell in cells.values())

@@ -22,7 +22,7 @@ from safetensors.torch import save as serialize
 
 import heed
 from heed import recipe as recipes
-from heed.cli import main, stages
+from heed.cli import stages
 from heed.evaluation.tested import evaluate
 from heed.files import CHECKSUMS, HeedError, write_json
 from heed.hyperparameters import Training
@@ -692,12 +692,6 @@ def test_train_deletes_runs_of_other_seeds_unless_seeds_are_named(workplace, cap
         assert sorted(path.stem for path in folder.iterdir()) == ["1", "3", "longer"]
     assert RUN.stat().st_mtime_ns == of_seed_1, "a run that was trained by --seeds is kept"
     assert "seed 1: epoch" in printed and "seed 1: epoch 1/3" not in printed
-
-
-def test_an_error_is_one_line_and_a_failed_exit(workplace, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["heed", "train", "none-such", "--seeds", "1"])
-    with pytest.raises(SystemExit, match=r"^heed: .*heed recipe none-such$"):
-        main()
 
 
 def test_all_seeds_that_fail_are_named_and_the_others_are_trained(workplace, monkeypatch):

@@ -22,7 +22,6 @@ from heed.study import load
 from heed.study.recipes import resolve
 from heed.tasks.translation import learning
 from heed.tasks.translation.metrics import read_links
-from heed.tasks.translation.sentences import Sentence, alignment_picture
 from heed.tasks.translation.texts import translate
 from heed.tokens.arrays import Side, load_tokens
 from heed.tokens.meta import read_meta
@@ -236,30 +235,6 @@ def test_the_attention_between_given_sentences_is_one_picture(runs):
     assert svg.startswith('<svg role="img" aria-label="Attention of pair-attention, ')
     with pytest.raises(HeedError, match="draws 1 to 20 translations with attention, and here 0"):
         [*translate("pair-baseline", "source.txt", "reference.txt", 1, "svg", 1)]
-
-
-def test_the_six_german_sentences_have_translations_and_their_alignment_a_place_a_word():
-    german, english = (
-        (ROOT / f"docs/sentences/{name}.txt").read_text().splitlines()
-        for name in ("german", "english")
-    )
-    assert len(german) == len(english) == 6
-    sentences = [
-        Sentence(
-            "", b, a.split(), b.split(), None, {}, {"m": np.eye(len(b.split()), len(a.split()))}
-        )
-        for a, b in zip(german, english, strict=True)
-    ]
-    figure = alignment_picture(sentences, "m")
-    panels = [panel for row in figure.panels for panel in row]
-    for panel, sentence in zip(panels, sentences, strict=True):
-        places = [(row["x"], row["y"]) for row in panel.rows if row["kind"] == "square"]
-        size = min(len(sentence.source_words), len(sentence.reference_words))
-        assert places == [(n - 0.5, n - 0.5) for n in range(size)], "a square is one word wide"
-        texts = [row["text"] for row in panel.rows if row["kind"] == "text"]
-        assert texts == [*sentence.source_words, *sentence.reference_words]
-    assert len({(panel.x.domain, panel.y.domain, panel.ratio) for panel in panels}) == 1
-    assert german[1] in figure.alt_text and english[1] in figure.alt_text
 
 
 NOTHING = ["", "  \t", "\u200b\u2060\ufeff", "\u00ad \u200d", "\u2603 \ud55c\u2603"]
