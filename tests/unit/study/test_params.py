@@ -188,7 +188,12 @@ GONE = [
         "key",
     ),
     ("pooling: last}", "pooling: mean, encoder: none}", f"{M}-baseline.encoder", "value"),
-]
+    ("study:\n", "study:\n  language: de\n", "study.language", "key"),
+    ("sample-author: {task: classification", "sample-author: {task: multilabel",
+     "experiments.sample-author.task", "value"),
+    ("sources:\n", "sources:\n  mine: {kind: table, path: a, sha256: " + "a" * 64
+     + ", format: prodigy}\n", "sources.mine.format", "value"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("right", "wrong", "key", "what"), GONE, ids=[case[2] for case in GONE])
