@@ -23,7 +23,7 @@ MAX_VALUES = 100_000  # keys and values, each as often as aliases repeat it; a l
 # Keys of heed 0.3.0 that are gone, and values as KEY=VALUE; a * stands for any name.
 REMOVED = (
     "training", "later_searches", "study.language", "corpora.*.label_separator", "sources.*.flags",
-    *(f"sources.*.format={name}" for name in ("prodigy", "label-studio", "saved-dataset")),
+    *(f"sources.*.format={name}" for name in ("prodigy", "label-studio", "saved-dataset", "arrow")),
     "experiments.*.task=multilabel", "defaults.multilabel",
     *(f"searches.*.{key}" for key in ("adopted", "after", "corpus", "groups", "max_parameters")),
     "searches.*.sampler", "searches.*.trials=0", "explain.models.*.corpus",
