@@ -1,7 +1,7 @@
 """Classifiers trained to have other weights than their base: their training and tables, of a seed.
 
 The adversarial model starts from the base's weights and learns by its recipe. Dropout is off, as in
-use; a linear branch is not trained: what is hidden must be in the network.
+use.
 """
 
 import copy
