@@ -60,7 +60,7 @@ def test_a_file_becomes_a_study_with_models_to_compare():
     ]
     assert lines[0][1:] == lines[1][1:]
     for found in ("60 texts in column 'text'", "2 classes: ", "40 for train, 10 for validation",
-                  "4 tokens a text on average", "preset ", "50 trainings (5 models x"):  # fmt: skip
+                  "4 tokens a text on average", "preset ", "40 trainings (4 models x"):  # fmt: skip
         assert found in message
     stages.download("my-reviews")
     stages.tokenize("my-reviews")
