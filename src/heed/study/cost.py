@@ -127,14 +127,18 @@ def describe_trainings(
 
     `times` are the core-seconds of a training of each; fewer where they are not known.
     """
-    seeds, has_longer, cores = len(params.seeds), params.study.longer_training, _count(cores)
+    has_longer, cores = params.study.longer_training, _count(cores)
+    seeds = [len(params.seeds_of(each.experiment)) for each in params.models.values()][-models:]
     longer = f" and {models} longer ones" * has_longer
-    trainings = f"{seeds * models} trainings ({models} models x {seeds} seeds){longer}"
+    few, many = min(seeds), max(seeds)
+    each = f"x {many}" if few == many else f"of {few} to {many}"
+    trainings = f"{sum(seeds)} trainings ({models} models {each} seeds){longer}"
     if len(times) < models:
         return f"{trainings}. heed cost estimates their time when the corpora are tokenized"
     longest = max(times, default=0) * (LONGER_SHARE if has_longer else 1)
-    each = seeds + LONGER_SHARE * has_longer
-    seconds = max(sum(times) * each / cores, longest)
+    shares = [count + LONGER_SHARE * has_longer for count in seeds]
+    total = sum(time * share for time, share in zip(times, shares, strict=True))
+    seconds = max(total / cores, longest)
     unit = next((name for name, size in UNITS.items() if seconds >= 2 * size), "minutes")
     return (
         f"{trainings}: about {format_number(seconds / UNITS[unit])} {unit} on {cores} "
@@ -154,8 +158,9 @@ def _count(cores: int | None) -> int:
 
 def _describe_power(params: Params, known: dict[str, Meta]) -> Iterator[str]:
     """Yield which difference each experiment finds, and which with more seeds or repeats."""
-    seeds, unknown = len(params.seeds), []
+    unknown = []
     for name, experiment in params.experiments.items():
+        seeds = len(params.seeds_of(name))
         split, meta = params.corpora[experiment.corpus].split, known.get(experiment.corpus)
         tested = meta.splits["test"] if meta else split.test if isinstance(split.test, int) else 0
         planned = task_module(experiment.task, "recipe").SCALE.planned

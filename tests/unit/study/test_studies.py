@@ -86,7 +86,7 @@ def test_one_line_gives_the_talk_the_published_letters(tmp_path, monkeypatch) ->
 def test_activating_a_study_validates_it_and_returns_its_cost(clone: Path) -> None:
     message = activate_study("talk", force=False)
     assert "talk is active now" in message
-    assert "72 trainings" in message
+    assert "111 trainings (18 models of 2 to 10 seeds)" in " ".join(message.split())
     assert study.load().study.name == "talk"
     assert (
         (clone / "params.yaml")
