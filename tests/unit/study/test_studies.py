@@ -183,7 +183,7 @@ MALICIOUS: dict[str, Callable[[str], str]] = {
         )
     ),
     "a host of Ray": lambda _: with_name("searches", "hunt").replace(
-        "baseline}}", "baseline, address: '10.0.0.1:6379'}}"
+        "trials: 2", "trials: 2, address: '10.0.0.1:6379'"
     ),
 }
 
