@@ -198,8 +198,8 @@ def test_the_control_of_learned_weights_has_equal_ones_and_the_same_encoder():
     assert lacks_layer(result, "attention"), "the mean has no layer of attention"
     models["uniform"] = mean
     assert equal_weights_control(result, "attention") == "uniform"
-    positions = dataclasses.replace(attention.hyperparameters, attention_positions=True)
-    models["attention"] = dataclasses.replace(attention, hyperparameters=positions)
+    transformer = dataclasses.replace(attention.hyperparameters, encoder="transformer")
+    models["attention"] = dataclasses.replace(attention, hyperparameters=transformer)
     assert equal_weights_control(result, "attention") == "", "it differs by more than its weights"
     models["attention-mean"] = mean
     assert equal_weights_control(result, "attention") == "attention-mean", "which belongs to it"

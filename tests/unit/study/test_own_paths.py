@@ -98,7 +98,7 @@ READERS: dict[str, tuple[Callable[[str], None], Callable[[], object], str]] = {
     "study": (str, lambda: activate_study("x.yaml", force=True), "x.yaml"),
     "graph": (str, lambda: read_study("x.yaml"), "x.yaml"),
     "check": (replace_params, load, "params.yaml"),
-    "seeds": (replace_params, read_seeds, "params.yaml"),
+    "seeds": (replace_params, lambda: read_seeds("it"), "params.yaml"),
     "download": (replace_table, lambda: download("ok"), "x.csv"),
     "text": (str, lambda: read_text("./x.csv"), "./x.csv"),
 }

@@ -23,10 +23,10 @@ from tests.conftest import ROOT
 def test_seeds_that_cannot_be_read_are_one_message(tmp_path, monkeypatch, seeds):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(HeedError, match=r"params.yaml: not there"):
-        read_seeds()
+        read_seeds("it")
     Path("params.yaml").write_text(seeds)
     with pytest.raises(HeedError, match=r"params.yaml: .*`heed check` says"):
-        read_seeds()
+        read_seeds("it")
 
 
 def params(**changes):
