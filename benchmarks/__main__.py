@@ -8,9 +8,7 @@ import sys
 
 from benchmarks.workload import Row
 
-ALL = (
-    "recurrent", "training", "products", "scaling", "memory", "tokenizing", "translation", "stages",
-)  # fmt: skip
+ALL = ("recurrent", "training", "products", "scaling", "memory", "tokenizing", "translation")
 
 
 def main() -> None:

@@ -15,7 +15,6 @@ from pathlib import Path
 import pandas as pd
 
 from heed.annotations import parse_links
-from heed.tasks.texts import trained_seeds
 from heed.tasks.translation.evaluation import shift
 from heed.tasks.translation.metrics import (
     Gold,
@@ -25,7 +24,7 @@ from heed.tasks.translation.metrics import (
     links_from_weights,
 )
 from heed.tasks.translation.texts import open_run
-from heed.training.run import read_run
+from heed.training.run import read_run, trained_seeds
 
 Pair = tuple[list[str], list[str]]
 

@@ -25,9 +25,7 @@ import pandas as pd
 import yaml
 from sklearn.model_selection import train_test_split
 
-from benchmarks.german import write_messages
 from heed.corpora.source import download
-from heed.files import sha256
 from heed.hyperparameters import Configuration
 from heed.paths import RAW, TOKENS
 from heed.recipe import Recipe
@@ -44,49 +42,40 @@ from heed.tokens.arrays import Tokens, load_tokens
 from heed.tokens.corpus import tokenize
 from heed.training.run import longer_recipe, train_model
 
-MESSAGES, DOCUMENTS = "german.csv", 3_000
-# The corpora of heed's studies, and German.
+# The corpora of heed's studies.
 STUDY = """\
-study: {{name: presets, title: Presets}}
+study: {name: presets, title: Presets}
 seeds: [1, 2, 3, 4, 5]
 sources:
-  letters: {{kind: letters, files: [classifier_data_eval.json]}}
-  few-shot-01: {{kind: few-shot-01}}
-  imdb: {{kind: imdb}}
-  movies: {{kind: movies}}
-  sst-wiki: {{kind: sst-wiki}}
-  german: {{kind: table, path: {messages}, sha256: {digest}}}
+  letters: {kind: letters, files: [classifier_data_eval.json]}
+  few-shot-01: {kind: few-shot-01}
+  imdb: {kind: imdb}
+  movies: {kind: movies}
+  sst-wiki: {kind: sst-wiki}
 corpora:
   letters-pieces:
     source: letters
     kind: letters-pieces
-    split: {{kind: folds, k: 5, grouped: true, validation: 0.1}}
+    split: {kind: folds, k: 5, grouped: true, validation: 0.1}
   news-headlines:
     source: few-shot-01
     kind: news-headlines
     tokenizer: whitespace
-    split: {{kind: random, test: 0.2, validation: 0.1}}
+    split: {kind: random, test: 0.2, validation: 0.1}
   joined:
     source: few-shot-01
     kind: news-headlines-joined
     tokenizer: whitespace
-    split: {{kind: random, test: 0.2, validation: 0.1}}
+    split: {kind: random, test: 0.2, validation: 0.1}
   imdb:
     source: imdb
     kind: imdb
     tokenizer: en
-    split: {{kind: random, test: 10000, validation: 0.1}}
-  movies: {{source: movies, kind: movies, tokenizer: whitespace, split: {{kind: given}}}}
-  sst-wiki: {{source: sst-wiki, kind: sst-wiki, tokenizer: whitespace, split: {{kind: given}}}}
-  german:
-    source: german
-    kind: table
-    text_column: text
-    label_column: klasse
-    tokenizer: de
-    split: {{kind: random, test: 0.2, validation: 0.1}}
-searches: {{}}
-defaults: {{classification: {{}}}}
+    split: {kind: random, test: 10000, validation: 0.1}
+  movies: {source: movies, kind: movies, tokenizer: whitespace, split: {kind: given}}
+  sst-wiki: {source: sst-wiki, kind: sst-wiki, tokenizer: whitespace, split: {kind: given}}
+searches: {}
+defaults: {classification: {}}
 """
 
 
@@ -107,14 +96,9 @@ class Dataset:
 
 
 DATASETS = {
-    "german-400": Dataset("german", "klasse", train=400, scored=1500),
-    "german-2000": Dataset("german", "klasse"),
     "headlines4-400": Dataset("news-headlines", "category", 4, 400, 1500),
     "headlines4-2000": Dataset("news-headlines", "category", 4, 2000, 1500),
-    "headlines10-3000": Dataset("news-headlines", "category", 10, 3000, 3000),
     "headlines20-4000": Dataset("news-headlines", "category", 20, 4000, 4000),
-    "headlines-2500": Dataset("news-headlines", "category", train=2500, scored=4000),
-    "headlines-5000": Dataset("news-headlines", "category", train=5000, scored=4000),
     "headlines": Dataset("news-headlines", "category"),
     "joined": Dataset("joined", "category"),
     "letters-author": Dataset("letters-pieces", "author"),
@@ -197,10 +181,10 @@ def _largest_classes(labels: np.ndarray, count: int) -> list[str]:
     return sorted(names[largest].tolist())
 
 
-def make_study(name: str, digest: str) -> Params:
+def make_study(name: str) -> Params:
     """Return the study of a dataset: an experiment DATASET-PRESET for each of heed's presets.
 
-    Each has the variants of `heed corpus add`. `digest` is of the generated messages.
+    Each has the variants of `heed corpus add`.
     """
     dataset = DATASETS[name]
     experiments, models = {}, {}
@@ -217,7 +201,7 @@ def make_study(name: str, digest: str) -> Params:
                 "search": "none", "match_parameters_of": model, "preset": preset, **values,
             }  # fmt: skip
     added = yaml.safe_dump({"experiments": experiments, "models": models})
-    return parse(STUDY.format(messages=MESSAGES, digest=digest) + added, "benchmarks/presets.py")
+    return parse(STUDY + added, "benchmarks/presets.py")
 
 
 def score_linear(tokens: ReducedTokens, experiment: Experiment) -> Score:
@@ -328,10 +312,9 @@ def main(arguments: list[str] | None = None) -> None:
         options.folder.mkdir(parents=True, exist_ok=True)
     print(_line(COLUMNS) + "\n" + "|---" * len(COLUMNS) + "|", flush=True)
     with tempfile.TemporaryDirectory() as temporary, contextlib.chdir(options.folder or temporary):
-        write_messages(Path(MESSAGES), DOCUMENTS)
         prepared: dict[str, Tokens] = {}
         for name in options.datasets or DATASETS:
-            corpus, params = DATASETS[name].corpus, make_study(name, sha256(MESSAGES))
+            corpus, params = DATASETS[name].corpus, make_study(name)
             if corpus not in prepared:
                 prepared[corpus] = prepare(corpus, params)
             asked = (options.variants, options.seeds, changes)

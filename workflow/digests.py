@@ -37,7 +37,7 @@ from heed.digests import (
     digest_file,
     versions,
 )
-from heed.explanation.unexplained import write_unexplained
+from heed.explanation.declared import write_unexplained
 from heed.files import HeedError, write_text
 from heed.paths import ADVERSARIAL_ATTENTION, EXPLANATIONS
 from heed.study import Params, load

@@ -9,6 +9,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterable
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,10 @@ def missing_repository_errors() -> tuple[type[Exception], ...]:
 
 def stages(repository: Any) -> list[Any]:
     """Return the stages of dvc.yaml, each after those it reads from."""
-    import networkx as nx
     from dvc.stage import PipelineStage
 
     # an edge of DVC's graph goes from a stage to one that it reads from; others are .dvc files
-    nodes = nx.dfs_postorder_nodes(repository.index.graph)
+    nodes = TopologicalSorter(repository.index.graph.adj).static_order()
     return [stage for stage in nodes if isinstance(stage, PipelineStage)]
 
 

@@ -1,4 +1,4 @@
-"""Draw the flowcharts of Mermaid's language that `heed graph` prints, as SVG, without Mermaid.
+"""Draw the pages' flowcharts in Mermaid's language as SVG, without Mermaid.
 
 Mermaid is a program of 3 MB that pages load; GitHub has it. Layers are the longest paths from the
 first node; the nodes of a layer stand in the order of those that lead to them.

@@ -8,10 +8,12 @@ import fcntl
 import functools
 import glob
 import hashlib
+import itertools
 import json
 import os
 import shutil
 import stat
+import sys
 import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -226,10 +228,7 @@ def require_readable(path: Path, advice: str = "", or_folder: bool = False) -> N
 
     `advice` is for a file that is not there.
     """
-    signs = "" if str(path).isprintable() else str(path)  # most are, which is fast to tell
-    if refused := [sign for sign in signs if unicodedata.category(sign) in REFUSED_IN_NAMES]:
-        problem = "is not UTF-8" if refused[0] >= "\ud800" else f"has U+{ord(refused[0]):04X} in it"
-        raise HeedError(f"{str(path)!r}: the name {problem}, and cannot be printed. Rename it")
+    _require_plain_name(path)
     try:
         found = kind_of(path)
     except FileNotFoundError:
@@ -237,9 +236,8 @@ def require_readable(path: Path, advice: str = "", or_folder: bool = False) -> N
     except (OSError, ValueError) as error:  # such as a link to itself
         raise HeedError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
     if found == "a folder" and or_folder:
-        for each in path.rglob("*"):
-            if not each.is_dir():
-                require_readable(each)
+        for each in itertools.filterfalse(Path.is_dir, path.rglob("*")):
+            require_readable(each)
     elif found == "a folder":
         raise HeedError(f"{path}: expected a file, found a folder. Name a file in it")
     elif found != "a file":
@@ -247,6 +245,32 @@ def require_readable(path: Path, advice: str = "", or_folder: bool = False) -> N
             f"{path}: expected a file, found {found}, which can be read once or has no end. Write "
             "its content to a file, and name that"
         )
+
+
+def _require_plain_name(path: Path) -> None:
+    signs = "" if str(path).isprintable() else str(path)  # most are, which is fast to tell
+    if refused := [sign for sign in signs if unicodedata.category(sign) in REFUSED_IN_NAMES]:
+        problem = "is not UTF-8" if refused[0] >= "\ud800" else f"has U+{ord(refused[0]):04X} in it"
+        raise HeedError(f"{str(path)!r}: the name {problem}, and cannot be printed. Rename it")
+
+
+def read_text(text: str) -> str:
+    """Return the text, the content of the file it names (with . or /), or of standard input: -."""
+    if text == "-":
+        lines = bounded_lines("standard input", sys.stdin.buffer)
+        return b"".join(lines).decode("utf-8-sig", errors="replace")
+    if os.path.lexists(text) and (os.path.sep in text or "." in text):
+        require_readable(Path(text))
+        try:
+            with Path(text).open(encoding="utf-8-sig", errors="replace") as file:
+                return "".join(bounded_lines(text, file))
+        except OSError as error:
+            raise HeedError(f"{text}: cannot be read ({error.strerror})") from None
+    if os.path.isfile(text):  # noqa: PTH113 — Path's raises for a text that is too long
+        print_line(f"heed: {text} is taken as the text: the file is ./{text}", error=True)
+    elif len(text.split()) == 1 and Path(text).suffix:  # a word with the suffix of a file name
+        print_line(f"heed: there is no file {text}: taken as the text itself", error=True)
+    return text
 
 
 def package_folder(name: str, pattern: str) -> Path:

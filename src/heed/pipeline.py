@@ -1,28 +1,24 @@
-"""The pipeline as dvc.yaml declares it and as dvc.lock records it; `heed graph` draws its kinds.
+"""The pipeline as dvc.lock records it, and the clone as git does.
 
-The only module of the package that knows DVC: how it hashes, how it names a stage, what its two
-files hold, and `dvc status`. It imports nothing of DVC.
+The only module of the package that knows DVC: how it hashes, how it names a stage, what dvc.lock
+holds, and `dvc status`. It imports nothing of DVC.
 """
 
 import contextlib
-import dataclasses
 import hashlib
-import itertools
 import json
-import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from operator import attrgetter
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import yaml
 
-from heed.files import HeedError, reading
+from heed.files import HeedError
 
-PIPELINE, LOCK = Path("dvc.yaml"), Path("dvc.lock")
+LOCK = Path("dvc.lock")
 
 
 class File(TypedDict, total=False):
@@ -40,9 +36,6 @@ class Entry(TypedDict, total=False):
     deps: list[File]
     params: dict[str, object]
     outs: list[File]
-
-
-NAME_IN_PATH = re.compile(r"\$\{[^}]*\}")  # DVC's ${item.corpus}
 
 
 def check_up_to_date(root: Path) -> None:
@@ -79,12 +72,6 @@ def read_lock(root: Path = Path()) -> dict[str, Entry]:
         "dvc.lock cannot be read: a kill has cut it off, or a merge or an edit has broken it: "
         "`snakemake --cores 1` repairs it, and keeps it as dvc.lock.broken"
     )
-
-
-def _read_pipeline(path: Path) -> Mapping[str, Any]:
-    with reading(path, "git checkout dvc.yaml"):
-        stages: Mapping[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))["stages"]
-    return stages
 
 
 def recorded_files(stage: str) -> dict[Path, Path]:
@@ -130,66 +117,22 @@ def folder_md5(folder: Path, files: Iterable[Path] | None = None) -> str:
     return hashlib.md5(listing.encode(), usedforsecurity=False).hexdigest() + ".dir"
 
 
-@dataclasses.dataclass(frozen=True)
-class Kind:
-    """The stages that dvc.yaml declares for each key of a section; `*` is a name in a path."""
-
-    stages: int
-    deps: list[str]
-    outs: list[str]
-
-
-def read_kinds(pipeline: Path, params: object) -> dict[str, Kind]:
-    """Return the kinds of stages of a dvc.yaml; `params` has the sections. Raises HeedError."""
-    kinds: dict[str, Kind] = {}
-    for name, declared in _read_pipeline(pipeline).items():
-        stage = declared.get("do", declared)
-        section = declared.get("foreach")  # ${models}: a stage for each key
-        stages = len(attrgetter(section[2:-1])(params)) if section else 1
-        deps, outs = (list(_patterns(stage.get(key, []))) for key in ("deps", "outs"))
-        kinds[name] = Kind(stages, deps, outs)
-    return kinds
+def run_git(root: Path, *arguments: str) -> str:
+    """Return the output of a git command. Raises HeedError where it fails, or git is missing."""
+    try:
+        command = ["git", *arguments]
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    except FileNotFoundError:
+        raise HeedError("git: not found. It names the commit: install it") from None
+    except subprocess.CalledProcessError as error:
+        reason = (error.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise HeedError(
+            f"git {arguments[0]}: {reason}. It names the commit: work in a clone of git"
+        ) from None
+    return done.stdout.strip()
 
 
-def _patterns(entries: list[Any]) -> Iterator[str]:
-    """Yield the paths of a stage's deps or outs; an out with options is a mapping of its path."""
-    for entry in entries:
-        yield NAME_IN_PATH.sub("*", entry if isinstance(entry, str) else next(iter(entry)))
-
-
-def link_kinds(kinds: dict[str, Kind]) -> list[tuple[str, str]]:
-    """Return (kind, kind that reads from it), less the pairs that follow from others."""
-    import networkx as nx
-
-    graph = nx.DiGraph()
-    graph.add_nodes_from(kinds)
-    graph.add_edges_from(
-        (written, read)
-        for written, read in itertools.permutations(kinds, 2)
-        if any(_overlap(out, dep) for out in kinds[written].outs for dep in kinds[read].deps)
-    )
-    order = list(kinds)
-    return sorted(nx.transitive_reduction(graph).edges, key=lambda link: [*map(order.index, link)])
-
-
-def _overlap(out: str, dep: str) -> bool:
-    """Whether one path is the other, or lies in it, for some names."""
-    return all(
-        _matches(first, second) or _matches(second, first)
-        for first, second in zip(out.split("/"), dep.split("/"), strict=False)
-    )
-
-
-def _matches(part: str, pattern: str) -> bool:
-    """Whether a part of a path is one of a pattern, in which a `*` stands for a name (no dot)."""
-    return bool(re.fullmatch(re.escape(pattern).replace(r"\*", "[a-z0-9*-]+"), part))
-
-
-def draw_mermaid(kinds: dict[str, Kind]) -> str:
-    """Return the graph as text that GitHub and other viewers of Markdown draw as a figure."""
-    lines = ["flowchart TD"]
-    for name, kind in kinds.items():
-        count = f"{kind.stages or 'no'} stage{'s' * (kind.stages != 1)}"
-        lines.append(f'    {name}["{name}<br>{count}"]')
-    lines += [f"    {written} --> {read}" for written, read in link_kinds(kinds)]
-    return "\n".join(lines)
+def changed_files(root: Path) -> list[str]:
+    """Return the files that differ from the present commit. Raises HeedError."""
+    changed = run_git(root, "diff", "--name-only", "-z", "--no-renames", "--relative", "HEAD")
+    return [name for name in changed.split("\0") if name]

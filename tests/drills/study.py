@@ -14,7 +14,7 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from heed.explanation.unexplained import write_unexplained
+from heed.explanation.declared import write_unexplained
 from tests.conftest import ROOT
 from tests.reports import without_times
 

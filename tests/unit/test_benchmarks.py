@@ -6,10 +6,10 @@ import sys
 
 import pytest
 from benchmarks.__main__ import ALL
-from benchmarks.german import write_messages
 
 from heed.files import sha256
 from tests.conftest import ROOT
+from tests.fixtures.own_corpora import write_messages
 
 
 def test_training_times_of_a_study_are_relative_to_the_baseline(workplace):
@@ -43,11 +43,14 @@ def test_presets_are_trained_and_scored_without_the_test_part(tmp_path, monkeypa
 
     from heed.tokens.arrays import load_tokens
 
-    dataset = presets.Dataset("german", "klasse", train=20, scored=16)
-    monkeypatch.setattr(presets, "DATASETS", {"few": dataset})
-    monkeypatch.setattr(presets, "DOCUMENTS", 60)
-    study = presets.STUDY.replace("tokenizer: de", "tokenizer: whitespace")  # spaCy loads slowly
+    path = write_messages(tmp_path, 60)
+    source = f"{{kind: table, path: {path.name}, sha256: {sha256(path)}}}"
+    columns = "text_column: text, label_column: label, tokenizer: whitespace"
+    corpus = f"{{source: few, kind: table, {columns}, split: {{kind: random, test: 0.2}}}}"
+    study = presets.STUDY.replace("corpora:\n", f"  few: {source}\ncorpora:\n  few: {corpus}\n")
     monkeypatch.setattr(presets, "STUDY", study)
+    dataset = presets.Dataset("few", "label", train=20, scored=16)
+    monkeypatch.setattr(presets, "DATASETS", {"few": dataset})
     tiny = presets.PRESETS["tiny"]
     values = tiny.values | {"epochs": 3, "character_buckets": 100}  # its own take a second
     tiny = dataclasses.replace(tiny, values=values)
@@ -60,7 +63,7 @@ def test_presets_are_trained_and_scored_without_the_test_part(tmp_path, monkeypa
     assert cells["difference"] == f"{100 * (accuracy - linear):+.1f}"
     assert 0 < accuracy <= 1 and 0 < linear <= 1
 
-    tokens = load_tokens(tmp_path / "data/tokens/german")
+    tokens = load_tokens(tmp_path / "data/tokens/few")
     reduced = presets.reduce(tokens, dataset, seed=1)
     train, select, scored = (set(reduced.rows(p, 0)) for p in ("train", "validation", "test"))
     assert not (train & select or train & scored or select & scored)
@@ -68,8 +71,3 @@ def test_presets_are_trained_and_scored_without_the_test_part(tmp_path, monkeypa
     assert used < {*tokens.rows("train", 0), *tokens.rows("validation", 0)}
     assert set(tokens.rows("validation", 0)) < scored
     assert {row for row, text in enumerate(reduced.texts()) if text} == used
-
-
-def test_the_german_messages_are_those_of_the_table_of_presets(tmp_path):
-    write_messages(tmp_path / "german.csv", 3_000)
-    assert sha256(tmp_path / "german.csv").startswith("68252729222accda")

@@ -45,22 +45,6 @@ def study(
         print_line(activate_study(name, force) if name else format_studies())
 
 
-def cost(name: str = "") -> None:
-    """Say what a study trains, and how long each model takes once its corpus is tokenized."""
-    from heed.study.cost import format_cost
-    from heed.study.studies import read_study
-
-    print_line(format_cost(read_study(name), count_cores()))
-
-
-def graph(name: str = "") -> None:
-    """Draw the pipeline of a study, a node for each kind of stage: text in Mermaid's language."""
-    from heed.pipeline import PIPELINE, draw_mermaid, read_kinds
-    from heed.study.studies import read_study
-
-    print_line(draw_mermaid(read_kinds(PIPELINE, read_study(name))))
-
-
 def check() -> None:
     """Check params.yaml and report each mistake with its line.
 
@@ -73,15 +57,6 @@ def check() -> None:
         f"{PARAMS}: no mistake: study {params.study.name}, {len(params.models)} models, "
         f"{len(params.seeds)} seeds"
     )
-
-
-def schema() -> None:
-    """Write docs/params.md and docs/params.schema.json from the schema."""
-    from heed.files import write_json, write_text
-    from heed.study.reference import json_schema, reference
-
-    write_text("docs/params.md", reference())
-    write_json("docs/params.schema.json", json_schema())
 
 
 def corpus_add(files: list[str], **options: Any) -> None:
@@ -173,8 +148,7 @@ def _texts_of(model: str, command: str) -> Any:
     """Return the part `texts` of a model's task. Raises HeedError: it has no such command."""
     from heed.files import HeedError
     from heed.task import task_module
-    from heed.tasks.texts import trained_seeds
-    from heed.training.run import read_run
+    from heed.training.run import read_run, trained_seeds
 
     task = read_run(model, trained_seeds(model)[0]).recipe.task
     part = task_module(task, "texts")
@@ -235,10 +209,6 @@ TYPES: dict[object, Settings] = {  # of options
     list[str]: {"action": "append"}, int: {"type": whole}, float: {"type": positive},
     list[int]: {"type": seeds}, Path: {"type": Path},
 }  # fmt: skip
-STUDY: Meaning = (
-    "STUDY", "a study of heed's or of your own, or a file; without one the active study",
-    {"nargs": "?"},
-)  # fmt: skip
 TEXT = "the text, a file with it (./NAME, or a name with a dot), or - for standard input"
 # Parameter of a command, or COMMAND.PARAMETER → how its value is shown, what it means, and what
 # argparse takes besides its type. What has a default is an option, unless it has `nargs`.
@@ -262,8 +232,6 @@ MEANINGS: dict[str, Meaning] = {
     "force": ("", "overwrite a params.yaml with a mistake, or your study with edits of both files"),
     "study.seeds": ("N", "train each model of the active study with the seeds 1 to N",
         {"type": partial(whole, most=MAX_SEEDS)}),
-    "cost.name": STUDY,
-    "graph.name": STUDY,
     "classify.model": ("MODEL", "a model with trained runs"),
     "translate.model": ("MODEL", "a model with trained runs"),
     "text": ("TEXT", TEXT),
@@ -338,10 +306,7 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="COMMAND",
         required=True,
     )
-    further = (
-        publish, verify, study, cost, graph, classify, translate, check,
-        schema,
-    )  # fmt: skip
+    further = (publish, verify, study, classify, translate, check)
     for function in (*stages.STAGES, *further):
         _add_command(subparsers, function, function.__name__)
     groups: tuple[tuple[str, str, tuple[Callable[..., None], ...]], ...] = (

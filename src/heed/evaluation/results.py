@@ -418,19 +418,24 @@ def assign_roles(
     `X-mean` belong to a variant X. Where these two leave out the same items, X over the baseline
     would compare amounts of data.
     """
-    chosen = [name for name in attention if name in hyperparameters and name != BASELINE]
-    rest = [name for name in hyperparameters if name != BASELINE and name not in chosen]
+    baseline = [BASELINE] * (BASELINE in hyperparameters)
+    models = _without(hyperparameters, baseline)
+    chosen = [name for name in attention if name in models]
+    rest = _without(models, chosen)
     controls = [name for name in rest if _is_control(name, hyperparameters[name])]
-    if control in {*hyperparameters} - {BASELINE, *chosen[:1], *controls}:
+    if control in {*models} - {*chosen[:1], *controls}:
         controls.append(control)
-    others = [name for name in rest if name not in controls]
-    baseline = [name for name in hyperparameters if name == BASELINE]
+    others = _without(rest, controls)
     if control is None:
         equal = equal_weights(hyperparameters[chosen[0]]) if chosen else ()
         possible = [each for each in (*equal, "parameter-matched") if each in controls]
         control = next(iter(possible + baseline), "")
-    splits = _with_other_splits((*controls, *others), hyperparameters) if baseline else []
+    splits = _with_other_splits((*controls, *others), hyperparameters)
     return Roles(baseline, chosen, controls, others, list(reference_models), splits, control)
+
+
+def _without(names: Iterable[str], removed: Collection[str]) -> list[str]:
+    return [name for name in names if name not in removed]
 
 
 def _is_control(name: str, hyperparameters: Any) -> bool:
@@ -446,7 +451,7 @@ def _with_other_splits(variants: Iterable[str], hyperparameters: Mapping[str, An
         for name, each in hyperparameters.items()
     }
     found = []
-    for name in variants:
+    for name in variants if BASELINE in trained else ():
         owner = name.removesuffix(f"-{BASELINE}").removesuffix("-mean")
         if trained[name] == trained.get(f"{owner}-{BASELINE}") != trained[BASELINE]:
             found.append(name)

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from heed.explanation.agreement import Correlation, Plausibility
+from heed.explanation.declared import SUMMARY
 from heed.explanation.erasure import Erasure, InputRemoval, SingleErasure
 from heed.explanation.other_weights import AdversarialWeights, Conicity, Permutation
-from heed.explanation.seeds import Seeds
 from heed.explanation.test import (
     HELD,
     RANKINGS,
@@ -21,8 +21,7 @@ from heed.explanation.test import (
     Weighted,
     WeightsTest,
 )
-from heed.explanation.trained_models import AdversarialModels, DiagnosticNetworks
-from heed.explanation.unexplained import SUMMARY
+from heed.explanation.trained_models import AdversarialModels, DiagnosticNetworks, Seeds
 
 
 class RecencyTest(WeightsTest):
@@ -136,7 +135,7 @@ def _rows(
         reasons = {measure: reasons["weights"]} | reasons
     if test.table == "recency":
         known = table[table["measure"] == measure].drop(columns="at")
-        rows = [{str(key): value for key, value in row.items()} for row in known.to_dict("records")]
+        rows: list[Row] = known.to_dict("records")  # type: ignore[assignment]  # keys are text
     else:
         known = table.dropna(subset=measure) if measure in table else table.iloc[:0]
         keys = ["seed", "ranking"] if test.table == "rankings" else ["seed"]

@@ -20,9 +20,13 @@ import torch
 
 from heed import paths
 from heed.digests import loaded_modules
-from heed.explanation.declared import UNEXPLAINED, AdversarialAttention, Explain
+from heed.explanation.declared import (
+    ADVERSARIAL_SUMMARY,
+    UNEXPLAINED,
+    AdversarialAttention,
+    Explain,
+)
 from heed.explanation.rankings import draw_documents
-from heed.explanation.unexplained import ADVERSARIAL_SUMMARY
 from heed.files import HeedError, require_readable, sha256, write_json, writing_folder
 from heed.records import as_json, read_record
 from heed.tables import write_csv
@@ -98,11 +102,12 @@ def write_explanations(
     tables = _join(by_seed)
     # seeds of several folds have other test documents: what is defined in one of them has a mean
     first, *others = undefined
-    reasons = {key: why for key, why in first.items() if all(key in other for other in others)}
-    documents = tables["documents"]
-    known = documents.iloc[:0] if "weights" in reasons else documents
+    in_all = {*first}.intersection(*others)
+    reasons = {key: why for key, why in first.items() if key in in_all}
+    documents, has_weights = tables["documents"], "weights" not in reasons
+    known = documents.iloc[: len(documents) * has_weights]
     tables["seeds"] = part.seed_agreement(tables | {"documents": known})
-    if tables["seeds"].empty and "weights" not in reasons:
+    if tables["seeds"].empty and has_weights:
         reasons.setdefault("seeds", NO_PAIR)
     summary: pd.DataFrame = part.summarize_tables(tables, tables["seeds"], reasons)
     with writing_folder(paths.EXPLANATIONS / name, checksums=True) as out:

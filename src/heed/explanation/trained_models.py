@@ -1,12 +1,31 @@
-"""The tests of `heed adversarial_attention`: of models that were trained to have other weights."""
+"""Tests beside other trained models: of another seed, and trained to have other weights.
 
+How much two seeds' weights differ is chance: other weights are other only beyond that (Wiegreffe &
+Pinter 2019, section 3.3, arxiv.org/abs/1908.04626). `heed adversarial_attention` trains the others.
+"""
+
+import itertools
 from typing import ClassVar
 
+import numpy as np
 import pandas as pd
 
-from heed.explanation.seeds import Seeds, no_pair, seed_divergence
-from heed.explanation.test import ROUNDING, Judged, WeightsTest, no_weights
+from heed.explanation.test import (
+    EQUAL,
+    LARGEST_DIVERGENCE,
+    NO_WEIGHTS,
+    ONE_SEED,
+    OTHER_TEXTS,
+    ROUNDING,
+    Column,
+    Judged,
+    WeightsTest,
+    jensen_shannon,
+    measured,
+    no_weights,
+)
 
+MAX_DIVERGENCE = LARGEST_DIVERGENCE / 2
 # a trained adversarial model has kept accuracy and predictions
 MAX_LOSS = 0.01
 MAX_PREDICTION_CHANGE = 0.05
@@ -15,6 +34,111 @@ MIN_DIVERGENCE = 0.01
 NO_ADVERSARIAL_MODEL = "no adversarial model"
 NONE_KEPT = "no adversarial model kept the predictions"
 NONE_MOVED = "no adversarial model’s weights moved"
+
+
+class Seeds(WeightsTest):
+    """The divergence of the weights of two seeds on the same documents."""
+
+    name = "seeds"
+    table = "seeds"
+    measures = of_weights = ("divergence", "change")
+    criterion = "Seeds"
+    rule = (
+        "pass if the weights of two seeds differ by less than {limit} on average (Jensen-Shannon "
+        "divergence; half of the largest possible)."
+    )
+    limits: ClassVar[dict[str, str]] = {"limit": f"{MAX_DIVERGENCE:.3f}"}
+    reasons = (NO_WEIGHTS, EQUAL, ONE_SEED, OTHER_TEXTS)
+    title = "Agreement between seeds"
+    claim = (
+        "Shows how much of the weights is chance: the same model, trained again. It does not show "
+        "that weights on which seeds agree are right."
+    )
+    columns = (Column("Seeds", "divergence"),)
+
+    def score(self, judged: Judged) -> float | str:
+        """Return the mean over pairs of seeds and documents."""
+        mean = seed_divergence(judged.summary)
+        return no_weights(judged.summary) or (no_pair(judged.summary) if mean is None else mean)
+
+    def passes(self, value: float, judged: Judged) -> bool:
+        """Return whether the weights of two seeds differ by less than MAX_DIVERGENCE."""
+        return value < MAX_DIVERGENCE
+
+    def means(self, summary: pd.DataFrame, column: Column) -> list[float]:
+        """Return the value that is judged, over all pairs of seeds."""
+        mean = seed_divergence(summary)
+        return [] if mean is None else [mean]
+
+
+def seed_divergence(summary: pd.DataFrame) -> float | None:
+    """Return the mean divergence of two seeds' weights over pairs and documents; None without."""
+    rows = measured(summary, "seeds", "divergence")
+    if rows.empty:
+        return None
+    return float((rows["mean"] * rows["documents"]).sum() / rows["documents"].sum())
+
+
+def no_pair(summary: pd.DataFrame) -> str:
+    """Return why no two seeds are compared: there is one, or each has a fold of its own."""
+    seeds = measured(summary, "permutation", "permutation_change")["seed"]
+    return OTHER_TEXTS if seeds.nunique() > 1 else ONE_SEED
+
+
+def seed_agreement(
+    units: pd.DataFrame, documents: pd.DataFrame, probabilities: list[str]
+) -> pd.DataFrame:
+    """Return how much the weights of two seeds differ on the same document.
+
+    The units have `seed, id, unit, attention`, the documents `seed, id` and classes' probabilities;
+    the result, of every pair of seeds, the largest weight of the first seed, the Jensen-Shannon
+    divergence of the weights in nats, and the total variation distance of the predictions.
+    """
+    keys = ["id", "seed"]
+    weights = {key: group.to_numpy() for key, group in units.groupby(keys)["attention"]}
+    values = documents[probabilities].to_numpy(np.float64)
+    predictions = dict(zip(documents[keys].itertuples(index=False, name=None), values, strict=True))
+    rows = []
+    for name, seeds in documents.groupby("id", sort=False)["seed"]:
+        for seed, other in itertools.combinations(sorted(seeds), 2):
+            change = np.abs(predictions[name, seed] - predictions[name, other]).sum() / 2
+            compared = _compare(weights[name, seed], weights[name, other])
+            rows.append((seed, other, name, *compared, change))
+    columns = ["seed", "other_seed", "id", "max_weight", "divergence", "change"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def step_agreement(units: pd.DataFrame, next_units: pd.DataFrame) -> pd.DataFrame:
+    """Return how much two seeds differ at the same unit of the same target, as `seed_agreement`.
+
+    `next_units` have `seed, id, target, word, p`: the probabilities at the drawn units of targets;
+    a word that is missing has none. Steps that only one of two seeds has, or whose sources have not
+    as many units, are left out.
+    """
+    keys = ["id", "target"]
+    steps = next_units[["seed", *keys]].drop_duplicates()
+    drawn = units.merge(steps, on=["seed", *keys]).groupby(["seed", *keys])["attention"]
+    weights = {key: group.to_numpy() for key, group in drawn}
+    rows = []
+    for seed, other in itertools.combinations(sorted(steps["seed"].unique().tolist()), 2):
+        first, second = (
+            next_units[next_units["seed"] == each].set_index([*keys, "word"])["p"]
+            for each in (seed, other)
+        )
+        changes = first.sub(second, fill_value=0.0).abs().groupby(level=keys).sum() / 2
+        for name, target, change in changes.reset_index().itertuples(index=False):
+            own, others = (weights.get((each, name, target)) for each in (seed, other))
+            if own is not None and others is not None and len(own) == len(others):
+                rows.append((seed, other, name, target, *_compare(own, others), change))
+    columns = ["seed", "other_seed", *keys, "max_weight", "divergence", "change"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _compare(own: np.ndarray, others: np.ndarray) -> tuple[float, float]:
+    import torch
+
+    first, second = (torch.from_numpy(each.astype(np.float64)) for each in (own, others))
+    return own.max(), float(jensen_shannon(first, second))
 
 
 class DiagnosticNetworks(WeightsTest):

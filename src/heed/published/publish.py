@@ -20,9 +20,8 @@ from heed.evaluation.comparison import RESULTS_TABLE
 from heed.evaluation.results import Comparison, ExperimentResult
 from heed.evaluation.tested import Tested, read_model, read_reference_models
 from heed.files import HeedError, write_json, write_text, writing_folder
-from heed.git import changed_files, run_git
 from heed.paths import COMPARISON, METRICS, PARAMS
-from heed.pipeline import LOCK
+from heed.pipeline import LOCK, changed_files, run_git
 from heed.published.page import one_page
 from heed.published.tables import write_pages
 from heed.published.verify import CHECKED, KEYS, STATISTICS, VERDICTS, statistics_of

@@ -17,8 +17,8 @@ from typing import Any
 
 from heed import __version__
 from heed.files import HeedError, read_json, reading, write_json
-from heed.git import changed_files, run_git
 from heed.paths import LONGER, REPORTS, RUN
+from heed.pipeline import changed_files, run_git
 from heed.report.results import read_training_time, training_folder
 
 PACKAGES = (

@@ -134,7 +134,8 @@ def describe_trainings(
     each = f"x {many}" if few == many else f"of {few} to {many}"
     trainings = f"{sum(seeds)} trainings ({models} models {each} seeds){longer}"
     if len(times) < models:
-        return f"{trainings}. heed cost estimates their time when the corpora are tokenized"
+        told = "says how long, once the corpora are tokenized"
+        return f"{trainings}. `heed study {params.study.name}` {told}"
     longest = max(times, default=0) * (LONGER_SHARE if has_longer else 1)
     shares = [count + LONGER_SHARE * has_longer for count in seeds]
     total = sum(time * share for time, share in zip(times, shares, strict=True))

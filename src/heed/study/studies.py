@@ -19,7 +19,6 @@ from heed.study.reader import (
     read_yaml,
 )
 from heed.study.rules import NO_CORPUS
-from heed.study.schema import Params
 from heed.study.section import task_of_labels
 
 HEED_STUDIES, OWN_STUDIES = Path("workflow/studies"), Path("studies")
@@ -258,11 +257,6 @@ def _edited_study(text: str, study: str) -> dict[Path, str]:
         if not (path := own_study_file(name)).exists() or _read_params(path) == kept:
             return {path: own_study_text(kept)}
     raise AssertionError
-
-
-def read_study(study: str) -> Params:
-    """Return a study by its name or path, or the active one for "". Raises HeedError."""
-    return load(_find_study(study) if study else PARAMS)
 
 
 def _find_study(study: str) -> Path:

@@ -155,6 +155,18 @@ def train_longer(
     return info
 
 
+def trained_seeds(model: str) -> list[int]:
+    """Return the seeds of a model's runs. Raises HeedError if there is none."""
+    seeds = sorted(int(path.name) for path in (paths.RUNS / model).glob("*") if path.name.isdigit())
+    if not seeds:
+        trained = ", ".join(sorted(path.name for path in paths.RUNS.glob("*"))) or "none yet"
+        raise HeedError(
+            f"{paths.RUNS / model}: no trained run. Trained models: {trained}. Another of "
+            "params.yaml: heed train MODEL"
+        )
+    return seeds
+
+
 def read_run(name: str, seed: int) -> RunInfo:
     """Return run.json of a model and a seed. Raises HeedError if it is missing or another's."""
     folder, command = paths.run_folder(name, seed), paths.train_command(name, seed)

@@ -16,14 +16,13 @@ from heed import recipe as recipes
 from heed.evaluation import significance
 from heed.evaluation.comparison import Question, compare
 from heed.evaluation.results import Comparison, read_comparison, write_comparison
-from heed.files import CHECKSUMS, HeedError
+from heed.files import CHECKSUMS, HeedError, read_text
 from heed.prediction import write_predictions
 from heed.published.publish import published_statistics
 from heed.reference_models import write_reference_models
 from heed.study import Experiment
 from heed.tasks.classification.recipe import Options, Prediction, Target
 from heed.tasks.classification.texts import classify
-from heed.tasks.texts import read_text
 from tests.conftest import make_workplace, train_and_predict
 
 TINY = Experiment(

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from heed.explanation.agreement import NO_RATIONALE, NOT_PLANTED
+from heed.explanation.declared import SUMMARY
 from heed.explanation.registry import CRITERIA
 from heed.explanation.test import (
     EQUAL,
@@ -26,7 +27,6 @@ from heed.explanation.trained_models import (
     NONE_MOVED,
     adversarial_model_runs,
 )
-from heed.explanation.unexplained import SUMMARY
 from tests.fixtures.report.made_up_explanation import adversarial_model_table
 
 

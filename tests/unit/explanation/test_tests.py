@@ -30,7 +30,6 @@ from heed.explanation.rankings import (
     weight_gradient,
     weight_rankings,
 )
-from heed.explanation.seeds import seed_agreement
 from heed.explanation.test import (
     Prediction,
     descending,
@@ -38,6 +37,7 @@ from heed.explanation.test import (
     jensen_shannon,
     total_variation,
 )
+from heed.explanation.trained_models import seed_agreement
 from heed.inputs.batches import Bags, Batch
 from heed.models.classifier import Classifier, WeightedSum, weighted_sum
 from tests.makers.classifiers import batch_for, make

@@ -10,8 +10,8 @@ import torch
 from heed.explanation import adversarial_weights, translations
 from heed.explanation.adversarial_weights import EPSILON, find_adversarial_weights
 from heed.explanation.agreement import find_rationale
-from heed.explanation.seeds import step_agreement
 from heed.explanation.test import ALL_UNITS, DRAWN_UNITS, total_variation
+from heed.explanation.trained_models import step_agreement
 from heed.explanation.translations import (
     DRAWN_TARGETS,
     judge_pairs,

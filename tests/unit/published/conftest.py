@@ -10,7 +10,7 @@ import yaml
 from heed.evaluation import significance
 from heed.evaluation.results import Significance
 from heed.evaluation.results import verdict as heeds_verdict
-from heed.git import run_git
+from heed.pipeline import run_git
 from heed.published import verify
 from heed.published.publish import Edition, publish
 from heed.published.tables import BEGIN, END

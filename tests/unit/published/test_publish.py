@@ -12,8 +12,8 @@ from markdown_it import MarkdownIt
 
 from heed.evaluation.comparison import RESULTS_TABLE
 from heed.files import HeedError
-from heed.git import run_git
 from heed.paths import PUBLISHED
+from heed.pipeline import run_git
 from heed.published import page, publish, verify
 from heed.published.tables import BEGIN, END, INDEX, escape, with_block
 from heed.report.experiments import may_publish_text

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from heed.git import run_git
+from heed.pipeline import run_git
 from heed.published.page import MAX_BYTES
 from heed.published.tables import (
     BEGIN,

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from heed.evaluation.results import Comparison
+from heed.explanation.declared import ADVERSARIAL_SUMMARY, SUMMARY, write_unexplained
 from heed.explanation.test import FAIL, PASS, UNDEFINED
-from heed.explanation.unexplained import ADVERSARIAL_SUMMARY, SUMMARY, write_unexplained
 from heed.files import HeedError, write_checksums
 from heed.hyperparameters.pretrained import Pretrained
 from heed.report import html, latex

@@ -19,8 +19,7 @@ from heed.evaluation.results import (
     mean_and_std,
 )
 from heed.files import HeedError, write_json, write_text
-from heed.git import run_git
-from heed.pipeline import md5
+from heed.pipeline import md5, run_git
 from heed.report import html, latex
 from heed.report.blocks import EVERYWHERE, Cell, Column, Paragraph, Source, Table, make_rows
 from heed.report.escape import cell, escape

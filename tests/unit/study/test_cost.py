@@ -47,11 +47,11 @@ def told(text: str) -> str:
 
 def test_before_corpora_are_tokenized_no_time_is_promised():
     text = told(SAMPLE)
-    assert "21 trainings (7 models x 3 seeds). heed cost estimates their time when" in text
+    assert "21 trainings (7 models x 3 seeds). `heed study sample` says how long, once" in text
     assert "minutes" not in text and "snakemake --cores 2" in text
     tokenize("sample-letters", "sample-letters", {"author": ["a", "b"]})
     text = told(SAMPLE)
-    assert "heed cost estimates their time" in text, "of one corpus it is not known yet"
+    assert "says how long, once" in text, "of one corpus it is not known yet"
     assert "sample-author-mean" in text and "sample-sentiment-mean" not in text
 
 

@@ -9,12 +9,11 @@ import pytest
 
 from heed.cli.commands import make_parser
 from heed.cli.stages import download, read_seeds
-from heed.files import HeedError
+from heed.files import HeedError, read_text
 from heed.study import load
 from heed.study.own_corpus import add_corpus
 from heed.study.own_files import CorpusOptions
-from heed.study.studies import activate_study, list_studies, read_study
-from heed.tasks.texts import read_text
+from heed.study.studies import activate_study, list_studies
 
 ROWS = "".join(f"{('fine', 'poor')[i % 2]} thing {i},{('good', 'bad')[i % 2]}\n" for i in range(60))
 
@@ -96,9 +95,8 @@ def replace_table(pipe: str) -> None:
 
 READERS: dict[str, tuple[Callable[[str], None], Callable[[], object], str]] = {
     "study": (str, lambda: activate_study("x.yaml", force=True), "x.yaml"),
-    "graph": (str, lambda: read_study("x.yaml"), "x.yaml"),
     "check": (replace_params, load, "params.yaml"),
-    "seeds": (replace_params, lambda: read_seeds("it"), "params.yaml"),
+    "seeds": (replace_params, lambda: read_seeds("ok-mean"), "params.yaml"),
     "download": (replace_table, lambda: download("ok"), "x.csv"),
     "text": (str, lambda: read_text("./x.csv"), "./x.csv"),
 }

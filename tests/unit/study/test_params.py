@@ -351,9 +351,9 @@ def test_every_study_is_valid_and_named_as_its_file(path):
 
 
 def test_the_documented_schema_is_the_one_in_the_code():
-    assert (ROOT / "docs/params.md").read_text() == reference(), "run `heed schema`"
+    assert (ROOT / "docs/params.md").read_text() == reference(), "run `make schema`"
     assert json.loads((ROOT / "docs/params.schema.json").read_text()) == json_schema(), (
-        "run `heed schema`"
+        "run `make schema`"
     )
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 import heed
-from heed.files import HeedError
+from heed.files import HeedError, read_text
 from heed.tasks.classification.texts import classify
-from heed.tasks.texts import read_text
 from tests.conftest import train
 
 

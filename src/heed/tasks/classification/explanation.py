@@ -13,17 +13,16 @@ from heed.explanation.rankings import (
     judge_documents,
     no_sum_reason,
 )
-from heed.explanation.recency import COLUMNS, TENTHS, count_documents, explain_recency
+from heed.explanation.recency import TENTHS, count_documents, explain_recency
 from heed.explanation.registry import (
-    EXPLAINED,
     UnitPositions,
     document_measures,
     measure_rankings,
     summarize,
     unit_table,
 )
-from heed.explanation.seeds import seed_agreement as agreement
 from heed.explanation.test import Prediction as Explained
+from heed.explanation.trained_models import seed_agreement as agreement
 from heed.inputs.batches import EncodedCorpus
 from heed.paths import run_folder, train_command
 from heed.tasks.classification.learning import class_indices
@@ -125,17 +124,6 @@ def explanation_tables(
     # a corpus without a rationale may leave no measure of any ranking
     ranked = pd.DataFrame(rankings, columns=None if rankings else ["id", "label", "ranking"])
     return {"documents": table, "rankings": ranked, "units": pd.concat(units, ignore_index=True)}
-
-
-def _no_documents(reason: str) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
-    columns = {
-        "documents": ["id", "label"],
-        "rankings": ["id", "label", "ranking"],
-        "units": ["id", "unit", "attention"],
-        "recency": COLUMNS,
-    }
-    tables = {name: pd.DataFrame(columns=names) for name, names in columns.items()}
-    return tables, dict.fromkeys((test.name for test in EXPLAINED), reason)
 
 
 def load_subject(run: RunInfo, tokens: Tokens, rows: np.ndarray) -> Subject:

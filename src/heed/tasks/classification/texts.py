@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heed.files import HeedError
+from heed.files import HeedError, read_text
 from heed.prediction import load_predictor
 from heed.tasks.classification.prediction import ClassificationPredictor, WeightedDocument
-from heed.tasks.texts import read_text, trained_seeds
 from heed.tokens.arrays import Tokens
 from heed.tokens.tokenizer import tokenize_in_memory
-from heed.training.run import RunInfo, read_runs
+from heed.training.run import RunInfo, read_runs, trained_seeds
 
 AT_ONCE = 1000  # texts that are tokenised and predicted together
 

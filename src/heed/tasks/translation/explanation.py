@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from heed.explanation.registry import EXPLAINED, document_measures, measure_rankings, summarize
-from heed.explanation.seeds import step_agreement
 from heed.explanation.test import HELD
 from heed.explanation.test import Prediction as Step
+from heed.explanation.trained_models import step_agreement
 from heed.explanation.translations import JudgedPair, judge_pairs
 from heed.files import HeedError
 from heed.models.dependence import require_attention

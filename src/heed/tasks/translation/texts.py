@@ -4,12 +4,11 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from heed.files import HeedError
+from heed.files import HeedError, read_text
 from heed.prediction import load_predictor
-from heed.tasks.texts import read_text, trained_seeds
 from heed.tasks.translation.prediction import Translation, TranslationPredictor
 from heed.terminal import print_line
-from heed.training.run import RunInfo, read_run
+from heed.training.run import RunInfo, read_run, trained_seeds
 
 AT_ONCE = 200  # texts that are translated before their translations are returned
 SVG, MAX_DRAWN = "svg", 20  # the format of a picture, and its translations at most
