@@ -6,6 +6,7 @@ The primary comparison leads: the first variant that answers the study's questio
 import dataclasses
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Any
 
 from heed.evaluation.results import (
     BASELINE,
@@ -29,16 +30,11 @@ REFERENCES = (LINEAR, PRETRAINED)  # that are recommended where they do as well:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """The sentence on an experiment, with scores, and what can and cannot be said in items.
-
-    `recommended` is the model to use, which the sentence begins with; empty where there is no
-    linear model to compare with, and for generated text.
-    """
+    """The sentence on an experiment, with scores, and what can and cannot be said in items."""
 
     sentence: str
     shown: tuple[str, ...]
     open: tuple[str, ...]
-    recommended: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,13 +63,7 @@ class TestedDifference:
         """Why there is no interval; empty where there is one."""
         if self.ends is not None:
             return ""
-        return (
-            "one seed has no interval"
-            if self.one_seed
-            else "one test sentence has no interval"
-            if self.measure.is_of_sentences
-            else "one test document has no interval"
-        )
+        return f"one {'seed' if self.one_seed else f'test {self.measure.item}'} has no interval"
 
     @property
     def low(self) -> float | None:
@@ -107,17 +97,10 @@ class TestedDifference:
         if self.ends is None:
             return gain
         p, covers = format_p(self.result.p_corrected), format_coverage(self.method.alpha)
-        return (
-            "{gain} ({covers} interval {interval}, equal within {within})"
-            if self.verdict == SAME
-            else "{gain} ({covers} interval {interval}, corrected p {p})"
-        ).format(
-            gain=gain,
-            covers=f"simultaneous {covers}" if self.result.tests > 1 else covers,
-            interval=format_interval(self.ends),
-            p=p if p.startswith("<") else f"= {p}",
-            within=self.within,
-        )
+        covers = f"simultaneous {covers}" if self.result.tests > 1 else covers
+        shown = f"corrected p {p if p.startswith('<') else f'= {p}'}"
+        shown = f"equal within {self.within}" if self.verdict == SAME else shown
+        return f"{gain} ({covers} interval {format_interval(self.ends)}, {shown})"
 
     @property
     def within(self) -> str:
@@ -168,21 +151,22 @@ def compare_attention(
     None where there is no such variant, or neither control nor baseline. `differences` are all of
     the experiment's.
     """
-    variant, *others = result.attention or [""]
+    variant = next(iter(result.attention), "")
     own = {each.second: each for each in differences if each.first == variant}
     gain = own.pop(BASELINE, None)
     primary = own.get(result.control, gain)
     if primary is None:
         return None
-    compared = [*own.values()]
     # Reference models first: that one of them wins is the most important news.
-    compared.sort(key=lambda each: each.second in result.models)
-    further = [each for each in differences if each.first in others and each.second == BASELINE]
-    further += [
+    compared = sorted(own.values(), key=lambda each: each.second in result.models)
+    others = {(name, BASELINE) for name in result.attention[1:]}
+    further = [
         each
         for each in differences
-        if each.second in (f"{each.first}-{BASELINE}", f"{each.first}-mean")
+        if (each.first, each.second) in others
+        or each.second in (f"{each.first}-{BASELINE}", f"{each.first}-mean")
     ]
+    further.sort(key=lambda each: each.second != BASELINE)
     references = [each for each in compared if each.second in result.reference_models]
     return AttentionComparison(variant, gain, primary, compared, references, further)
 
@@ -209,31 +193,37 @@ def tested_differences(result: ExperimentResult, method: Significance) -> list[T
 def answer(result: ExperimentResult, method: Significance) -> Answer:
     """Return the answer of one experiment: only what the tests support."""
     compared = compare_attention(result, tested_differences(result, method))
-    seeds = max(len(result.compared_score(each).values) for each in result.models.values())
-    is_tested = seeds > 1 if compared is None else compared.primary.situation != UNTESTED
-    recommended = recommend(result, method) if is_tested else ""
-    named = _named(compared, result) if compared else []
+    named, listed = (_named(compared, result), _listed(compared)) if compared else ([], [])
     # every score has one decimal more where that tells the two of a clause apart
     more = int(any(_alike(each, result, 0) and not _alike(each, result, 1) for each in named))
-    clauses = [*_advice(recommended, result, more)] if recommended else []
+    clauses = [*_clauses(named, result, more)]
+    recommended = recommend(result, method) if _is_tested(compared, result) else ""
+    if recommended:
+        best = _best_network(result, named, recommended, more)
+        clauses = [_advice(recommended, result, more), *clauses, *best]
+    sentence = "; ".join(clauses)
+    shown, unknown = (
+        tuple(_item(each, result, table) for each in listed if each.situation in table)
+        for table in (SHOWN, OPEN)
+    )
+    return Answer(f"{sentence[0].upper()}{sentence[1:]}.", shown, unknown)
+
+
+def _is_tested(compared: AttentionComparison | None, result: ExperimentResult) -> bool:
+    if compared is not None:
+        return compared.primary.situation != UNTESTED
+    return any(len(result.compared_score(each).values) > 1 for each in result.models.values())
+
+
+def _clauses(named: list[TestedDifference], result: ExperimentResult, more: int) -> Iterator[str]:
+    """Yield a clause for each comparison that the sentence names, or what is missing for one."""
     for each in named:
         is_led = each is named[0] or each.first != named[0].first
-        clauses.append(_clause(each, result, QUESTION if is_led else OTHERS, more))
-    if compared is None:
+        yield _clause(each, result, QUESTION if is_led else OTHERS, more)
+    if not named:
         missing = [] if BASELINE in result.models else ["baseline"]
         missing += [] if result.attention else ["variant that answers the study's question"]
-        clauses.append(f"no comparison: no {' and no '.join(missing)}")
-    if recommended:
-        known = {name for each in named for name in (each.first, each.second)} | {recommended}
-        clauses += _best_network(result, known, more)
-    listed = _listed(compared, result) if compared else []
-    sentence = "; ".join(clauses)
-    return Answer(
-        f"{sentence[0].upper()}{sentence[1:]}.",
-        tuple(_item(each, result, SHOWN) for each in listed if each.situation in SHOWN),
-        tuple(_item(each, result, OPEN) for each in listed if each.situation in OPEN),
-        recommended,
-    )
+        yield f"no comparison: no {' and no '.join(missing)}"
 
 
 def _named(compared: AttentionComparison, result: ExperimentResult) -> list[TestedDifference]:
@@ -251,14 +241,14 @@ def _named(compared: AttentionComparison, result: ExperimentResult) -> list[Test
         for each in compared.reference_models
         if each.result.family != "trivial" or each.situation in (WORSE, SAME, UNDECIDED)
     ]
-    others = [each for each in compared.further if each.second == BASELINE]
-    has_gain = gain is not None and gain.verdict == BETTER
-    beat = [each for each in others if each.verdict == BETTER and not has_gain]
     rest = sorted(_unique([*ahead[:1], gain, *references]), key=lambda each: each.verdict != BETTER)
-    return _unique([compared.primary, *rest, *beat[:1]])
+    if getattr(gain, "verdict", "") != BETTER:
+        won = (BASELINE, BETTER)
+        rest += [each for each in compared.further if (each.second, each.verdict) == won][:1]
+    return _unique([compared.primary, *rest])
 
 
-def _listed(compared: AttentionComparison, result: ExperimentResult) -> list[TestedDifference]:
+def _listed(compared: AttentionComparison) -> list[TestedDifference]:
     """Return the comparisons that the lists have: all of the judged variant but trivial ones."""
     judged = [compared.primary, compared.baseline, *compared.compared_models, *compared.further]
     return [each for each in _unique(judged) if each.result.family != "trivial"]
@@ -338,20 +328,23 @@ def describe_network(name: str, result: ExperimentResult) -> str:
 
 def _network(name: str, result: ExperimentResult) -> str:
     """Return the key of NETWORKS: a control by its name, others by how they read a text."""
-    h = result.models[name].hyperparameters
-    pooling, attention = getattr(h, "pooling", ""), getattr(h, "attention", "")
-    if name in NETWORKS and name != BASELINE and name in result.controls:
+    role = "control" if name in result.controls else "baseline" if name == BASELINE else "variant"
+    if role == "control" and name in NETWORKS:
         return name
+    return _reading(result.models[name].hyperparameters) or role
+
+
+def _reading(h: Any) -> str:
+    """Return the key of NETWORKS by how a network reads a text; empty where none says it."""
+    pooling, attention = getattr(h, "pooling", ""), getattr(h, "attention", "")
     if getattr(h, "decoder", "") == "last-state" and not h.repeats_context:
         return "last-state"
     if getattr(h, "encoder", "") == "transformer" and not h.score_functions.keys() - {"scaled-dot"}:
         return "transformer"
     if attention == "uniform":
-        return attention
+        return "uniform"
     reads_last = pooling == "last" and h.is_recurrent
-    if attention == "none" and (pooling in ("mean", "max") or reads_last):
-        return pooling
-    return "control" if name in result.controls else "baseline" if name == BASELINE else "variant"
+    return pooling if attention == "none" and (pooling in ("mean", "max") or reads_last) else ""
 
 
 def recommend(result: ExperimentResult, method: Significance) -> str:
@@ -367,30 +360,33 @@ def recommend(result: ExperimentResult, method: Significance) -> str:
         result.models,
         key=lambda n: (result.models[n].parameters, -result.sign * result.score_of(n)),
     )
-    names = [*(name for name in REFERENCES if name in result.reference_models), *networks]
+    names = [*filter(result.reference_models.__contains__, REFERENCES), *networks]
     scores = {name: result.sign * result.score_of(name) for name in names}
-    enough = max(scores.values()) - method.equivalence_margin / 100
-    found = next(name for name, score in scores.items() if score >= enough)
     margin = method.equivalence_margin / 100
+    enough = max(scores.values()) - margin
+    found = next(name for name, score in scores.items() if score >= enough)
     possible = (scores[n] + each.rise_pp(result.metric) / 100 for n, each in result.models.items())
     is_open = found in result.models and not result.models[found].has_converged
     return "" if is_open or scores[found] < max(possible) - margin else found
 
 
-def _advice(recommended: str, result: ExperimentResult, more: int) -> Iterator[str]:
-    """Yield the clause that names the model to use."""
+def _advice(recommended: str, result: ExperimentResult, more: int) -> str:
+    """Return the clause that names the model to use."""
     is_reference = recommended in result.reference_models
     model = f"the {recommended} model" if is_reference else f"the network {recommended}"
     score = measure_of(result).short(result.score_of(recommended), True, more)
-    yield f"use {model}: {score}"
+    return f"use {model}: {score}"
 
 
-def _best_network(result: ExperimentResult, known: set[str], more: int) -> Iterator[str]:
+def _best_network(
+    result: ExperimentResult, named: list[TestedDifference], recommended: str, more: int
+) -> Iterator[str]:
     """Yield the clause on the best network, where it is better than those that clauses name."""
     best = max(result.models, key=lambda name: result.sign * result.score_of(name))
     short = partial(measure_of(result).short, more=more)
     score = short(result.score_of(best))
-    if score not in {short(result.score_of(name)) for name in known if name in result.models}:
+    known = {recommended, *(name for each in named for name in (each.first, each.second))}
+    if score not in {short(result.score_of(name)) for name in known & result.models.keys()}:
         yield f"the best network, {best}, has {score}"
 
 

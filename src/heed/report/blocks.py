@@ -318,7 +318,6 @@ class Figure(Block):
     alt_text: str = ""  # for readers who cannot see it; they read the title before it
     wide: bool = False  # whether it is wider than a column
     claim: str = ""  # what it can show and what it cannot, printed above it
-    titled: bool = False  # whether the drawing has the title, so that it is not printed again
     in_rows: bool = False  # whether its height is what its rows need: a narrower one is as high
     heads: Heads | None = None  # of which the page lets readers choose one
 

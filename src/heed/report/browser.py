@@ -120,30 +120,24 @@ class Browser:
 
 def describe_weights(hyperparameters: Architecture) -> str:
     """Return the meaning of a word's weight."""
-    h = hyperparameters
-    sentences = [
-        (
-            f"Here {POOLINGS[h.pooling]}."
-            if h.attention == "none"
-            else (
-                "Here self-attention comes first, with the mean over its heads; "
-                f"{POOLINGS[h.pooling]}, and its weights are multiplied by those of self-attention."
-            )
-        )
-    ]
+    h, pooling = hyperparameters, POOLINGS[hyperparameters.pooling]
+    text = (
+        f"Here {pooling}."
+        if h.attention == "none"
+        else f"Here self-attention comes first, with the mean over its heads; {pooling}, and its "
+        "weights are multiplied by those of self-attention."
+    )
     if h.encoder == "embeddings":
-        embeddings = (
-            "There is no recurrence: the weights are of the words’ embeddings themselves, and "
-            "no word has read another."
+        text += (
+            " There is no recurrence: the weights are of the words’ embeddings themselves, and no "
+            "word has read another."
         )
-        sentences.append(embeddings)
     if h.encoder == "transformer":
-        transformer = (
-            "The states come from a transformer: each of them has read all words, through "
+        text += (
+            " The states come from a transformer: each of them has read all words, through "
             "attention that is not part of these weights."
         )
-        sentences.append(transformer)
-    return " ".join(sentences)
+    return text
 
 
 def describe_rationale(statistics: CorpusStatistics) -> str:

@@ -43,7 +43,8 @@ def escape(value: Any) -> str:
         return value
     words = re.split(r"(\s+)", unicodedata.normalize("NFC", str(value)))
     return "".join(
-        _escape_space(word) if index % 2 else _escape_word(word) for index, word in enumerate(words)
+        ("~" if word == "\u00a0" else " ") if index % 2 else _escape_word(word)
+        for index, word in enumerate(words)
     )
 
 
@@ -65,10 +66,6 @@ def _bookmark_character(character: str) -> str:
         return SPECIAL[character] if character in PLAIN_SPECIAL else character
     is_seen = character not in SPECIAL and _is_printed(character)
     return character if is_seen else _code_point(character)
-
-
-def _escape_space(text: str) -> str:
-    return "~" if text == "\u00a0" else " "
 
 
 def _escape_word(word: str) -> str:

@@ -179,35 +179,26 @@ def mark(corpus: Corpus) -> str:
 
 def _describe_corpus(result: ExperimentResult, seeds: list[int]) -> str:
     corpus, statistics = result.corpus, result.corpus.statistics
-    of_sentences, listed = measure_of(result).is_of_sentences, ", ".join(map(str, seeds))
+    listed = ", ".join(map(str, seeds))
+    is_parallel = measure_of(result).is_of_sentences
+    counts = {split: format_count(count) for split, count in statistics.splits.items()}
     size = (
-        "Corpus {name}: {documents} pairs of sentences, {tokens} tokens; {train} to train, "
-        "{validation} to validate, {test} to test; "
-        if of_sentences
-        else "Corpus {name}: {documents} documents, {tokens} tokens; in fold 0 {train} to train, "
-        "{validation} to validate, {test} to test; "
-        if corpus.folds
-        else "Corpus {name}: {documents} documents, {tokens} tokens; {train} to train, "
-        "{validation} to validate, {test} to test; "
-    ).format(
-        name=corpus.name,
-        documents=format_count(statistics.documents),
-        tokens=format_count(statistics.tokens),
-        **{split: format_count(count) for split, count in statistics.splits.items()},
+        f"Corpus {corpus.name}: {format_count(statistics.documents)} "
+        f"{'pairs of sentences' if is_parallel else 'documents'}, "
+        f"{format_count(statistics.tokens)} tokens; "
+        f"{'in fold 0 ' if corpus.folds and not is_parallel else ''}{counts['train']} to train, "
+        f"{counts['validation']} to validate, {counts['test']} to test; "
     )
+    each = f"{corpus.folds // corpus.repeats} in each of {corpus.repeats} repeats, "
     folds = (
-        f"{corpus.folds} folds, seed s tests on fold (s − 1) mod {corpus.folds}; "
-        if corpus.repeats == 1
-        else (
-            f"{corpus.folds} folds, {corpus.folds // corpus.repeats} in each of {corpus.repeats} "
-            f"repeats, seed s tests on fold (s − 1) mod {corpus.folds}; "
-        )
+        f"{corpus.folds} folds, {each if corpus.repeats != 1 else ''}seed s tests on fold (s − 1) "
+        f"mod {corpus.folds}; "
     )
     parts = [
         size,
         folds if corpus.folds else "",
         pluralize("{count} seed ({seeds}).", "{count} seeds ({seeds}).", len(seeds), seeds=listed),
-        _describe_near_duplicates(corpus, of_sentences),
+        _describe_near_duplicates(corpus, measure_of(result).item),
         describe_vectors(statistics),
     ]
     if statistics.reduced:
@@ -215,25 +206,13 @@ def _describe_corpus(result: ExperimentResult, seeds: list[int]) -> str:
     return "".join(parts)
 
 
-def _describe_near_duplicates(corpus: Corpus, of_sentences: bool) -> str:
+def _describe_near_duplicates(corpus: Corpus, item: str) -> str:
     statistics = corpus.statistics
     near = statistics.near_duplicates  # of all folds together
     tested = statistics.documents if corpus.folds else statistics.splits["test"]
     return (
-        {
-            (False, True): " Test documents with a near duplicate in train: {count} of {tested} "
-            "({share}).",
-            (False, False): " Test documents with a near duplicate in train: at least {count} of "
-            "{tested} ({share}).",
-            (True, True): " Test sentences with a near duplicate in train: {count} of {tested} "
-            "({share}).",
-            (True, False): " Test sentences with a near duplicate in train: at least {count} of "
-            "{tested} ({share}).",
-        }[of_sentences, near.complete]
-    ).format(
-        count=format_count(near.total),
-        tested=format_count(tested),
-        share=f"{near.total / tested:.1%}",
+        f" Test {item}s with a near duplicate in train: {'' if near.complete else 'at least '}"
+        f"{format_count(near.total)} of {format_count(tested)} ({near.total / tested:.1%})."
     )
 
 
@@ -241,10 +220,10 @@ def describe_vectors(statistics: CorpusStatistics) -> str:
     """Return how much of a corpus its word vectors cover; empty without any."""
     if statistics.vectors is None:
         return ""
+    vectors = statistics.vectors
     return (
-        f" Word vectors from a file, of {statistics.vectors.size} numbers each: "
-        f"{statistics.vectors.types:.1%} of the types and {statistics.vectors.tokens['test']:.1%} "
-        "of the test tokens have one."
+        f" Word vectors from a file, of {vectors.size} numbers each: {vectors.types:.1%} of the "
+        f"types and {vectors.tokens['test']:.1%} of the test tokens have one."
     )
 
 
@@ -259,18 +238,15 @@ def _line(
         for variant in TALK_VARIANTS
     )
     published, of_talk = declared.published, talk_gain(talk)
-    reproduction = None
-    if published:
-        reasons = [published.reason, mark(result.corpus)]
-        if not published.comparable or mark(result.corpus):
-            text = f"not comparable: {'; '.join(filter(None, reasons))}"
-            reproduction = Reproduction(NOT_COMPARABLE, text)
-        else:
-            reproduction = _reproduction(of_talk, gain)
+    comparable = bool(published and published.comparable and not mark(result.corpus))
+    reproduction = _reproduction(of_talk, gain) if comparable else None
+    if published and not comparable:
+        reasons = filter(None, [published.reason, mark(result.corpus)])
+        reproduction = Reproduction(NOT_COMPARABLE, f"not comparable: {'; '.join(reasons)}")
     return Line(
         talk=(baseline, attention) if baseline and attention else None,
         talk_gain=of_talk,
-        comparable=bool(published and published.comparable and not mark(result.corpus)),
+        comparable=comparable,
         reproduction=reproduction,
         talk_test=talk_test(talk),
     )

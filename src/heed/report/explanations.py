@@ -45,10 +45,6 @@ class Explanation:
     adversarial_attention: tuple[AdversarialAttention, ...]
     planted: bool  # whether the rationale of its corpus is planted
 
-    def means(self, test: str, measure: str) -> list[float]:
-        """Return the mean over documents of each seed; nothing where it is not defined."""
-        return measured(self.summary, test, measure)["mean"].tolist()
-
     def read(self, table: str) -> pd.DataFrame:
         """Return a table of `heed explain`. Raises HeedError: it is missing or broken."""
         path = self.folder / f"{table}.parquet"
@@ -63,7 +59,7 @@ class Explanation:
     @property
     def has_weights(self) -> bool:
         """Whether the prediction rests on a weighted sum, so that there are weights to test."""
-        return bool(self.means("permutation", "permutation_change"))
+        return len(measured(self.summary, "permutation", "permutation_change")) > 0
 
     @functools.cached_property
     def gain(self) -> WeightsGain:

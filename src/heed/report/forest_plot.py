@@ -2,6 +2,8 @@
 
 import csv
 import dataclasses
+import itertools
+import operator
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -12,18 +14,7 @@ import yaml
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
 from heed.files import write_text
 from heed.report.blocks import Axis, Figure, Mark, Panel
-from heed.report.figures.shapes import (
-    INK,
-    SERIES,
-    SOFT,
-    Look,
-    extent,
-    legend,
-    point,
-    rule,
-    short_name,
-    words,
-)
+from heed.report.figures import shapes
 from heed.report.figures.vega import as_svg
 from heed.report.html import escape_markdown
 from heed.report.measures import Measure
@@ -85,11 +76,11 @@ def primary_comparisons(studies: Path) -> list[Primary]:
 
 
 LOOKS = {  # by verdict; what says nothing is hollow
-    BETTER: (Look(SERIES[0], "triangle-up"), False),
-    WORSE: (Look(SERIES[1], "triangle-down"), False),
-    SAME: (Look(SERIES[2], "square"), False),
-    UNDECIDED: (Look(SOFT, "circle"), True),
-    NOT_CONVERGED: (Look(SOFT, "diamond"), True),
+    BETTER: (shapes.Look(shapes.SERIES[0], "triangle-up"), False),
+    WORSE: (shapes.Look(shapes.SERIES[1], "triangle-down"), False),
+    SAME: (shapes.Look(shapes.SERIES[2], "square"), False),
+    UNDECIDED: (shapes.Look(shapes.SOFT, "circle"), True),
+    NOT_CONVERGED: (shapes.Look(shapes.SOFT, "diamond"), True),
 }
 # Inches: the figure, which fits a phone at full size; a row; title and scale of a panel.
 WIDTH, ROW, FRAME = 3.75, 0.42, 0.68
@@ -101,11 +92,9 @@ def forest_plot(studies: Path) -> Figure:
 
     Experiments are grouped by their texts and by the unit of their metric.
     """
-    found = primary_comparisons(studies)
-    groups = {
-        group: [each for each in found if each.group == group]
-        for group in sorted({each.group for each in found}, reverse=True)
-    }
+    found, by_group = primary_comparisons(studies), operator.attrgetter("group")
+    in_order = sorted(found, key=by_group, reverse=True)
+    groups = {group: [*each] for group, each in itertools.groupby(in_order, by_group)}
     counts = Counter(each.row["verdict"] for each in found)
     looks = {verdict: look for verdict, look in LOOKS.items() if verdict in counts}
     title = (
@@ -113,7 +102,7 @@ def forest_plot(studies: Path) -> Figure:
         f"{len({each.report for each in found})} published studies: "
         + ", ".join(f"{verdict} in {counts[verdict]}" for verdict in looks)
     )
-    key = legend([(verdict, *look) for verdict, look in looks.items()])
+    key = shapes.legend([(verdict, *look) for verdict, look in looks.items()])
     return Figure(
         "forest",
         title,
@@ -138,13 +127,16 @@ def _panel(group: str, found: list[Primary]) -> Panel:
     for place, each in enumerate(found):
         low, high = each.ends
         look, hollow = LOOKS[each.row["verdict"]]
-        marks.append(rule((0, place - 0.15), (0, place + 0.15), SOFT))
-        marks.append(rule((low, place), (high, place), look.colour, 1.4))
-        marks.append(point(each.difference, place, look, 40, hollow, 1.2))
-    domain = extent(marks, "x")
+        marks.append(shapes.rule((0, place - 0.15), (0, place + 0.15), shapes.SOFT))
+        marks.append(shapes.rule((low, place), (high, place), look.colour, 1.4))
+        marks.append(shapes.point(each.difference, place, look, 40, hollow, 1.2))
+    domain = shapes.extent(marks, "x")
     for place, each in enumerate(found):
-        for text, colour, size, up in ((each.title, INK, 9, 19), (each.models, SOFT, 8, 9)):
-            whole = short_name(text, len(text))
-            marks.append(words(domain[0], place, whole, colour, size, at=(0, -up)))
+        for text, colour, size, up in (
+            (each.title, shapes.INK, 9, 19),
+            (each.models, shapes.SOFT, 8, 9),
+        ):
+            whole = shapes.short_name(text, len(text))
+            marks.append(shapes.words(domain[0], place, whole, colour, size, at=(0, -up)))
     y = Axis(domain=(len(found) - 0.7, -1), places={}, strokes=False)
     return Panel(marks, Axis(domain=domain), y, group, len(found) + 0.3)

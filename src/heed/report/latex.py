@@ -204,20 +204,24 @@ def _fit(block: Table, indices: list[int]) -> Fit:
         widths = [_width(block, index, chosen, broken) for index in indices]
         if sum(widths) <= LINE_WIDTH:
             return Fit(chosen, broken, [indices])
-    merged = sum(1 for _ in itertools.takewhile(lambda column: column.merge, columns))
-    names = min(merged + 1, len(indices) - 1)
+    merged = [*itertools.takewhile(lambda column: column.merge, columns)]
+    names = min(len(merged) + 1, len(indices) - 1)
+    return Fit(chosen, broken, _parts(indices, widths, names))
+
+
+def _parts(indices: list[int], widths: list[float], names: int) -> list[list[int]]:
+    """Return columns in parts that fit a line, of about equal widths, each with the first ones."""
     room, others = LINE_WIDTH - sum(widths[:names]), widths[names:]
     count = -(-int(sum(others)) // int(room))
-    share = min(room, max(1.1 * sum(others) / count, *others))  # parts of equal widths
-    parts: list[list[int]] = [[]]
-    filled = 0.0
+    share = min(room, max(1.1 * sum(others) / count, *others))
+    parts, filled = [indices[:names]], 0.0
     for index, width in zip(indices[names:], others, strict=True):
-        if parts[-1] and filled + width > share:
-            parts.append([])
+        if len(parts[-1]) > names and filled + width > share:
+            parts.append(indices[:names])
             filled = 0.0
         parts[-1].append(index)
         filled += width
-    return Fit(chosen, broken, [[*indices[:names], *part] for part in parts])
+    return parts
 
 
 def _width(block: Table, index: int, chosen: Print, broken: int) -> float:
@@ -259,10 +263,10 @@ def _specification(block: Table, index: int, broken: int) -> str:
     numbers = list(filter(None, map(NUMBER.fullmatch, texts)))
     if column.format.align != "number" or not numbers:
         return "l" if column.format.align == "left" else "r"
-    whole, fraction = (max(len(number[part] or "") for number in numbers) for part in (2, 3))
-    signed = any(number[1] for number in numbers)
-    signs = ",retain-explicit-plus" if signed else ""
-    return f"S[table-format={'+' if signed else ''}{whole}.{fraction}{signs},group-digits=none]"
+    signs, *digits = zip(*(number.groups("") for number in numbers), strict=True)
+    whole, fraction = (max(map(len, each)) for each in digits)
+    plus, option = ("+", ",retain-explicit-plus") if any(signs) else ("", "")
+    return f"S[table-format={plus}{whole}.{fraction}{option},group-digits=none]"
 
 
 def breaking(width: int) -> Latex:

@@ -25,8 +25,6 @@ from heed.report.formats import format_number, format_points, pluralize
 from heed.task import task_module
 from heed.task.interface import Scale
 
-SENTENCE = "sentence"  # an item of a task: a sentence, or else a document
-
 
 @dataclasses.dataclass(frozen=True)
 class Measure:
@@ -51,9 +49,14 @@ class Measure:
         return self.scale.names.get(self.metric, self.metric.replace("_", " "))
 
     @property
+    def item(self) -> str:
+        """What one prediction is of: a document or a sentence."""
+        return str(self._recipe.ITEM)
+
+    @property
     def is_of_sentences(self) -> bool:
         """Whether it is a figure of sentences, and not of documents."""
-        return bool(self._recipe.ITEM == SENTENCE)
+        return self.item == "sentence"
 
     @property
     def in_hundreds(self) -> bool:
@@ -109,15 +112,16 @@ class Measure:
 
     def difference(self, value: float, digits: int = 2) -> str:
         """Return a difference with its sign and its unit."""
-        return self._with_unit(format_points(value, digits))
+        return f"{format_points(value, digits)} {self.unit}"
 
     def margin(self, value: float) -> str:
         """Return a margin around zero with its unit."""
-        return self._with_unit(f"±{value:g}")
+        return f"±{value:g} {self.unit}"
 
     def limit(self, value: float, digits: int | None = None) -> str:
         """Return the size of a difference with its unit; `digits`: decimals, None: all."""
-        return self._with_unit(f"{value:g}" if digits is None else format_number(value, digits))
+        number = f"{value:g}" if digits is None else format_number(value, digits)
+        return f"{number} {self.unit}"
 
     def convergence_margin(self, value: float | None) -> str:
         """Return a margin of convergence with its unit; None: as `compare_longer` has it."""
@@ -127,15 +131,6 @@ class Measure:
         return (
             f"{format_number(MARGIN_ERRORS, 2)} standard errors of that score, more than {least} "
             f"and more than {LEAST_MARGIN_ITEMS} items"
-        )
-
-    def _with_unit(self, number: str) -> str:
-        return (
-            f"{number} p.p."
-            if self.in_percentage_points
-            else f"{number} {self.name} points"
-            if self.in_hundreds
-            else f"{number} hundredths"
         )
 
 
@@ -174,26 +169,24 @@ def describe_reference_models(tasks: Iterable[str]) -> dict[str, ReferenceModel]
     return models
 
 
-WEIGHTS = ("attention", "heads", "pooling", "score")  # hyperparameters that make weights
-
-
 def equal_weights_control(result: ExperimentResult, variant: str) -> str:
     """Return the variant that is `variant` with equal weights in place of learned ones.
 
     That is X-uniform or X-mean, whatever hyperparameters they have, since they belong to X. Else it
     is `uniform` of a model with self-attention, `mean`, or the baseline, where it differs by no
-    hyperparameter but WEIGHTS. Empty where there is none, and for a translator.
+    hyperparameter that makes weights. Empty where there is none, and for a translator.
     """
     h = result.models[variant].hyperparameters
     if variant in (BASELINE, *CONTROLS) or not (isinstance(h, Architecture) and h.learns_weights):
         return ""
     kinds = equal_weights(h)
-    for name in (*(f"{variant}-{kind}" for kind in kinds), *kinds, BASELINE):
-        control = result.models[name].hyperparameters if name in result.models else None
-        if control is None or control.learns_weights or control.pooling != "mean":
+    own = [f"{variant}-{kind}" for kind in kinds]
+    for name in filter(result.models.__contains__, (*own, *kinds, BASELINE)):
+        control = result.models[name].hyperparameters
+        if control.learns_weights or control.pooling != "mean":
             continue
-        weights = {key: getattr(h, key) for key in WEIGHTS}
-        if name.startswith(f"{variant}-") or dataclasses.replace(control, **weights) == h:
+        weights = {"attention": h.attention, "heads": h.heads, "pooling": h.pooling}
+        if name in own or dataclasses.replace(control, score=h.score, **weights) == h:
             return name
     return ""
 
@@ -210,12 +203,10 @@ def lacks_layer(result: ExperimentResult, variant: str) -> bool:
     return h.attention != "none" and equal.attention == "none"
 
 
-def layer_note() -> str:
-    """Return the sentence on a control that `lacks_layer`."""
-    return (
-        "A control without self-attention lacks its layer too, so that the gain over it need not "
-        "be one of learned weights."
-    )
+LAYER_NOTE = (  # on a control that `lacks_layer`
+    "A control without self-attention lacks its layer too, so that the gain over it need not be "
+    "one of learned weights."
+)
 
 
 MAJORITY = "majority"

@@ -90,21 +90,17 @@ def _read_trainings(results: Path, models: Collection[str]) -> Iterator[tuple[st
     """Yield each model of the study that was trained, with its trainings."""
     for model in sorted(models):
         folder = training_folder(results) / model
-        seeds = sorted(int(path.stem) for path in folder.glob("[1-9]*.json") if path.stem.isdigit())
-        keys = [*map(str, seeds), *(path.stem for path in folder.glob(f"{LONGER}.json"))]
+        stems = (path.stem for path in folder.glob("[1-9]*.json"))
+        seeds = map(str, sorted(map(int, filter(str.isdigit, stems))))
+        keys = [*seeds, *(path.stem for path in folder.glob(f"{LONGER}.json"))]
+        if not keys:
+            continue
         runs = [read_training_time(results, model, key) for key in keys]
-        if runs:
-            yield (
-                model,
-                Trainings(
-                    len(runs),
-                    round(sum(run.seconds for run in runs), 1),
-                    round(sum(run.core_minutes for run in runs) / 60, 4),
-                    sorted({_read_machine_kind(results / "train" / model / key) for key in keys}),
-                    min(run.ended for run in runs),
-                    max(run.ended for run in runs),
-                ),
-            )
+        seconds = round(sum(run.seconds for run in runs), 1)
+        core_hours = round(sum(run.core_minutes for run in runs) / 60, 4)
+        kinds = sorted({_read_machine_kind(results / "train" / model / key) for key in keys})
+        ended = sorted(run.ended for run in runs)
+        yield model, Trainings(len(runs), seconds, core_hours, kinds, ended[0], ended[-1])
 
 
 def _read_search(path: Path) -> dict[str, Any]:

@@ -130,11 +130,12 @@ def _write_plots(results: Results, folder: Path) -> None:
 
     They have the columns that dvc.yaml names, also where no model of the study has such values.
     """
-    evaluations = [
-        (results.evaluation_folder(model), each.measure)
-        for each in results.experiments
-        for model in results.models(each).values()
-    ]
+    curves, confusions = list[pd.DataFrame](), list[pd.DataFrame]()
+    for each in results.experiments:
+        for evaluation in map(results.evaluation_folder, results.models(each).values()):
+            curves.append(_curves(evaluation, each.measure))
+            if (evaluation / "confusion.csv").exists():
+                confusions.append(_confusion(evaluation))
     comparisons = [
         (
             *(experiment.key, f"{each.first} − {each.second}", each.mean, each.low, each.high),
@@ -143,8 +144,6 @@ def _write_plots(results: Results, folder: Path) -> None:
         for experiment in results.experiments
         for each in experiment.comparisons
     ]
-    curves = [_curves(*each) for each in evaluations]
-    confusions = [_confusion(each) for each, _ in evaluations if (each / "confusion.csv").exists()]
     series = {
         "curves": pd.concat(curves) if curves else pd.DataFrame(columns=CURVES),
         "confusion": pd.concat(confusions) if confusions else pd.DataFrame(columns=CONFUSION),

@@ -82,7 +82,7 @@ def test_no_figure_of_a_report_is_printed_smaller_than_it_asks_for(tmp_path, nam
     results = read_made_up(study, data, tmp_path)
     for each in walk_blocks(chapters.report(results)):
         if isinstance(each, Figure):
-            width, height = viewed(vega.fitted(each.panels, each.size))
+            width, height = viewed(vega.fitted(each.panels, each.size, {}))
             assert min(each.size[0] / width, each.size[1] / height) > SMALLEST, each.key
 
 

@@ -37,8 +37,6 @@ LAST_CHAPTERS: list[StudyChapter] = [
     glossary.chapter,
     expected_results.chapter,
 ]
-# The appendix: of each experiment, by its task, then of the study.
-STUDY_APPENDICES: list[StudyChapter] = [provenance.chapter]
 
 
 def report(results: Results) -> list[Block]:
@@ -66,4 +64,4 @@ def _appendix(results: Results) -> list[Block]:
         details = _experiment_blocks(results, each, "APPENDICES")
         summary = f"{each.title}: hyperparameters, values by seed"
         blocks.append(Disclosure(summary, details, key=f"appendix-{each.key}"))
-    return [*blocks, *(block for chapter in STUDY_APPENDICES for block in chapter(results))]
+    return [*blocks, *provenance.chapter(results)]

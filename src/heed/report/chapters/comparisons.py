@@ -1,8 +1,7 @@
 """Comparisons: each difference of accuracy with its interval and its tests."""
 
-from heed.evaluation.results import BETTER, WORSE
-from heed.report.answer import TestedDifference
-from heed.report.blocks import PAGE, Block, Cell, Column, Disclosure, Phrase
+from heed.report.blocks import PAGE, Block, Column, Disclosure, Phrase
+from heed.report.chapters.experiment import strong_difference
 from heed.report.chapters.shared import (
     corrected_p_column,
     experiment_table,
@@ -51,6 +50,9 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     return [Disclosure(summary, (table,), "worth", media=(PAGE,))]
 
 
+QUESTIONS = {"primary": "primary", "trivial": "check"}  # by family; of all others: secondary
+
+
 def _columns(results: Results, measure: Measure) -> tuple[Column, ...]:
     margin = measure.limit(results.comparison.significance.equivalence_margin)
     within = (
@@ -62,13 +64,16 @@ def _columns(results: Results, measure: Measure) -> tuple[Column, ...]:
     )
     detectable = "the smallest that these seeds detect with 80% power"
     return (
-        Column("", "Compared", TEXT, _compared),
+        Column(
+            "", "Compared", TEXT,
+            lambda e: Phrase((glossary_link(e.first), " − ", glossary_link(e.second))),
+        ),
         Column("first", "", value="first"),
         Column("second", "", value="second"),
-        Column("", "Question", TEXT, _question),
+        Column("", "Question", TEXT, lambda e: QUESTIONS.get(e.result.family, "secondary")),
         Column("family", "", value="result.family"),
         Column("tests", "", value="result.tests"),
-        Column("difference_pp", "Difference", POINTS, _difference, short="Differ."),
+        Column("difference_pp", "Difference", POINTS, strong_difference(""), short="Differ."),
         interval_column(results, ""),
         *interval_columns("", "low_pp", "high_pp"),
         Column("p", "p", PROBABILITY, "result.p"),
@@ -85,17 +90,3 @@ def _columns(results: Results, measure: Measure) -> tuple[Column, ...]:
             "result.detectable_pp", meaning=detectable, short="min. detect.",
         ),
     )  # fmt: skip
-
-
-def _question(each: TestedDifference) -> str:
-    family = each.result.family
-    is_check = family == "trivial"
-    return "primary" if family == "primary" else "check" if is_check else "secondary"
-
-
-def _compared(each: TestedDifference) -> Phrase:
-    return Phrase((glossary_link(each.first), " − ", glossary_link(each.second)))
-
-
-def _difference(each: TestedDifference) -> Cell:
-    return Cell(each.mean, strong=each.verdict in (BETTER, WORSE))

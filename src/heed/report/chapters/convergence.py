@@ -37,18 +37,17 @@ class Line:
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return what to set where a model has not converged, and on demand the table of all."""
     lines = [*_lines(experiment)]
-    if all(line.longer is None for line in lines):
+    tried = [line for line in lines if line.longer]
+    if not tried:
         key = Span("study.longer_training", "code")
         return [Paragraph(("Whether the models have converged was not tried:", " ", key), "small")]
     better = [line for line in lines if line.outcome == NOT_CONVERGED]
-    table = _table(results, experiment, lines)
+    table = _table(results, experiment, lines, tried[0].measure)
+    names, limit = ", ".join(line.variant for line in better), _limit(results, tried[0].measure)
     summary = (
-        "Convergence: {models} did better with twice the epochs"
+        f"Convergence: {names} did better with twice the epochs"
         if better
-        else "Convergence: with twice the epochs no model did better by more than {limit}"
-    ).format(
-        models=", ".join(line.variant for line in better),
-        limit=_limit(results, next(line.measure for line in lines if line.longer)),
+        else f"Convergence: with twice the epochs no model did better by more than {limit}"
     )
     advice = [_advice(results, experiment, better)] if better else []
     advice += [Paragraph((text,), "note") for text in _winners(experiment, better)]
@@ -109,9 +108,8 @@ def _settings(results: Results, line: Line) -> Iterator[str]:
         yield f"models.{name}.patience: 0"
 
 
-def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table:
+def _table(results: Results, experiment: Experiment, lines: list[Line], measure: Measure) -> Table:
     """Return the table: a row for each model, its run with the first seed and its longer one."""
-    measure = next(line.measure for line in lines if line.longer)
     return experiment_table(
         results,
         experiment,
@@ -168,15 +166,10 @@ def _notes(results: Results, lines: list[Line], measure: Measure) -> Iterator[st
         "the model has not converged."
     )
     if errors := [each.standard_error_pp for _, each in tried if each.standard_error_pp]:
+        error, count = measure.limit(float(f"{max(errors):.2g}")), tried[0][1].validation_items
         yield (
-            "One standard error of a score is up to {error} on the {count} sentences that this "
-            "seed is validated on."
-            if measure.is_of_sentences
-            else "One standard error of a score is up to {error} on the {count} documents that "
-            "this seed is validated on."
-        ).format(
-            count=format_count(tried[0][1].validation_items),
-            error=measure.limit(float(f"{max(errors):.2g}")),
+            f"One standard error of a score is up to {error} on the {format_count(count)} "
+            f"{measure.item}s that this seed is validated on."
         )
     for name, each in tried:
         if each.diverged:

@@ -11,7 +11,6 @@ from heed.report.blocks import (
     PAGE,
     Axis,
     Block,
-    Cell,
     Column,
     Disclosure,
     Figure,
@@ -104,7 +103,7 @@ def chapter(results: Results) -> list[Block]:
         return []
     sentences = tuple(filter(None, (_sentence(each, costs) for each in results.experiments)))
     told = [Items(sentences)] if sentences else []
-    longer = [cost.longer for cost in costs if cost.longer]
+    longer = [*filter(None, (cost.longer for cost in costs))]
     table, minutes = _table(results, costs), sum(cost.total for cost in costs)
     minutes += sum(each.core_minutes for each in longer)
     unit = time_unit(minutes)
@@ -162,7 +161,7 @@ def _table(results: Results, costs: list[Cost]) -> Table:
     minutes = describe_core_minutes(time for cost in costs for time in cost.times)
     columns = (
         *join_columns("experiment"),
-        Column("", "Experiment", value=_title, merge=True, width=38),
+        Column("", "Experiment", value=lambda e: title_cell(e.experiment), merge=True, width=38),
         Column("variant", "Model", value="variant"),
         Column("metric", "", value="experiment.measure.metric"),
         Column("value", "", decimals(4), "score"),
@@ -198,27 +197,15 @@ def _table(results: Results, costs: list[Cost]) -> Table:
 
 def describe_core_minutes(times: Iterable[TrainingTime]) -> str:
     """Say whether the core-minutes of these trainings are of CPUs, of GPUs, or of both."""
-    meanings = {
-        False: (
-            "the CPU time of a training, a mean over seeds. It is another one in every run and on "
-            "every machine"
-        ),
-        True: (
-            "the time that a training on a GPU took, a mean over seeds. It is another one in every "
-            "run and on every machine"
-        ),
-    }
-    return "; ".join(meanings[on_gpu] for on_gpu in sorted({each.on_gpu for each in times}))
-
-
-def _title(cost: Cost) -> Cell:
-    return title_cell(cost.experiment)
+    of = {False: "the CPU time of a training", True: "the time that a training on a GPU took"}
+    return "; ".join(
+        f"{of[on_gpu]}, a mean over seeds. It is another one in every run and on every machine"
+        for on_gpu in sorted({each.on_gpu for each in times})
+    )
 
 
 PANELS = 3  # side by side
 PANEL_WIDTH, PANEL_HEIGHT = 2.25, 2.0  # inches
-
-
 MAX_TICKS = 5
 TITLE_LINE = 23  # characters of a panel's title, which has two lines at most
 
@@ -229,14 +216,11 @@ def cost_figure(results: Results, costs: list[Cost]) -> Figure:
     columns = min(PANELS, len(experiments))
     rows = -(-len(experiments) // columns)
     caption = described("cost")
-    width = PANEL_WIDTH * columns
-
-    look = looks(results)
+    width, look = PANEL_WIDTH * columns, looks(results)
     panels = [
         _panel(look, each, [cost for cost in costs if cost.experiment is each])
         for each in experiments
     ]
-
     return Figure(
         "cost",
         "What a model reaches, and what its training costs",

@@ -4,6 +4,7 @@ Texts that may not be published are on the local page alone.
 """
 
 import dataclasses
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -37,7 +38,7 @@ from heed.report.chapters.shared import caution, experiment_table, interval_colu
 from heed.report.experiments import Experiment, WeightsGain, weights_gain
 from heed.report.figures.heatmaps import head_weights
 from heed.report.formats import COUNT, POINTS, TEXT, decimals
-from heed.report.measures import lacks_layer, layer_note
+from heed.report.measures import LAYER_NOTE, lacks_layer
 from heed.report.results import Results
 
 SHOWN_WORDS = 40  # of the text on the first screen
@@ -69,20 +70,17 @@ def first_text(results: Results, experiment: Experiment) -> list[Block]:
     tokens = excerpt(document.tokens, SHOWN_WORDS)
     known = sum(each.tokens["rationale"].any() for each in browser.documents)
     description = (
-        (
-            f"{document.label}, predicted {document.predicted}; {len(tokens)} of "
-            f"{len(document.tokens)} words, with {tokens['weight'].sum():.0%} of the weight. "
-            f"Weight on the underlined: {document.rationale_share:.0%} in the whole document; "
+        f"{document.label}, predicted {document.predicted}; {len(tokens)} of "
+        f"{len(document.tokens)} words, with {tokens['weight'].sum():.0%} of the weight"
+    )
+    if document.tokens["rationale"].any():
+        description += (
+            f". Weight on the underlined: {document.rationale_share:.0%} in the whole document; "
             f"median of {known} documents by class: {describe_shares(browser.by_class)}"
         )
-        if document.tokens["rationale"].any()
-        else (
-            f"{document.label}, predicted {document.predicted}; {len(tokens)} of "
-            f"{len(document.tokens)} words, with {tokens['weight'].sum():.0%} of the weight"
-        )
-    )
     sentences = shade_sentences(document.text, document.tokens, tokens.index)
-    media = _media(experiment)
+    # Paper has only texts for everybody.
+    media = EVERYWHERE if experiment.publishable else (PAGE,)
     legend = make_legend(browser.rationale is not None, browser.sentences)
     title = f"What attention weighs in one text: {experiment.title}"
     return [
@@ -115,11 +113,6 @@ def _links(results: Results, experiment: Experiment, models: dict[str, str]) -> 
     return [Paragraph(texts, media=(PAGE,))]
 
 
-def _media(experiment: Experiment) -> tuple[str, ...]:
-    """Return the media that have texts of an experiment: paper only those for everybody."""
-    return EVERYWHERE if experiment.publishable else (PAGE,)
-
-
 def _heads(results: Results, experiment: Experiment) -> list[Block]:
     """Return the heads of the first models with learned self-attention: one document, then more."""
     variants = [
@@ -128,8 +121,8 @@ def _heads(results: Results, experiment: Experiment) -> list[Block]:
         if model.hyperparameters.attends_to_states and not model.hyperparameters.hierarchical
     ][:MODELS_WITH_HEADS]
     figures = [head_weights(results, experiment, variant) for variant in variants]
-    shown = tuple(figure for of_model in figures for figure in of_model[:1])
-    more = tuple(figure for of_model in figures for figure in of_model[1:])
+    shown = tuple(itertools.chain(*(of_model[:1] for of_model in figures)))
+    more = tuple(itertools.chain(*(of_model[1:] for of_model in figures)))
     blocks: list[Block] = [Group(shown, "plots")] if shown else []
     if more:
         blocks.append(Disclosure("The same of another document", more, media=(PAGE,)))
@@ -181,7 +174,7 @@ def weight_shares(results: Results, experiment: Experiment) -> list[Block]:
         "Mean over the documents of each model’s browser, first seed."
     )
     if any(lacks_layer(result, each.variant) for each in records):
-        caption += f" {layer_note()}"
+        caption += f" {LAYER_NOTE}"
     caption += _on_the_rationale(statistics, records)
     return [
         experiment_table(

@@ -4,6 +4,8 @@ import dataclasses
 import statistics
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from heed.evaluation.results import Difference, ExperimentResult
 from heed.explanation.registry import CRITERIA
 from heed.explanation.test import measured
@@ -65,10 +67,11 @@ def judge(
     """
     result, found, value = experiment.result, "", None
     difference: Difference | None = None
-    explanation = next((each for each in explanations if each.variant == expected.variant), None)
+    variant = expected.variant or ""
+    explanation = {each.variant: each for each in explanations}.get(variant)
     if expected.verdict is not None:
-        difference = result.comparisons.get(expected.variant or "", {}).get(expected.against or "")
-        found = difference.verdict if difference else ""
+        difference = result.comparisons.get(variant, {}).get(expected.against or "")
+        found = getattr(difference, "verdict", "")
         holds = found == expected.verdict
     elif expected.criterion is not None:
         if explanation:
@@ -77,9 +80,8 @@ def judge(
         holds = found == expected.outcome
     else:
         value = _score(expected, result, explanation, explanations)
-        low = 0.0 if expected.at_least is None else expected.at_least
         high = 1.0 if expected.at_most is None else expected.at_most
-        holds = value is not None and low <= value <= high
+        holds = value is not None and (expected.at_least or 0.0) <= value <= high
     return Finding(experiment, expected, found, value, difference, holds)
 
 
@@ -90,24 +92,34 @@ def _score(
     explanations: list[Explanation],
 ) -> float | None:
     """Return a score of a variant or an adversarial model, the mean over its seeds; or None."""
-    values: list[float] = []
     metric = expected.metric or ""
     if expected.adversarial_model:
-        for each in (model for tested in explanations for model in tested.adversarial_attention):
-            if each.name == expected.adversarial_model:
-                rows = measured(each.summary, "adversarial_model", metric)
-                values = rows["mean"].tolist()
-    elif metric in (summary := result.models[expected.variant or ""].summary):
+        models = {
+            model.name: model for each in explanations for model in each.adversarial_attention
+        }
+        model = models.get(expected.adversarial_model)
+        return _mean(measured(model.summary, "adversarial_model", metric)) if model else None
+    summary = result.models[expected.variant or ""].summary
+    if metric in summary:
         return summary[metric].mean
-    elif explanation and metric == "rationale_weight":
-        values = explanation.means("adversarial_weights", "rationale_weight")
-    elif explanation and explanation.recency is not None:
-        # the accuracy where the rationale is in the middle fifth, of all documents of all seeds
-        rows = explanation.recency
-        rows = rows[(rows["measure"] == "accuracy_by_place") & rows["at"].isin(MIDDLE)]
-        documents = float(rows["documents"].sum())
-        return float((rows["mean"] * rows["documents"]).sum()) / documents if documents else None
-    return statistics.fmean(values) if values else None
+    return _explained(explanation, metric) if explanation else None
+
+
+def _explained(explanation: Explanation, metric: str) -> float | None:
+    """Return a score of `heed explain`: the weight on the rationale, or else accuracy_in_middle."""
+    if metric == "rationale_weight":
+        return _mean(measured(explanation.summary, "adversarial_weights", metric))
+    if explanation.recency is None:
+        return None
+    # the accuracy where the rationale is in the middle fifth, of all documents of all seeds
+    rows = explanation.recency
+    rows = rows[(rows["measure"] == "accuracy_by_place") & rows["at"].isin(MIDDLE)]
+    documents = float(rows["documents"].sum())
+    return float((rows["mean"] * rows["documents"]).sum()) / documents if documents else None
+
+
+def _mean(rows: pd.DataFrame) -> float | None:
+    return statistics.fmean(rows["mean"].tolist()) if len(rows) else None
 
 
 def failures(results: Results) -> list[Block]:
@@ -133,10 +145,8 @@ def failure_lines(results: Results) -> list[str]:
         len(failed),
     )
     lines = [
-        (
-            f"{each.experiment.title}: {each.expected.claim} Expected: {expected_text(each)}; "
-            f"found: {found_text(each)}"
-        )
+        f"{each.experiment.title}: {each.expected.claim} Expected: {expected_text(each)}; "
+        f"found: {found_text(each)}"
         for each in failed
     ]
     return [head, *lines]
@@ -162,8 +172,8 @@ def chapter(results: Results) -> list[Block]:
         "results stand in params.yaml; its history in git says when they were written."
     )
     if any(finding.expected.metric == "rationale_weight" for finding in findings):
-        caption += " " + (
-            "The share of the weights on the rationale is a mean over all seeds and the documents "
+        caption += (
+            " The share of the weights on the rationale is a mean over all seeds and the documents "
             "that were explained; the tables of single experiments have that of the documents "
             "shown, of the first seed."
         )
@@ -195,13 +205,10 @@ def expected_text(finding: Finding) -> str:
     expected = finding.expected
     model = expected.variant or expected.adversarial_model or ""
     if expected.verdict:
-        verdict = expected.verdict
-        values = {"variant": model, "against": expected.against, "verdict": verdict}
-        return "{variant} against {against}: {verdict}".format(**values)
+        return f"{model} against {expected.against}: {expected.verdict}"
     if expected.criterion:
-        criterion, outcome = CRITERIA[expected.criterion].criterion, str(expected.outcome)
-        values = {"criterion": criterion, "variant": model, "outcome": outcome}
-        return "criterion “{criterion}” of {variant}: {outcome}".format(**values)
+        criterion = CRITERIA[expected.criterion].criterion
+        return f"criterion “{criterion}” of {model}: {expected.outcome}"
     least, most = expected.at_least, expected.at_most
     limits = [] if least is None else [f"at least {_format(finding, least)}"]
     limits += [] if most is None else [f"at most {_format(finding, most)}"]
@@ -210,11 +217,8 @@ def expected_text(finding: Finding) -> str:
         "rationale_weight": "share of the weights on the rationale",
         "accuracy_in_middle": "accuracy where the rationale is in the middle",
     }
-    return "{metric} of {variant}: {limits}".format(
-        metric=names.get(expected.metric or "") or _measure(finding).name,
-        variant=model,
-        limits=", ".join(limits),
-    )
+    metric = names.get(expected.metric or "") or _measure(finding).name
+    return f"{metric} of {model}: {', '.join(limits)}"
 
 
 def found_text(finding: Finding) -> str:

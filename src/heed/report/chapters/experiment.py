@@ -67,8 +67,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     alone = len(results.experiments) == 1  # the first screen has its sentence, just above
     verdict: Texts = () if alone else (Span(experiment.answer.sentence, "verdict"),)
     for each in compared.of_question if compared else ():
-        values = {"first": each.first, "second": each.second, "size": each.size}
-        verdict = (*verdict, " ", "{first} over {second}: {size}.".format(**values))
+        verdict = (*verdict, " ", f"{each.first} over {each.second}: {each.size}.")
     blocks: list[Block] = [Paragraph(verdict)] if verdict else []
     blocks.append(Paragraph((experiment.corpus,), "small"))
     if sentence := degenerate_sentence(
@@ -94,13 +93,10 @@ def _change(experiment: Experiment, degradation: Degradation) -> Texts:
     )
     unit, std = experiment.measure.unit, degradation.change.std_pp
     mean = Span(f"{format_points(degradation.change.mean_pp)} {unit}", "strong")
-    texts: list[str | Span] = [f"{change} ", mean]
-    if std is not None:
-        texts.append(f" ± {format_number(std, 2)}")
+    after = "" if std is None else f" ± {format_number(std, 2)}"
     if degradation.talk is not None:
-        value = f"{format_points(degradation.talk)} {unit}"
-        texts.append(f"; the talk: {value}")
-    return tuple(texts)
+        after += f"; the talk: {format_points(degradation.talk)} {unit}"
+    return (f"{change} ", mean, after)
 
 
 def talks_gains(results: Results) -> list[Block]:
@@ -212,23 +208,13 @@ def scores(results: Results, experiment: Experiment) -> list[Block]:
 def _notes(experiment: Experiment) -> Iterator[Texts]:
     """Yield a note on a pretrained encoder, whose parameters stand in the table."""
     for name, each in experiment.result.reference_models.items():
-        if not each.encoder:
-            continue
-        values = {
-            "name": name,
-            "encoder": each.encoder.name,
-            "kind": each.encoder.kind,
-            "count": each.encoder.max_tokens,
-            "licence": each.encoder.licence or "not known",
-        }
-        text = (
-            "{name}: the encoder {encoder} ({kind}), trained on other text and then on the "
-            "training split, reads the first {count} pieces of a document; its licence: {licence}."
-            if each.encoder.tuned
-            else "{name}: the encoder {encoder} ({kind}), trained on other text and used as it is, "
-            "reads the first {count} pieces of a document; its licence: {licence}."
-        ).format(**values)
-        yield (text,)
+        if encoder := each.encoder:
+            use = "then on the training split" if encoder.tuned else "used as it is"
+            yield (
+                f"{name}: the encoder {encoder.name} ({encoder.kind}), trained on other text and "
+                f"{use}, reads the first {encoder.max_tokens} pieces of a document; its licence: "
+                f"{encoder.licence or 'not known'}.",
+            )
 
 
 def _model(line: Line) -> Cell:

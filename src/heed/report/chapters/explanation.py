@@ -26,11 +26,7 @@ from heed.report.blocks import (
 from heed.report.chapters.shared import EXPLANATION, csv_file, join_columns, on_page, title_cell
 from heed.report.explanations import Explanation, range_of
 from heed.report.figures.heatmaps import document_rankings
-from heed.report.figures.lecture_002 import (
-    common_mark,
-    papers_text,
-    recency,
-)
+from heed.report.figures.lecture_002 import common_mark, papers_text, recency
 from heed.report.figures.scaling import scaling
 from heed.report.formats import (
     POINTS,
@@ -42,7 +38,7 @@ from heed.report.formats import (
     format_number,
     pluralize,
 )
-from heed.report.measures import lacks_layer, layer_note
+from heed.report.measures import LAYER_NOTE, lacks_layer
 from heed.report.results import Results
 
 OUTCOME = Format(lambda value: value, str, "left")
@@ -104,15 +100,8 @@ def _experiment_columns(results: Results) -> tuple[Column, ...]:
     """Return the column of experiments, where there are several, with marks that differ."""
     if len({each.experiment.key for each in results.explanations}) == 1:
         return ()
-
     return (
-        Column(
-            "",
-            "Experiment",
-            value=lambda each: title_cell(each.experiment),
-            merge=True,
-            width=26,
-        ),
+        Column("", "Experiment", value=lambda e: title_cell(e.experiment), merge=True, width=26),
     )
 
 
@@ -143,15 +132,12 @@ def _outcome_columns(test: str, name: str) -> tuple[Column, Column]:
 
 def _uniform_note(results: Results) -> str:
     texts = [
-        (
-            "Gain: over the same experiment’s model with equal weights, in points of the "
-            "metric by which models are compared. Without a gain there is nothing for weights to "
-            "explain."
-        )
+        "Gain: over the same experiment’s model with equal weights, in points of the metric by "
+        "which models are compared. Without a gain there is nothing for weights to explain."
     ]
     own = [each for each in results.explanations if not each.is_of_encoder]
     if any(lacks_layer(each.experiment.result, each.variant) for each in own if each.has_weights):
-        texts.append(layer_note())
+        texts.append(LAYER_NOTE)
     if len(own) < len(results.explanations):
         texts.append(
             f"{PRETRAINED}: the encoder’s own attention, the mean over heads, in its last "

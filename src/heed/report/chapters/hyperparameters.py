@@ -68,31 +68,33 @@ def model_settings(model: ModelResult, talk: Talk | None) -> list[Setting]:
 
     The talk's are first, in its groups; `talk` is None where an experiment is not compared with it.
     """
-    h, last = model.hyperparameters, "What the talk leaves open" if talk else ""
+    h, group = model.hyperparameters, "What the talk leaves open" if talk else ""
     defaults = {field.name: field.default for field in dataclasses.fields(h)}
-    settings = []
-    for group, keys in TALK_GROUPS.items() if talk else ():
-        for key in (key for key in keys if key in defaults):
-            value = 0 if key == "heads" and not h.has_heads else getattr(h, key)
-            known = talk.summary.get(COLUMNS.get(key, key)) if talk else ""
-            printed = format_setting(int(known) if known.isdigit() else known) if known else ""
-            differs = bool(known) and float(known or 0) != value
-            default = defaults.pop(key)
-            settings.append(Setting(group, key, value, default, talk=printed, differs=differs))
-    millions = talk.summary.get("parameters_million", "") if talk else ""
-    count = Setting(
-        "Group 2" if talk else "",
-        "parameters",
-        model.parameters,
-        talk=f"{millions} million" if millions else "",
-        differs=bool(millions),
-    )
+    of_talk = [*_talk_settings(model, talk, defaults)] if talk else []
     others = [
-        Setting(last, key, getattr(h, key), default, always=False)
+        Setting(group, key, getattr(h, key), default, always=False)
         for key, default in defaults.items()
     ]
-    kept = Setting(last, "best_epochs", ", ".join(map(str, model.best_epochs)))
-    return [*settings, count, *others, kept] if talk else [*others, count, kept]
+    count = [] if talk else [Setting("", "parameters", model.parameters)]
+    kept = Setting(group, "best_epochs", ", ".join(map(str, model.best_epochs)))
+    return [*of_talk, *others, *count, kept]
+
+
+def _talk_settings(
+    model: ModelResult, talk: Talk, defaults: dict[str, object]
+) -> Iterator[Setting]:
+    """Yield the hyperparameters of the talk's groups, which it takes from `defaults`."""
+    h = model.hyperparameters
+    for group, keys in TALK_GROUPS.items():
+        for key in (key for key in keys if key in defaults):
+            value = 0 if key == "heads" and not h.has_heads else getattr(h, key)
+            known = talk.summary.get(COLUMNS.get(key, key), "")
+            printed = format_setting(int(known) if known.isdigit() else known)
+            differs = bool(known) and float(known) != value
+            yield Setting(group, key, value, defaults.pop(key), talk=printed, differs=differs)
+    millions = talk.summary.get("parameters_million", "")
+    printed = f"{millions} million" if millions else ""
+    yield Setting("Group 2", "parameters", model.parameters, talk=printed, differs=bool(millions))
 
 
 def format_setting(value: object) -> str:
@@ -109,7 +111,7 @@ def format_plain(value: object) -> str:
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return a table with a column for each model, and a CSV file with a row for each value."""
-    models, key = read_settings(results, experiment), f"{experiment.key}_hyperparameters"
+    models, key = read_settings(experiment), f"{experiment.key}_hyperparameters"
     columns = (
         *join_columns(lambda _: experiment),
         Column("variant", "", value=lambda pair: pair[0]),
@@ -201,17 +203,17 @@ def searches_chapter(results: Results, experiment: Experiment) -> list[Block]:
 
 def _describe_each(search: Search, declared: DeclaredSearch) -> str:
     trials = pluralize("{count} trial", "{count} trials", declared.trials)
-    trainings = pluralize(
+    limit = pluralize(
         "{trials} at most, and {count} full training of {epochs} epochs",
         "{trials} at most, and {count} full trainings of {epochs} epochs",
         declared.trainings, trials=trials, epochs=search.training,
     )  # fmt: skip
     return (
-        "Each model was searched for itself, in the same space with the same budget: {limit}. "
-        "Scheduler {scheduler}, seed {seed}. The first trial is the model’s "
-        "own configuration and runs to its end. Chosen by the validation split; the test split "
-        "was not used."
-    ).format(limit=trainings if declared.trainings else trials, **_settings(search))
+        "Each model was searched for itself, in the same space with the same budget: "
+        f"{limit if declared.trainings else trials}. Scheduler {search.scheduler}, seed "
+        f"{search.seed}. The first trial is the model’s own configuration and runs to its end. "
+        "Chosen by the validation split; the test split was not used."
+    )
 
 
 # CSV column of the table of tuning: its heading on the page
@@ -235,18 +237,14 @@ def tuning_values(variant: str, search: Search | None) -> Iterator[tuple[str, ..
 
 def _tuning_table(results: Results, experiment: Experiment) -> list[Block]:
     """Return how each variant was tuned; nothing where none was searched for itself."""
-    searches: dict[str, Search | None] = {}
-    for variant, model in results.models(experiment).items():
-        search = results.read_search(experiment, model)
-        is_own = search and search.training and search.model == model
-        searches[variant] = search if is_own else None
+    models, title = results.models(experiment), "How each model was tuned"
+    searches = {name: _own_search(results, experiment, model) for name, model in models.items()}
     if not any(searches.values()):
         return []
     columns = (
-        Column(name, heading and heading, value=operator.itemgetter(i), merge=i == 0)
+        Column(name, heading, value=operator.itemgetter(i), merge=i == 0)
         for i, (name, heading) in enumerate(TUNING.items())
     )
-    models, title = results.models(experiment), "How each model was tuned"
     folders = [
         results.search_folder(experiment, models[name]) for name in searches if searches[name]
     ]
@@ -257,29 +255,23 @@ def _tuning_table(results: Results, experiment: Experiment) -> list[Block]:
     return [Disclosure(title, (table,), "others")]
 
 
+def _own_search(results: Results, experiment: Experiment, model: str) -> Search | None:
+    search = results.read_search(experiment, model)
+    return search if search and search.training and search.model == model else None
+
+
 def describe_search(search: Search, task: str) -> str:
     """Return what was tried in a search, and what won."""
-    measure = Measure(task, search.metric)
+    measure, best = Measure(task, search.metric), search.best
     return (
-        "{trials} trials of {model}, scheduler {scheduler}, seed {seed}; "
-        "{epochs} epochs in all. Best: trial {best}, validation {metric} {score} after epoch "
-        "{epoch}. Chosen by the validation split; the test split was not used."
-    ).format(
-        trials=len(search.trials),
-        epochs=search.epochs,
-        best=search.best.trial,
-        metric=measure.name,
-        score=measure.format(search.best.score),
-        epoch=search.best.epoch,
-        **_settings(search),
+        f"{len(search.trials)} trials of {search.model}, scheduler {search.scheduler}, seed "
+        f"{search.seed}; {search.epochs} epochs in all. Best: trial {best.trial}, validation "
+        f"{measure.name} {measure.format(best.score)} after epoch {best.epoch}. Chosen by the "
+        "validation split; the test split was not used."
     )
 
 
-def _settings(search: Search) -> dict[str, object]:
-    return {key: getattr(search, key) for key in ("model", "scheduler", "seed")}
-
-
-def read_settings(results: Results, experiment: Experiment) -> dict[str, list[Setting]]:
+def read_settings(experiment: Experiment) -> dict[str, list[Setting]]:
     """Return the hyperparameters of the models by variant: the baseline's and attention's first."""
     result, talk = experiment.result, experiment.talk
     first = (BASELINE, *result.attention[:1])

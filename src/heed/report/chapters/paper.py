@@ -80,15 +80,9 @@ def _introduction(results: Results) -> Iterator[Block]:
     """Yield what was asked, and of which corpora."""
     experiments = results.experiments
     listed = "; ".join(
-        (
-            "{title} (corpus {corpus}: {count} pairs of sentences)"
-            if each.measure.is_of_sentences
-            else "{title} (corpus {corpus}: {count} documents)"
-        ).format(
-            title=each.title.rstrip("."),
-            corpus=each.corpus_name,
-            count=format_count(each.result.corpus.statistics.documents),
-        )
+        f"{each.title.rstrip('.')} (corpus {each.corpus_name}: "
+        f"{format_count(each.result.corpus.statistics.documents)} "
+        f"{'pairs of sentences' if each.measure.is_of_sentences else 'documents'})"
         for each in experiments
     )
     text = pluralize(
@@ -104,46 +98,43 @@ def _introduction(results: Results) -> Iterator[Block]:
 
 def _method(results: Results, report: list[Block], found: list[Reference]) -> Iterator[Block]:
     """Yield seeds, splits, tuning and statistics, in words."""
-    seeds = results.comparison.seeds
-    texts = [
-        pluralize(
-            "Every network is trained with {count} seed ({seeds}), which fixes its initial weights "
-            "and the order of its batches.",
-            "Every network is trained with each of {count} seeds ({seeds}), which fix its initial "
-            "weights and the order of its batches.",
-            len(seeds),
-            seeds=", ".join(map(str, seeds)),
-        ),
-        (
-            "It learns from the training split, the validation split decides on epochs and other "
-            "choices, and all scores are of the test split, which decides nothing."
-        ),
-    ]
-    texts += [
-        f"In {each.title} the seeds are {', '.join(map(str, own))}."
-        for each in results.experiments
-        if (own := each.result.seeds)
-    ]
-    if any(each.result.corpus.folds for each in results.experiments):
-        texts.append("With folds each seed tests on another part of the corpus.")
-    if results.params.study.longer_training:
-        texts.append(
-            "Whether it has converged, a training with twice the epochs and one seed shows."
-        )
-    texts.append(_tuning(results))
-    yield Paragraph(
-        (" ".join(texts), " ", "The study was computed by heed", " ", _cite("heed"), ".")
-    )
-    tables = (each for each in walk_blocks(report) if isinstance(each, Table))
-    for notes in (each.notes for each in tables if each.key.startswith(FIRST)):
-        yield from (Paragraph(note) for note in notes)
+    text = " ".join([*_trainings(results), _tuning(results)])
+    yield Paragraph((text, " ", "The study was computed by heed", " ", _cite("heed"), "."))
+    blocks, degenerate = [*walk_blocks(report)], glossary_key(DEGENERATE)
+    for each in blocks:
+        if isinstance(each, Table) and each.key.startswith(FIRST):
+            yield from map(Paragraph, each.notes)
     if any(
         degenerate_sentence(each.result, results.comparison.seeds_of(each.key))
         for each in results.experiments
     ):
-        terms = (each for each in walk_blocks(report) if isinstance(each, Term))
-        yield from (Paragraph(each.texts) for each in terms if each.key == glossary_key(DEGENERATE))
+        terms = (each for each in blocks if isinstance(each, Term) and each.key == degenerate)
+        yield from (Paragraph(each.texts) for each in terms)
     yield _sources(found)
+
+
+def _trainings(results: Results) -> Iterator[str]:
+    """Yield how networks are trained: seeds, splits, and whether longer trainings tried more."""
+    seeds = results.comparison.seeds
+    yield pluralize(
+        "Every network is trained with {count} seed ({seeds}), which fixes its initial weights "
+        "and the order of its batches.",
+        "Every network is trained with each of {count} seeds ({seeds}), which fix its initial "
+        "weights and the order of its batches.",
+        len(seeds),
+        seeds=", ".join(map(str, seeds)),
+    )
+    yield (
+        "It learns from the training split, the validation split decides on epochs and other "
+        "choices, and all scores are of the test split, which decides nothing."
+    )
+    for each in results.experiments:
+        if each.result.seeds:
+            yield f"In {each.title} the seeds are {', '.join(map(str, each.result.seeds))}."
+    if any(each.result.corpus.folds for each in results.experiments):
+        yield "With folds each seed tests on another part of the corpus."
+    if results.params.study.longer_training:
+        yield "Whether it has converged, a training with twice the epochs and one seed shows."
 
 
 def _tuning(results: Results) -> str:
@@ -216,15 +207,12 @@ def _limits(results: Results, sections: dict[str, tuple[Block, ...]]) -> Iterato
     yield from sections.get("expected_results-not-found", ())
     yield from lists(results, first=1)
     yield from all_machine_kinds(results)
-    yield Paragraph(
-        (
-            (
-                "The page, index.html, has every table and figure of this document and more, and "
-                "lists the file that each comes from, with DVC’s hash of it and the command that "
-                "makes it again. The folder tables has every number as CSV."
-            ),
-        ),
+    files = (
+        "The page, index.html, has every table and figure of this document and more, and lists the "
+        "file that each comes from, with DVC’s hash of it and the command that makes it again. The "
+        "folder tables has every number as CSV."
     )
+    yield Paragraph((files,))
 
 
 def _of_paper(blocks: Iterable[Block], kind: type | tuple[type, ...]) -> Iterator[Any]:
@@ -238,19 +226,22 @@ def _of_paper(blocks: Iterable[Block], kind: type | tuple[type, ...]) -> Iterato
 
 def references(results: Results) -> list[Reference]:
     """Return the references that the study calls for."""
-    experiments = results.experiments
-    kinds = [each.result.corpus.statistics.kind for each in experiments]
-    models = [model for each in experiments for model in each.result.models.values()]
-    facts = {
-        "study",
-        *(["folds"] if any(each.result.corpus.folds for each in experiments) else []),
-        *(["explained"] if results.explanations else []),
-        *(each.measure.task for each in experiments),
-        *(KINDS[kind].source.name for kind in kinds if kind in KINDS),
-        *(name for each in experiments for name in each.result.reference_models),
+    facts = {"study", "explained"} if results.explanations else {"study"}
+    facts = facts.union(*map(_facts, results.experiments))
+    return [each for each in all_references() if facts & {*each["of"]}]
+
+
+def _facts(experiment: Experiment) -> set[str]:
+    """Return what an experiment has that references are of."""
+    result, kind = experiment.result, KINDS.get(experiment.result.corpus.statistics.kind)
+    models = result.models.values()
+    return {
+        *(["folds"] if result.corpus.folds else []),
+        *([kind.source.name] if kind else []),
+        experiment.measure.task,
+        *result.reference_models,
         *(score for each in models for score in each.hyperparameters.score_functions),
     }
-    return [each for each in all_references() if facts & {*each["of"]}]
 
 
 @functools.cache

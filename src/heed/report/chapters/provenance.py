@@ -25,12 +25,10 @@ def machine_kinds(results: Results, experiment: Experiment) -> list[Block]:
 
     It says what follows from several machine kinds (measured: docs/report.md).
     """
-    comparison = results.comparison
-    key = experiment.key
-    runs = runs_by_machine_kind(comparison.experiments[key], comparison.seeds_of(key))
-    if len(runs) < 2:
-        return []
+    runs = runs_by_machine_kind(experiment.result, results.comparison.seeds_of(experiment.key))
     kinds = len(runs)
+    if kinds < 2:
+        return []
     warning = f"Runs of {kinds} machine kinds stand in this comparison."
     if NOT_NOTED in runs:
         warning = (

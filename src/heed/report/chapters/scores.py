@@ -19,11 +19,7 @@ from heed.report.blocks import (
     Table,
     make_rows,
 )
-from heed.report.chapters.shared import (
-    csv_file,
-    join_columns,
-    tested_columns,
-)
+from heed.report.chapters.shared import csv_file, join_columns, tested_columns
 from heed.report.experiments import Experiment
 from heed.report.figures.curves import by_group
 from heed.report.figures.variants import ordered_variants, read_tables
@@ -59,10 +55,7 @@ def lengths_file(results: Results, experiment: Experiment) -> Group:
         for variant, table in read_tables(results, experiment, "lengths", variants).items()
         for group in by_group(table).reset_index().to_dict("records")
     ]
-    title, before = (
-        "every group of lengths (CSV)",
-        "All models, by the length of the text:",
-    )
+    title, before = "every group of lengths (CSV)", "All models, by the length of the text:"
     return csv_file(f"{experiment.key}_lengths", title, before, columns, records)
 
 

@@ -1,7 +1,8 @@
 """The first screen: sentences, a chart of all models, one text, three lists; then tables."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 
 from heed.evaluation.results import BASELINE, BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE, Gain
 from heed.hyperparameters.pretrained import PRETRAINED
@@ -124,15 +125,11 @@ def lists(results: Results, first: int = 0) -> Iterator[Block]:
         if items:
             yield Heading(title)
             yield Items(tuple(items))
-    yield Paragraph(
-        (
-            (
-                f"In brackets: {results.coverage} intervals; those of the secondary comparisons "
-                "of an experiment are simultaneous."
-            ),
-        ),
-        "small",
+    note = (
+        f"In brackets: {results.coverage} intervals; those of the secondary comparisons of an "
+        "experiment are simultaneous."
     )
+    yield Paragraph((note,), "small")
 
 
 def _weights(results: Results, experiment: Experiment) -> Iterator[str]:
@@ -173,18 +170,20 @@ def _settling(results: Results, experiment: Experiment) -> Iterator[str]:
     if settings := convergence.settings(results, experiment, names):
         yield f"longer trainings: {', '.join(settings)}"
     for each in compared.of_question:
-        values = {"first": each.first, "second": each.second}
-        if each.situation == UNTESTED:
-            yield "more seeds: heed study --seeds 10"
-        elif each.situation == UNDECIDED and each.result.seeds_needed:
-            count = each.result.seeds_needed
-            yield "{first} and {second}: about {count} seeds: heed study --seeds {count}".format(
-                count=count, **values
-            )
-        elif each.situation == UNDECIDED:
-            yield "{first} and {second}: more test texts, or over 1,000 seeds".format(**values)
-        if each.remark:
-            yield "{first} and {second}: one search for both (docs/search.md)".format(**values)
+        yield from _deciding(each)
+
+
+def _deciding(each: TestedDifference) -> Iterator[str]:
+    """Yield what would decide a comparison, and make its two models alike."""
+    pair, count = f"{each.first} and {each.second}", each.result.seeds_needed
+    if each.situation == UNTESTED:
+        yield "more seeds: heed study --seeds 10"
+    elif each.situation == UNDECIDED and count:
+        yield f"{pair}: about {count} seeds: heed study --seeds {count}"
+    elif each.situation == UNDECIDED:
+        yield f"{pair}: more test texts, or over 1,000 seeds"
+    if each.remark:
+        yield f"{pair}: one search for both (docs/search.md)"
 
 
 def generated_warning(experiments: list[Experiment]) -> str:
@@ -212,14 +211,9 @@ def _summary_tables(results: Results) -> list[Table]:
         name = measure.name[0].upper() + measure.name[1:]
         title = f"{name} on test, and gain, of every experiment"
         counts = sorted({len(results.comparison.seeds_of(each.key)) for each in experiments})
-        metric = pluralize(
-            "{metric} on test, mean over {count} seed.",
-            "{metric} on test, mean over {count} seeds.",
-            counts[-1],
-            metric=name,
-        )
-        if len(counts) > 1:
-            metric = f"{name} on test, mean over {counts[0]} to {counts[-1]} seeds."
+        seeds = pluralize("{count} seed", "{count} seeds", counts[-1])
+        seeds = f"{counts[0]} to {seeds}" if len(counts) > 1 else seeds
+        metric = f"{name} on test, mean over {seeds}."
         tables[key] = Table(
             key,
             title,
@@ -341,21 +335,11 @@ def _talk(each: Experiment) -> str:
 def _note(results: Results, experiments: list[Experiment], metric: str, is_first: bool) -> Texts:
     """Return the note below a table: its figure, its gain, and what the first one explains."""
     measure, method = experiments[0].measure, results.comparison.significance
+    less = lower_is_better(measure.metric) and not measure.is_of_sentences
     gain = (
-        (
-            f"Gain: attention minus baseline in {measure.long_unit}, paired by sentence. Interval "
-            "and p allow for variation over seeds and test sentences."
-        )
-        if measure.is_of_sentences
-        else (
-            f"Gain: baseline minus attention in {measure.long_unit}, since less is better, paired "
-            "by document. Interval and p allow for variation over seeds and test documents."
-        )
-        if lower_is_better(measure.metric)
-        else (
-            "Gain: attention minus baseline in percentage points, paired by "
-            "document. Interval and p allow for variation over seeds and test documents."
-        )
+        f"Gain: {'baseline minus attention' if less else 'attention minus baseline'} in "
+        f"{measure.long_unit}, {'since less is better, ' if less else ''}paired by {measure.item}. "
+        f"Interval and p allow for variation over seeds and test {measure.item}s."
     )
     if is_first:
         text = " ".join([metric, gain, *_method(results, measure)])
@@ -475,11 +459,8 @@ def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = 
     unit = units.pop() if len(units) == 1 else ""
     # where experiments differ in the unit, the cells have it
     details = f", with differences in {unit}" if unit else ""
-    verdicts = [
-        column
-        for compared_model in _compared_models(experiments)
-        for column in _verdict_columns(*compared_model, bool(unit))
-    ]
+    kinds = _compared_models(experiments)
+    verdicts = [*itertools.chain(*(_verdict_columns(*each, bool(unit)) for each in kinds))]
     if any(each.line.reproduction for each in experiments):
         verdicts += [
             Column("", "The talk’s gain", TEXT, _talk_verdict),
@@ -498,7 +479,7 @@ def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = 
         *join_columns(""),
         Column("variant", "", value="attention_comparison.variant"),
         Column("", "Experiment", value=title, width=MATRIX_TITLE_WIDTH),
-        *(dataclasses.replace(each, width=width if each.heading else 0) for each in verdicts),
+        *(dataclasses.replace(each, width=width) for each in verdicts),
     )
     return Table(
         "verdicts",
@@ -517,27 +498,26 @@ def _compared_models(experiments: list[Experiment]) -> list[tuple[str, str, str,
     def found(kind: str) -> GetDifference:
         return lambda each: getattr(each.attention_comparison, kind, None)
 
-    reference_model = found("strongest_reference_model")
-    names = {each.second for one in experiments if (each := reference_model(one))}
-    references = describe_reference_models(each.measure.task for each in experiments)
-    only = references.get(names.pop()) if len(names) == 1 else None
-    headings = "Against the best reference model", "Best reference model"
-    if only and only.against:
-        headings = only.against, only.short
     primary = "The question: against its control", "Against its control"
     compared = [each.attention_comparison for each in experiments if each.attention_comparison]
     once = all(each.baseline in (None, each.primary) for each in compared)
+    best = filter(None, (each.strongest_reference_model for each in compared))
+    names = {each.second for each in best}
+    tasks = (each.measure.task for each in experiments)
     compared_models: list[tuple[str, str, str, GetDifference]] = [
         ("control", *primary, found("primary")),
-        (
-            "baseline",
-            "" if once else "Against the baseline",
-            "Baseline",
-            found("baseline"),
-        ),
-        ("reference_model", *headings, reference_model),
+        ("baseline", "" if once else "Against the baseline", "Baseline", found("baseline")),
+        ("reference_model", *_headings(tasks, names), found("strongest_reference_model")),
     ]
     return [each for each in compared_models if any(map(each[3], experiments))]
+
+
+def _headings(tasks: Iterable[str], names: set[str]) -> tuple[str, str]:
+    """Return the headings over the strongest reference model, by its name where it is one."""
+    only = describe_reference_models(tasks).get(names.pop()) if len(names) == 1 else None
+    if only and only.against:
+        return only.against, only.short
+    return "Against the best reference model", "Best reference model"
 
 
 def _verdict_columns(
@@ -554,7 +534,8 @@ def _verdict_columns(
             return DASH
         value = difference.mean
         number = format_points(value) if has_unit else difference.measure.difference(value)
-        verdict = verdict_span(difference.verdict, short_verdict(difference.verdict))
+        short = "the same" if difference.verdict == SAME else difference.verdict
+        verdict = verdict_span(difference.verdict, short)
         words = describe_model(difference.second, experiment.result)
         name = (", ", glossary_link(difference.second, words))
         remark = (", ", glossary_link(TUNED_ALIKE, difference.remark)) if difference.remark else ()
@@ -579,8 +560,3 @@ def verdict_span(verdict: str, word: str) -> Span:
     """Return a verdict with its sign, in its style."""
     style = {BETTER: "better", WORSE: "worse", NOT_CONVERGED: "void", UNDECIDED: "open"}
     return Span(f"{SIGNS[verdict]}\u00a0{word}", f"outcome {style.get(verdict, 'level')}")
-
-
-def short_verdict(verdict: str) -> str:
-    """Return a verdict as short as a cell of the matrix."""
-    return "the same" if verdict == SAME else verdict

@@ -1,6 +1,7 @@
 """Curves: loss and the validated figure by epoch; accuracy, or BLEU, by the length of texts."""
 
 import dataclasses
+import itertools
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -88,9 +89,7 @@ def _panels(
     for key, text in ((TRAIN, "train"), (VALIDATION, "validate")):
         line = [row for row in losses[named] if row["kind"] == "line" and row["name"] == key]
         line[-1]["end"] = text
-    domain, heights = (
-        shapes.extent([row for rows in each.values() for row in rows]) for each in (losses, values)
-    )
+    domain, heights = (shapes.extent(itertools.chain(*each.values())) for each in (losses, values))
     epochs = 0.5, max(int(table["epoch"].max()) for table in tables.values()) + 0.5
     x = Axis("epoch", epochs, format="d", count=3)
     above = [
@@ -99,12 +98,13 @@ def _panels(
     ]
     y = Axis(shapes.short_name(measure.name), heights, count=4)
     below = in_rows([Panel(rows, x, y) for rows in values.values()])
-    unnamed = [[dataclasses.replace(each, x=_unnamed(x)) for each in row] for row in in_rows(above)]
-    return [row for pair in zip(unnamed, below, strict=True) for row in pair]
+    return [*itertools.chain(*zip(map(_unnamed, in_rows(above)), below, strict=True))]
 
 
-def _unnamed(axis: Axis) -> Axis:
-    return dataclasses.replace(axis, title="", labels=False)
+def _unnamed(panels: list[Panel]) -> list[Panel]:
+    """Return panels without title and labels of the axis below them."""
+    bare = dataclasses.replace(panels[0].x, title="", labels=False)
+    return [dataclasses.replace(each, x=bare) for each in panels]
 
 
 def _quantity(
@@ -149,20 +149,15 @@ def by_length(
     """Return accuracy, or BLEU, by the length of the text: its mean and its range over seeds."""
     tables = read_tables(results, experiment, "lengths", variants)
     groups = {variant: by_group(table) for variant, table in tables.items()}
-    look = looks(results)
-    translated = experiment.measure.is_of_sentences
-    caption = described("lengths_of_sentences" if translated else "lengths_of_documents")
-    title = (
-        "BLEU against the length of the source"
-        if translated
-        else "Accuracy against the length of the text"
-    )
+    look, translated = looks(results), experiment.measure.is_of_sentences
+    caption = described(f"lengths_of_{experiment.measure.item}s")
+    metric, text = ("BLEU", "source") if translated else ("Accuracy", "text")
     return make_figure(
         results,
         experiment,
         key,
         "lengths",
-        title,
+        f"{metric} against the length of the {text}",
         caption + describe_choice(results, experiment, variants),
         (shapes.WIDTH, shapes.HEIGHT),
         [[_lengths(results, groups, look, translated)]],

@@ -1,5 +1,6 @@
 """The first chart of a report: every model of every experiment, every seed a dot."""
 
+import itertools
 from collections.abc import Iterator
 
 from heed.report.blocks import Axis, Figure, Mark, Panel
@@ -70,20 +71,21 @@ def _panel(results: Results, experiment: Experiment) -> Panel:
     """Return the panel of an experiment: a row for each model."""
     known, measure, result = looks(results), experiment.measure, experiment.result
     scale = 100 if measure.is_accuracy or measure.in_hundreds else 1
-    names, rows = _models(results, experiment), []
-    models = [result.models.get(name) or result.reference_models[name] for name in names]
-    runs = [[scale * each for each in result.compared_score(model).values] for model in models]
-    marks: list[Mark] = [{"x": each} for values in runs for each in values]
+    names, rows, models = _models(results, experiment), [], result.reference_models | result.models
+    scores = map(result.compared_score, map(models.__getitem__, names))
+    runs = [[scale * each for each in score.values] for score in scores]
+    marks: list[Mark] = [{"x": each} for each in itertools.chain(*runs)]
     domain = least_extent(results, measure.metric, marks, "x", scale)
     near = NEAR * (domain[1] - domain[0])
+    labels = {}
     for place, (name, values) in enumerate(zip(names, runs, strict=True)):
+        labels[float(place)] = _label(experiment, name)
         dots = zip(values, stacked(values, near), strict=True)
         look = known.get(name, REFERENCE)
         rows += [shapes.point(each, place + above, look, 14) for each, above in dots]
         mean = sum(values) / len(values)
         rows.append(shapes.rule((mean, place - 0.32), (mean, place + 0.32), wide=1.2))
     title = shapes.short_name(experiment.title, 60) if len(results.experiments) > 1 else ""
-    labels = {float(place): _label(experiment, name) for place, name in enumerate(names)}
     name = f"{measure.name}, %" if measure.is_accuracy else measure.name
     x = Axis(name, domain)
     y = Axis(domain=(len(names) - 0.4, -0.6), places=labels, strokes=False)

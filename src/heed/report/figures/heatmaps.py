@@ -65,15 +65,13 @@ class Document:
     @property
     def title(self) -> str:
         """The classes, and the weight that its colours are of."""
-        share = math.isnan(self.share)
         weight = (
             f"largest weight {self.largest:.1%}"
-            if share
+            if math.isnan(self.share)
             else f"{self.share:.1%} of the weight on the rationale"
         )
-        if self.label == self.predicted:
-            return f"{self.label}: {weight}"
-        return f"{self.label}, predicted {self.predicted}: {weight}"  # fmt: skip
+        wrong = "" if self.label == self.predicted else f", predicted {self.predicted}"
+        return f"{self.label}{wrong}: {weight}"
 
 
 def document_rankings(results: Results) -> list[Figure]:
@@ -139,18 +137,14 @@ def _rankings_caption(explanation: Explanation, documents: list[Document]) -> st
     medians = explained.groupby("label")["rationale_weight"].median().dropna()
     if len(medians):
         shares = {str(label): float(each) for label, each in medians.items()}
-        rule += " " + (
-            f"The medians of all {explained['rationale_weight'].count()} explained documents with "
+        rule += (
+            f" The medians of all {explained['rationale_weight'].count()} explained documents with "
             f"a rationale: {describe_shares(shares)}."
         )
     return (
-        rule
-        + " "
-        + (
-            "First seed. The stronger the colour, the higher in its row; full colour is the row’s "
-            "largest value in the whole document, or three times its mean, whichever is more. "
-            "Dash: not measured."
-        )
+        f"{rule} First seed. The stronger the colour, the higher in its row; full colour is the "
+        "row’s largest value in the whole document, or three times its mean, whichever is more. "
+        "Dash: not measured."
     )
 
 

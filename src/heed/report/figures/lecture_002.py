@@ -1,6 +1,6 @@
 """Lecture 002: the figure of recency, and what papers say of its tests."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
@@ -11,6 +11,7 @@ from heed.report.figures import shapes
 from heed.report.figures.captions import described
 from heed.report.figures.variants import MAX_VARIANTS, drawn_variants, looks
 from heed.report.formats import format_count
+from heed.report.published import PaperScore
 from heed.report.results import Results
 
 FEWEST = 20  # documents of a mean that is drawn, for each seed
@@ -37,34 +38,35 @@ def papers_text(results: Results, explained: Sequence[Explanation], test: str) -
 
     Scores are compared where the study has the whole corpus.
     """
-    corpora = {each.corpus for each in results.papers.scores if each.test == test}
-    compared = [
-        (each.experiment.result.corpus.statistics, each.experiment.result.models[each.variant])
-        for each in explained
-        if not each.is_of_encoder
-        and each.experiment.result.corpus.statistics.kind in corpora
-        and not each.experiment.result.corpus.statistics.reduced
-    ]
-    kinds = {statistics.kind for statistics, _ in compared}
-    models: dict[tuple[str, str], list[str]] = {}
-    for score in results.papers.scores:
-        if score.test == test and score.corpus in kinds:
-            key = score.paper, score.model
-            models.setdefault(key, []).append(format_significant(score.mean, 3))
-    texts = []
-    for paper in dict.fromkeys(paper for paper, _ in models):
-        own = [f"{name} {'/'.join(each)}" for (of, name), each in models.items() if of == paper]
-        texts.append(f"{paper} print: {', '.join(own)}.")
-    if compared:
-        read = [model.hyperparameters.max_tokens for _, model in compared]
-        lengths = [round(statistics.tokens / statistics.documents) for statistics, _ in compared]
-        cut = (
+    papers = results.papers
+    scores = [each for each in papers.scores if each.test == test]
+    texts = [*_compare_papers(scores, [each for each in explained if not each.is_of_encoder])]
+    sentences = (each for each in papers.sentences if each.test == test)
+    return " ".join([*texts, *(f"“{each.sentence}” ({each.paper})." for each in sentences)])
+
+
+def _compare_papers(scores: list[PaperScore], explained: list[Explanation]) -> Iterator[str]:
+    """Yield the scores of each paper, and the lengths of the texts that our models read."""
+    read, lengths, kinds = list[int](), list[int](), set[str]()
+    for each in explained:
+        result, statistics = each.experiment.result, each.experiment.result.corpus.statistics
+        if not statistics.reduced and statistics.kind in {score.corpus for score in scores}:
+            kinds.add(statistics.kind)
+            read.append(result.models[each.variant].hyperparameters.max_tokens)
+            lengths.append(round(statistics.tokens / statistics.documents))
+    models: dict[str, dict[str, list[str]]] = {}
+    for score in scores:
+        if score.corpus in kinds:
+            own = models.setdefault(score.paper, {}).setdefault(score.model, [])
+            own.append(format_significant(score.mean, 3))
+    for paper, found in models.items():
+        listed = ", ".join(f"{name} {'/'.join(each)}" for name, each in found.items())
+        yield f"{paper} print: {listed}."
+    if read:
+        yield (
             f"Ours read at most {range_of(read, format_count)} tokens of a text; the mean length "
             f"is {range_of(lengths, format_count)}."
         )
-        texts.append(cut)
-    sentences = (each for each in results.papers.sentences if each.test == test)
-    return " ".join([*texts, *(f"“{each.sentence}” ({each.paper})." for each in sentences)])
 
 
 def recency(results: Results) -> list[Figure]:
@@ -104,19 +106,13 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
 
 def _describe(explained: list[Explanation]) -> str:
     """Describe the figure, with its number of documents."""
-    if _knows_rationale(explained):
-        importance = described("importance_by_rationale")
-    else:
-        importance = described("importance")
-    place = described("place_and_noise", count=FEWEST)
+    key = "importance_by_rationale" if _knows_rationale(explained) else "importance"
+    text = f"{described(key)} {described('place_and_noise', count=FEWEST)}"
     tables = (_rows(each, "noise") for each in explained)
     counts = [int(rows["documents"].max()) for rows in tables if len(rows)]
     if not counts:  # no document leaves room for noise
-        return f"{importance} {place}"
-    return (
-        f"{importance} {place} "
-        + f"With noise: {range_of(counts, format_count)} documents, the same in all seeds."
-    )
+        return text
+    return f"{text} With noise: {range_of(counts, format_count)} documents, the same in all seeds."
 
 
 def _drawn(results: Results, explained: list[Explanation]) -> list[Explanation]:

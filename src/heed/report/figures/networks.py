@@ -69,7 +69,7 @@ def _pooling(h: Architecture, columns: np.ndarray, row: int, top: Point) -> list
     rows = [_label((row + top[1]) / 2, POOLINGS[h.pooling].label)]
     widths = LEARNED if learned else EQUAL
     if h.pooling == "last":  # of each direction: the right end of one, the left end of the other
-        widths = np.array([0.9, 0, 0, 0, 0.9]) if h.is_recurrent else np.array([0, 0, 0, 0, 0.9])
+        widths = np.array([0.9 * h.is_recurrent, 0, 0, 0, 0.9])
     colour, dash = (
         WEIGHTED if learned else FIXED,
         shapes.DOTTED if h.pooling == "max" else shapes.SOLID,
@@ -98,16 +98,7 @@ def _translator(h: TranslatorArchitecture) -> list[Mark]:
         rows += [shapes.rule((columns[0], y), (columns[-1], y)) for y in (1, 2.2)]
     else:
         rows += _connect_all(columns, 0, LEARNED, WEIGHTED)
-    if h.decoder == "last-state":
-        written = columns if h.repeats_context else columns[:1]
-        rows += [shapes.rule((columns[-1], 1), (column, 2.2), FIXED, 1.4) for column in written]
-    elif h.decoder == "concatenate":
-        rows += [shapes.rule((column, 1), (columns[0], 2.2), FIXED, 0.9) for column in columns]
-    elif h.score == "diagonal":
-        rows += [shapes.rule((column, 1), (column, 2.2), FIXED, 0.9) for column in columns]
-    else:
-        lines = (LEARNED, WEIGHTED) if h.learns_weights else (EQUAL, FIXED)
-        rows += _connect_all(columns, 1, *lines, 2.2)
+    rows += _context(h, columns)
     nodes = (
         (0, "circle", shapes.SOFT),
         (1, "square", shapes.INK),
@@ -115,6 +106,20 @@ def _translator(h: TranslatorArchitecture) -> list[Mark]:
         (3, "circle", shapes.SOFT),
     )
     return [*rows, *(node for each in nodes for node in _nodes(columns, *each))]
+
+
+def _context(h: TranslatorArchitecture, columns: np.ndarray) -> list[Mark]:
+    """Return the lines from the states of the source to those of the translation."""
+    first, last = columns[0], columns[-1]
+    if h.decoder == "last-state":
+        written = columns if h.repeats_context else columns[:1]
+        return [shapes.rule((last, 1), (column, 2.2), FIXED, 1.4) for column in written]
+    if h.decoder == "concatenate":
+        return [shapes.rule((column, 1), (first, 2.2), FIXED, 0.9) for column in columns]
+    if h.score == "diagonal":
+        return [shapes.rule((column, 1), (column, 2.2), FIXED, 0.9) for column in columns]
+    lines = (LEARNED, WEIGHTED) if h.learns_weights else (EQUAL, FIXED)
+    return _connect_all(columns, 1, *lines, 2.2)
 
 
 def _connect_all(

@@ -145,8 +145,8 @@ def extent(
 
     A range below the `least` is widened on both sides, as far as what is possible (`limits`).
     """
-    keys = (key, f"{key}2")
-    values = [float(str(row[each])) for row in rows for each in keys if each in row] or [0.0, 1.0]
+    keys = {key, f"{key}2"}
+    values = [float(str(row[each])) for row in rows for each in keys & row.keys()] or [0.0, 1.0]
     start = min(values) if low is None else low
     end = max([*values, start]) if high is None else high
     if low is high is None and (lacks := min(least, limits[1] - limits[0]) - (end - start)) > 0:

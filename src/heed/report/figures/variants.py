@@ -1,6 +1,7 @@
 """How the variants of a study look in its figures, and which of them a figure draws."""
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 
@@ -33,20 +34,21 @@ def looks(results: Results) -> dict[str, shapes.Look]:
     Where a colour of a role is repeated, its marker is not: 27 variants differ.
     """
     experiments = results.comparison.experiments.values()
-    first = next((each.attention[0] for each in experiments if each.attention), "")
+    first = next(itertools.chain(*(each.attention for each in experiments)), "")
     found = {
         first: shapes.Look(shapes.SERIES[ATTENTION], shapes.MARKERS[0], shapes.SOLID),
         BASELINE: shapes.Look(shapes.SERIES[WITHOUT], shapes.MARKERS[1], shapes.DASHED),
     }
     controls = (name for each in experiments for name in each.models if name in each.controls)
-    others = (name for each in experiments for name in each.models)
+    others = itertools.chain(*(each.models for each in experiments))
     roles = ((controls, OF_CONTROLS, 2, shapes.DASH_DOTTED), (others, OF_OTHERS, 3, shapes.DOTTED))
     for names, colours, start, dash in roles:
-        new = [name for name in dict.fromkeys(names) if name not in found]
+        new, count = (
+            [*dict.fromkeys(name for name in names if name not in found)],
+            len(shapes.MARKERS),
+        )
         for number, name in enumerate(new):
-            marker = shapes.MARKERS[
-                (start + 2 * number + number // len(shapes.MARKERS)) % len(shapes.MARKERS)
-            ]
+            marker = shapes.MARKERS[(start + 2 * number + number // count) % count]
             found[name] = shapes.Look(shapes.SERIES[colours[number % len(colours)]], marker, dash)
     return found
 
@@ -61,16 +63,12 @@ def drawn_variants(results: Results, experiment: Experiment) -> list[str]:
     names = ordered_variants(results, experiment)
     if len(names) <= MAX_VARIANTS:
         return names
-    chosen = [name for name in (BASELINE, *result.attention[:1]) if name in names]
-    rest = sorted(
-        (name for name in names if name not in chosen),
-        key=lambda name: -_validated(results, experiment, name),
-    )
+    first = [name for name in (BASELINE, *result.attention[:1]) if name in names]
+    rest = sorted(names, key=lambda name: -_validated(results, experiment, name))
     controls = [name for name in rest if name in result.controls]
-    others = [name for name in rest if name not in controls]
-    chosen += [*controls[:1], *others[:1]]
-    chosen += [name for name in rest if name not in chosen]
-    return [name for name in names if name in chosen[:MAX_VARIANTS]]
+    others = [name for name in rest if name not in (*first, *controls)]
+    chosen = [*dict.fromkeys([*first, *controls[:1], *others[:1], *rest])][:MAX_VARIANTS]
+    return [name for name in names if name in chosen]
 
 
 def ordered_variants(results: Results, experiment: Experiment) -> list[str]:

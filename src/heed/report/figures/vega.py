@@ -10,11 +10,12 @@ widths of this one.
 
 import functools
 import html
+import itertools
 import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -113,14 +114,12 @@ def _stable(pdf: bytes) -> bytes:
 def fitted(
     panels: Sequence[Sequence[Panel]],
     size: tuple[float, float],
-    names: dict[str, str] | None = None,
+    names: dict[str, str],
 ) -> str:
     """Return the SVG of panels in a size in inches; its axes leave room for all that is around."""
     import vl_convert
 
-    names = {} if names is None else names
-    wanted = [POINTS * each for each in size]
-    width, height = (0.8 * each for each in wanted)
+    width, height = (0.8 * (POINTS * each) for each in size)
     parts = sum(row[0].ratio for row in panels) / max(map(len, panels))
     for _ in range(MAX_FITS):
         height = parts * width or height
@@ -129,7 +128,7 @@ def fitted(
         found = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg)
         assert found
         more, higher = (
-            each - float(text) for each, text in zip(wanted, found.groups(), strict=True)
+            POINTS * each - float(text) for each, text in zip(size, found.groups(), strict=True)
         )
         more = min(more, higher / parts) if parts else more
         if max(abs(more), 0 if parts else abs(higher)) < NEAR:
@@ -158,8 +157,8 @@ def specification(
         for row in panels
     ]
     content: dict[str, object] = {"vconcat": [{"hconcat": row} for row in views]}
-    if not any(panel.spans for row in panels for panel in row):
-        flat = [view for row in views for view in row]
+    if not any(panel.spans for panel in itertools.chain(*panels)):
+        flat = [*itertools.chain(*views)]
         content = {"concat": flat, "columns": columns, "align": "each"}
     theme = grammar()["theme"]
     assert isinstance(theme, dict)
@@ -187,18 +186,16 @@ def line_ends(panel: Panel, height: float) -> list[Mark]:
     Names that would overlap are pushed apart, and a thin line leads from each to its end.
     """
     named = [row for row in panel.rows if "end" in row]
-    domain = [math.log(each) if panel.y.scale == "log" else each for each in panel.y.domain]
-    low, high = domain
-    values = [float(str(row["y"])) for row in named]
-    heights = [math.log(each) if panel.y.scale == "log" else each for each in values]
-    places = [(each - low) / (high - low) for each in heights]
+    is_log = panel.y.scale == "log"
+    scaled: Callable[[float], float] = math.log if is_log else float
+    low, high = map(scaled, panel.y.domain)
+    places = [(scaled(float(str(row["y"]))) - low) / (high - low) for row in named]
     rows: list[Mark] = []
     for row, place in zip(named, spread_apart(places, NAME_HEIGHT / height), strict=True):
         y = low + place * (high - low)
         own: Mark = {key: row.get(key, "") for key in ("x", "y", "colour", "shape")}
         text = short_name(str(row["end"]), MAX_END)
-        at = math.exp(y) if panel.y.scale == "log" else y
-        rows.append(own | {"kind": "end", "text": text, "y2": at})
+        rows.append(own | {"kind": "end", "text": text, "y2": math.exp(y) if is_log else y})
     return rows
 
 

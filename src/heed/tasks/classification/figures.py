@@ -1,6 +1,7 @@
 """Figures of a classification: calibration, and the confusion of classes."""
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -59,8 +60,7 @@ def calibration(
         )
         for number, variant in enumerate(variants)
     ]  # fmt: skip
-    lines = [row for each in rows.values() for row in each]
-    together = Panel([diagonal, *lines], x, y, ratio=1)
+    together = Panel([diagonal, *itertools.chain(*rows.values())], x, y, ratio=1)
     arranged = in_rows(panels) if with_panels else [[together]]
 
     caption = described("calibration") + describe_choice(results, experiment, variants)

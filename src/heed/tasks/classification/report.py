@@ -1,7 +1,7 @@
 """The report on a classification: the words on the task, its chapter and its appendix."""
 
 from heed.hyperparameters.pretrained import PRETRAINED
-from heed.report.blocks import PAGE, Block, Disclosure, Figure, Group
+from heed.report.blocks import PAGE, Block, Disclosure, Group
 from heed.report.chapters import (
     comparisons,
     convergence,
@@ -70,16 +70,30 @@ DEGENERATE = (
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
-    """Return a row of scores, then on demand the scores by class and all other scores."""
+    """Return the accuracy by length, then on demand the scores by class and all other figures."""
     variants = drawn_variants(results, experiment)
     few_classes = not figures.has_many_classes(results, experiment)
     matrices = figures.matrices(results, experiment) if few_classes else []
-    shown = (by_length(results, experiment, variants),)
-    folded = curves(results, experiment, variants), *matrices
-    others = on_page((*folded, figures.calibration(results, experiment, variants)))
+    calibration = figures.calibration(results, experiment, variants)
+    others = on_page((curves(results, experiment, variants), *matrices, calibration))
+    titles = ", ".join(dict.fromkeys(figure.title for figure in others))
     kinds = {"lengths": by_length, "curves": curves, "calibration": figures.calibration}
-    every = all_models(results, experiment, variants, kinds)
-    return figures_and_tables(results, experiment, shown, others, every)
+    pair, rest = tables_of(results, experiment)
+
+    def by_class(title: str, tables: list[ClassTable]) -> Disclosure:
+        made = (class_table(results, experiment, table, len(pair) == 2) for table in tables)
+        summary = f"{title}: {', '.join(table.key for table in tables)}"
+        return Disclosure(summary, (Group(tuple(made), "pair"),), "others")
+
+    title = "Scores by class of controls, other variants and reference models"
+    return [
+        *untested_classes(experiment.result),
+        Group((by_length(results, experiment, variants),), "plots"),
+        by_class("Scores by class", pair),
+        Disclosure(f"More figures: {titles}", (Group(others, "plots"),), "others"),
+        *all_models(results, experiment, variants, kinds),
+        *([by_class(title, rest)] if rest else []),
+    ]
 
 
 def appendix(results: Results, experiment: Experiment) -> list[Block]:
@@ -89,49 +103,13 @@ def appendix(results: Results, experiment: Experiment) -> list[Block]:
         drawn = Group(tuple(figures.matrices(results, experiment)), "plots")
         summary = "Confusion matrices of all models"
         matrices = [Disclosure(summary, (drawn,), "figures-all", media=(PAGE,))]
-    values = values_appendix(results, experiment)
-    return [*matrices, *values, lengths_file(results, experiment)]
-
-
-def values_appendix(results: Results, experiment: Experiment) -> list[Block]:
-    """Return the files of the values of each run."""
     pair, others = tables_of(results, experiment)
     return [
+        *matrices,
         every_value(experiment, [*pair, *others]),
         *changes_file(results, experiment, pair),
+        lengths_file(results, experiment),
     ]
-
-
-def figures_and_tables(
-    results: Results,
-    experiment: Experiment,
-    shown: tuple[Figure, ...],
-    others: tuple[Figure, ...],
-    of_all_models: list[Block],
-) -> list[Block]:
-    """Return the figures that are shown, and on demand the tables by class and other figures."""
-    pair, rest = tables_of(results, experiment)
-    has_pair = len(pair) == 2
-
-    def by_class(tables: list[ClassTable]) -> Group:
-        made = (class_table(results, experiment, table, has_pair) for table in tables)
-        return Group(tuple(made), "pair")
-
-    names, rest_names = (", ".join(table.key for table in tables) for tables in (pair, rest))
-    blocks: list[Block] = [
-        *untested_classes(experiment.result),
-        Group(shown, "plots"),
-        Disclosure(f"Scores by class: {names}", (by_class(pair),), "others"),
-    ]
-    if others:
-        titles = ", ".join(dict.fromkeys(figure.title for figure in others))
-        summary = f"More figures: {titles}"
-        blocks.append(Disclosure(summary, (Group(others, "plots"),), "others"))
-    blocks += of_all_models
-    if rest:
-        summary = f"Scores by class of controls, other variants and reference models: {rest_names}"
-        blocks.append(Disclosure(summary, (by_class(rest),), "others"))
-    return blocks
 
 
 first_example = documents.first_text

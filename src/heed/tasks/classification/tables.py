@@ -90,11 +90,6 @@ class ClassRow:
     f1: ClassCell
     support: ClassCell
 
-    def cells(self, *metrics: str) -> dict[str, ClassCell]:
-        """Return the cells of these metrics that have a score; an accuracy has no precision."""
-        cells = {metric: getattr(self, metric) for metric in metrics}
-        return {metric: cell for metric, cell in cells.items() if cell.score.values}
-
 
 @dataclasses.dataclass(frozen=True)
 class ClassTable:
@@ -106,11 +101,6 @@ class ClassTable:
     runs: list[str]
     of_model: bool  # and of no reference model
     notes: list[Texts]
-
-    @property
-    def has_published(self) -> bool:
-        """Whether any cell has a score of the talk."""
-        return any(getattr(row, metric).published for row in self.rows for metric in HEADINGS)
 
 
 def tables_of(
@@ -199,11 +189,10 @@ def _std_note(
 
 def _gain_note(key: str, gain: Gain, data: ExperimentResult, talks: dict[str, Talk]) -> Texts:
     of_talks = talk_gain(talks) if key == "attention" and data.metric == "accuracy" else None
-    unit = "p.p."
     after = "" if gain.std_pp is None else f" ± {format_number(gain.std_pp, 2)}"
     if of_talks is not None:
-        after += f"; the talk: {format_points(of_talks)} {unit}"
-    value = Span(f"{format_points(gain.mean_pp)} {unit}", "strong")
+        after += f"; the talk: {format_points(of_talks)} p.p."
+    value = Span(f"{format_points(gain.mean_pp)} p.p.", "strong")
     return (f"Gain over the baseline{_of_metric(data)}: ", value, after)
 
 
@@ -240,6 +229,11 @@ def class_table(
         ),
     )
     kind = "models" if table.of_model else "reference_models"
+    has_published = any(getattr(row, name).published for row in table.rows for name in HEADINGS)
+    second_line = (
+        "Small second line: the talk’s score and, in brackets, ours minus the talk’s in "
+        "percentage points."
+    )
     return experiment_table(
         results,
         experiment,
@@ -248,19 +242,11 @@ def class_table(
         columns,
         table.rows,
         kind=lambda row: row.kind,
-        notes=(*_second_line([table]), *table.notes),
+        notes=(*[(second_line,)] * has_published, *table.notes),
         location=f"experiments.{experiment.key}.{kind}.{table.key}",
         style="figures",
         media=(PAGE,) if has_pair else EVERYWHERE,
     )
-
-
-def _second_line(tables: list[ClassTable]) -> list[Texts]:
-    text = (
-        "Small second line: the talk’s score and, in brackets, ours minus the talk’s in "
-        "percentage points."
-    )
-    return [(text,)] if any(table.has_published for table in tables) else []
 
 
 def every_value(experiment: Experiment, tables: list[ClassTable]) -> Group:
@@ -269,7 +255,8 @@ def every_value(experiment: Experiment, tables: list[ClassTable]) -> Group:
         (table.key, run, row.name, row.kind, metric, value)
         for table in tables
         for row in table.rows
-        for metric, cell in row.cells(*HEADINGS).items()
+        for metric in HEADINGS
+        if (cell := getattr(row, metric)).score.values  # an accuracy has no precision
         for run, value in zip(table.runs or ["the only one"], cell.by_run, strict=True)
     ]
     names = ("variant", "run", "row", "kind", "metric", "value")

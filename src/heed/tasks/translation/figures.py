@@ -37,22 +37,18 @@ def by_distance(results: Results, experiment: Experiment, drawn: Sequence[str]) 
     if not folders or not all((folder / "distances.csv").exists() for folder in folders):
         return []
     tables = read_tables(results, experiment, "distances", variants)
-    furthest = sorted({int(each) for table in tables.values() for each in table["furthest"]})
-    starts = [0, *(each + 1 for each in furthest[:-1])]
-    ranges = [
-        str(last) if first == last else f"{first}–{last}"
-        for first, last in zip(starts, furthest, strict=True)
-    ]
+    furthest = sorted({*map(int, pd.concat(tables.values())["furthest"])})
+    ranges = {
+        float(place): str(last) if last == before + 1 else f"{before + 1}–{last}"
+        for place, (before, last) in enumerate(itertools.pairwise([-1, *furthest]))
+    }
     lines = {}
     for variant, table in tables.items():
         places, found = table["furthest"].map(furthest.index), table["found"] / table["links"]
         lines[variant] = table.assign(group=places, x=places, value=100 * found)
     caption = described("distances") + describe_choice(results, experiment, drawn)
-    x = Axis(
-        "words between the positions of a linked pair",
-        (-0.3, len(ranges) - 0.7),
-        {float(place): text for place, text in enumerate(ranges)},
-    )
+    name = "words between the positions of a linked pair"
+    x = Axis(name, (-0.3, len(ranges) - 0.7), ranges)
     title, sources = "Alignment by distance", ("distances", "distances")
     y = "links found, %"
     return [_line_figure(results, experiment, sources, title, caption, x, y, lines)]
