@@ -135,12 +135,11 @@ def classify(model: str, text: str) -> None:
 
 
 def translate(
-    model: str, text: str, translation: str = "", n_best: int = 1, format: str = "text",
-    seed: int | None = None,
-) -> None:  # fmt: skip
+    model: str, text: str, translation: str = "", format: str = "text", seed: int | None = None
+) -> None:
     """Translate a text line by line with a run of a model, or score given translations."""
     texts = _texts_of(model, "translate")
-    for line in texts.translate(model, text, translation, n_best, format, seed):
+    for line in texts.translate(model, text, translation, format, seed):
         print_data(line)
 
 
@@ -160,14 +159,9 @@ def _texts_of(model: str, command: str) -> Any:
 # --- arguments ------------------------------------------------------------------------------------
 
 
-def with_tabs(text: str) -> str:
-    r"""Return a text with a tab for each `\t`, which a shell passes as two characters."""
-    return text.replace("\\t", "\t")
-
-
 def character(text: str) -> str:
     """Return a character of a table, such as the one between fields; empty: none."""
-    sign = with_tabs(text)
+    sign = text.replace("\\t", "\t")  # which a shell passes as two characters
     if len(sign) > 1 or sign in ("\r", "\n"):
         raise argparse.ArgumentTypeError(f"one character, or \\t for a tab, found {text[:20]!r}")
     return sign
@@ -237,8 +231,6 @@ MEANINGS: dict[str, Meaning] = {
     "text": ("TEXT", TEXT),
     "translation": ("TEXT", "score this translation instead of searching; a text or a file, as "
         "TEXT"),
-    "n_best": ("N", "so many translations of each line; above the beam, the beam is as wide as "
-        "that"),
     "format": ("FORM", "text: translations; pharaoh: with score and word alignment, between |||; "
         "json: JSON lines with words and weights; svg: a picture of all alignments",
         {"choices": ("text", "pharaoh", "json", "svg")}),
@@ -269,14 +261,11 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
         "author, …"),
     "rationale_column": ("COLUMN", "the column with the rationale: spans of the text, such as 0-4 "
         "10-15"),
-    "text_separator": ("TEXT", "between the texts of several --text-column; default: a space",
-        {"type": with_tabs}),
     "delimiter": ("SIGN", "between the fields of a .csv or .tsv file; default: the one that fits",
         {"type": character}),
     "encoding": ("TEXT", "of a file that is not parquet, such as windows-1252; default: utf-8"),
     "quote": ("SIGN", "the character around fields, such as '; default: a double quote",
         {"type": character}),
-    "header": ("TEXT", "the names of the columns of a file without them: label,text"),
     "language": ("TEXT", "of the texts, such as en or de: spaCy's tokenizer; default: xx, of none"),
     "metric": ("TEXT", "the metric that decides (docs/tasks.md)"),
     "vectors": ("FILE", "word vectors, in the text format of word2vec or GloVe"),
@@ -287,7 +276,6 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
     "similar_labels": ("", "labels that look the same, such as pos and Pos, are kept apart"),
     "test": ("SHARE", "of a random split; .2", {"type": share}),
     "train": ("N", "train on at most so many texts", {"type": whole}),
-    "train_per_class": ("N", "as --train, but of each class", {"type": whole}),
     "seeds": ("N", "of the study; default: 10",
         {"type": partial(whole, most=MAX_SEEDS)}),
     "minutes": ("MINUTES", "that the trainings may take on all cores. Epochs: the preset's, or the "

@@ -27,7 +27,7 @@ def main() -> None:
     except BrokenPipeError:  # the reader of a pipe has read enough, as `head` does
         sys.exit(141)
     except OSError as error:
-        file, reason = f"{error.filename}: " if error.filename else "", error.strerror or error
+        file, reason = f"{error.filename}: " * bool(error.filename), error.strerror or error
         advice = "Free space or correct the permissions, and run the same command again"
         if error.filename == STDOUT:
             advice = "What the command prints is lost; what it writes may be there"

@@ -155,8 +155,6 @@ class Corpus:
     text_column: str | None = key(None, "column with the text")
     text_columns: list[str] | None = key(None, "instead of `text_column`: columns whose texts are "
         "joined", min_length=1)  # fmt: skip
-    text_separator: str | None = key(None, "text between `text_columns` (default: a space)",
-        blank=True)  # fmt: skip
     label_column: str | None = key(None, "column with the label, and the label's name")
     label_columns: list[str] | None = key(None, "instead of `label_column`: several columns, each "
         "with a label", min_length=1)  # fmt: skip
@@ -188,11 +186,6 @@ class Corpus:
     def text_names(self) -> list[str]:
         """The columns of a table with the text; empty of any other kind."""
         return self.text_columns or ([self.text_column] if self.text_column else [])
-
-    @property
-    def between_texts(self) -> str:
-        """The text between the texts of several columns of a table."""
-        return " " if self.text_separator is None else self.text_separator
 
     @property
     def label_names(self) -> list[str]:

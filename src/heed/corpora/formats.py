@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import io
 import itertools
+import operator
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from heed.corpora.publication import split_of
 from heed.corpora.rows import (
-    AT,
     DELIMITERS,
     FASTTEXT_LABEL,
     FORMATS,
@@ -20,6 +20,7 @@ from heed.corpora.rows import (
     JoinedRowsError,
     RowError,
     csv_lines,
+    is_table,
     join_names,
     open_text,
     read_table,
@@ -53,6 +54,7 @@ NO_TABLES = ("dataset_info.json", "dataset_infos.json")  # of Hugging Face's
 TEXT_WORDS = 2.5  # words of a column's cells, on average, from which on it is one of texts
 
 Lines = list[list[str]]  # the fields of some rows
+Choices = list[list[str]]  # likely columns with the text, or with the labels, the best first
 
 
 # --- format ---------------------------------------------------------------------------------------
@@ -69,9 +71,17 @@ def find_format(path: Path, given: Format, no_header: bool) -> Format:
     if suffix == ".parquet":
         return given
     if suffix == ".xlsx":
-        rows = [row for _, row in itertools.islice(READERS["xlsx"](path, given), SAMPLE)]
-        cells = [["" if cell is None else str(cell) for cell in row.values()] for row in rows]
-        return _find_header(given, no_header, [[*rows[0]], *cells] if rows else [])
+        return _find_header(given, no_header, _xlsx_lines(path, given))
+    return _find_text_format(path, given, no_header, suffix)
+
+
+def _xlsx_lines(path: Path, given: Format) -> Lines:
+    rows = [row for _, row in itertools.islice(READERS["xlsx"](path, given), SAMPLE)]
+    cells = [["" if cell is None else str(cell) for cell in row.values()] for row in rows]
+    return [[*rows[0]], *cells] if rows else []
+
+
+def _find_text_format(path: Path, given: Format, no_header: bool, suffix: str) -> Format:
     with reading(path, given.encoding), open_text(path, given.encoding) as file:
         head = file.read(HEAD)
         start = head.lstrip()
@@ -85,8 +95,7 @@ def find_format(path: Path, given: Format, no_header: bool) -> Format:
     if is_json:
         name = "" if suffix in FORMATS else "json" if start[0] == "[" else "jsonl"
         return dataclasses.replace(given, format=name)
-    form, lines = _find_delimiter(path, given, head)
-    return _find_header(form, no_header, lines)
+    return _find_csv(path, given, no_header, head)
 
 
 def describe_format(given: Format, form: Format) -> list[str]:
@@ -96,7 +105,7 @@ def describe_format(given: Format, form: Format) -> list[str]:
         notes.append(f"fields are separated by {form.delimiter!r}")
     if form.quote not in (None, given.quote):
         notes.append("double quotes do not pair up: each is read as a character of its text")
-    if form.header != given.header:
+    if form.header:
         names = join_names(form.header)
         notes.append(f"no names in the first row: the columns are called {names}")
     return notes
@@ -116,37 +125,40 @@ def read_found(path: Path, form: Format, given: Format) -> "tuple[pa.Table, Form
         raise
 
 
-def _find_delimiter(path: Path, given: Format, head: str) -> tuple[Format, Lines]:
-    """Return the format with delimiter and quote, and the first rows.
-
-    The delimiter is the one that divides all rows into the same number of fields, two or more; of
-    several one that makes a column of labels, and then the one with most fields.
-    """
-    default, declared = DELIMITERS.get(suffix_of(path), ","), separator_of(head)
-    named = given.delimiter or declared
-    delimiters = [named] if named else ["\t", default, *TRIED_DELIMITERS]
+def _find_csv(path: Path, given: Format, no_header: bool, head: str) -> Format:
+    default = DELIMITERS.get(suffix_of(path), ",")
+    named = given.delimiter or separator_of(head)
+    delimiters = [named] if named else [*dict.fromkeys(["\t", default, *TRIED_DELIMITERS])]
     quotes = ['"', ""] if given.quote is None else [given.quote]
-    delimiter, quote = named or default, quotes[0]
-    rows: Lines = []
-    for count in (SAMPLE, FEW_ROWS):
-        found = []
-        for each in dict.fromkeys(delimiters):
-            tried = {sign: _split(path, head, each, sign, count) for sign in quotes}
-            fitting = {sign: lines for sign, lines in tried.items() if _width(lines) > 1}
-            if fitting:
-                found.append((each, *next(iter(fitting.items()))))
-        if found:
-            delimiter, quote, rows = max(found, key=lambda each: _rank(each[2]))
-            break
+    delimiter, quote, rows = _find_delimiter(path, head, delimiters, quotes, named or default)
     form = dataclasses.replace(
         given,
         format="" if suffix_of(path) in DELIMITERS else "csv",
         delimiter=None if delimiter == default else delimiter,
         quote=given.quote if quote == '"' else quote,
     )
-    for sign in (quote, ""):
-        rows = rows or _split(path, head, delimiter, sign, FEW_ROWS)
-    return form, rows
+    return _find_header(form, no_header, rows)
+
+
+def _find_delimiter(
+    path: Path, head: str, delimiters: list[str], quotes: list[str], default: str
+) -> tuple[str, str, Lines]:
+    """Return the delimiter, the quote, and the first rows.
+
+    The delimiter is the one that divides all rows into the same number of fields, two or more; of
+    several one that makes a column of labels, and then the one with most fields.
+    """
+    for count in (SAMPLE, FEW_ROWS):
+        found = {  # of two quotes the first, which is read last
+            each: (sign, lines)
+            for each, sign in itertools.product(delimiters, reversed(quotes))
+            if _width(lines := _split(path, head, each, sign, count)) > 1
+        }
+        if found:
+            best = max(found, key=lambda each: _rank(found[each][1]))
+            return best, *found[best]
+    few = (_split(path, head, default, sign, FEW_ROWS) for sign in (quotes[0], ""))
+    return default, quotes[0], next(filter(None, few), [])
 
 
 def _split(path: Path, head: str, delimiter: str, quote: str, count: int) -> Lines:
@@ -168,31 +180,37 @@ def _rank(rows: Lines) -> tuple[bool, int]:
 
 
 def _find_header(form: Format, no_header: bool, rows: Lines) -> Format:
-    if form.header or not rows or _width(rows) == 0 or (not no_header and _has_header(rows)):
+    if not _width(rows) or (not no_header and _has_header(rows)):
         return form
-    columns = [Column(cells) for cells in zip(*rows, strict=True)]
+    columns = [*map(Column, zip(*rows, strict=True))]
+    return dataclasses.replace(form, header=tuple(_make_names(columns)))
+
+
+def _make_names(columns: "list[Column]") -> list[str]:
     names = [f"column_{i}" for i in range(1, len(columns) + 1)]
     texts = [i for i, column in enumerate(columns) if column.is_text]
-    labels = [i for i, column in enumerate(columns) if column.is_label and i not in texts]
+    labels = [i for i, column in enumerate(columns) if column.is_label]
     if len(labels) == 1:
         names[labels[0]] = "label"
     for number, i in enumerate(texts, 1):
         names[i] = "text" if len(texts) == 1 else f"text_{number}"
-    return dataclasses.replace(form, header=tuple(names))
+    return names
 
 
 def _has_header(rows: Lines) -> bool:
     first, rest = rows[0], rows[1:]
-    if KNOWN_NAMES & {cell.strip().lower() for cell in first} or not rest:
+    if not rest or KNOWN_NAMES & {*map(str.lower, map(str.strip, first))}:
         return True
-    columns = [Column(cells) for cells in zip(*rest, strict=True)]
+    columns = [*map(Column, zip(*rest, strict=True))]
     labels = [pair for pair in zip(first, columns, strict=True) if pair[1].is_label]
-    if any(cell.strip() in column.values for cell, column in labels):
+    if any(cell.strip() in column.values for cell, column in labels) or any(map(_is_text, first)):
         return False
-    if any(len(cell.split()) >= LONG_NAME or len(cell) > MAX_NAME for cell in first):
-        return False
-    has_roles = bool(labels) and any(column.is_text for column in columns)
+    has_roles = bool(labels) and any(map(operator.attrgetter("is_text"), columns))
     return not (has_roles and any(map(is_number, first)))
+
+
+def _is_text(cell: str) -> bool:
+    return len(cell.split()) >= LONG_NAME or len(cell) > MAX_NAME
 
 
 def is_number(cell: str) -> bool:
@@ -232,38 +250,24 @@ class Column:
         return self.words >= TEXT_WORDS and len(self.values) > len(self.cells) / 2
 
 
-@dataclasses.dataclass(frozen=True)
-class Roles:
-    """The columns with the text and with the labels."""
-
-    texts: list[str]
-    labels: list[str]
-    # likely choices of texts and labels, where one cannot be told from others
-    candidates: tuple[tuple[list[str], list[str]], ...] = ()
-
-
-def find_roles(table: "pa.Table", texts: list[str], labels: list[str]) -> Roles:
-    """Find the columns of texts and labels: as given, by their names, or by their content."""
-    names = [name for name in table.column_names if name != AT]
-    columns = {name: Column(table.column(name)[:SAMPLE].to_pylist()) for name in names}
+def find_roles(table: "pa.Table", texts: list[str], labels: list[str]) -> tuple[Choices, Choices]:
+    """Return the likely columns of texts and of labels: as given, or by their names or content."""
+    names = table.column_names[1:]  # the first is AT
     numbered = [name for name in names if re.fullmatch(r"text_\d+", name)]
     texts = texts or _first_known(names, TEXT_NAMES, labels) or numbered
     labels = labels or _first_known(names, LABEL_NAMES, texts)
-    rest = [name for name in names if name not in (*texts, *labels)]
+    rest = [name for name in names if name not in texts + labels]
+    columns = {name: Column(table.column(name)[:SAMPLE].to_pylist()) for name in rest}
     by_words = sorted(rest, key=lambda name: -columns[name].words)
     by_values = sorted(rest, key=lambda name: len(columns[name].values))
-    likely_texts = [texts] if texts else [[n] for n in by_words if columns[n].is_text]
-    likely_labels = [labels] if labels else [[n] for n in by_values if columns[n].is_label]
-    if len(likely_texts) == len(likely_labels) == 1:
-        return Roles(likely_texts[0], likely_labels[0])
-    unknown = [["COLUMN"]]
-    pairs = itertools.product(likely_texts[:2] or unknown, likely_labels[:2] or unknown)
-    likely = tuple((text, label) for text, label in pairs if text != label)
-    return Roles(
-        likely_texts[0] if len(likely_texts) == 1 else [],
-        likely_labels[0] if len(likely_labels) == 1 else [],
-        candidates=likely or ((["COLUMN"], ["COLUMN"]),),
+    return (
+        _choices(texts, filter(lambda name: columns[name].is_text, by_words)),
+        _choices(labels, filter(lambda name: columns[name].is_label, by_values)),
     )
+
+
+def _choices(given: list[str], found: Iterable[str]) -> Choices:
+    return [given] if given else [[name] for name in found]
 
 
 def _first_known(names: Iterable[str], known: tuple[str, ...], taken: list[str]) -> list[str]:
@@ -273,7 +277,7 @@ def _first_known(names: Iterable[str], known: tuple[str, ...], taken: list[str])
 
 def folder_files(folder: Path) -> list[Path]:
     """Return the tables of a folder, where it is none itself. Raises HeedError without any."""
-    if (folder / "dataset_dict.json").is_file() or (folder / "state.json").is_file():
+    if any((folder / name).is_file() for name in ("dataset_dict.json", "state.json")):
         raise HeedError(
             f"{folder}: save_to_disk wrote this folder, which heed does not read. Write a parquet "
             "file for each split: with the package `datasets`, for a split such as train, "
@@ -282,15 +286,13 @@ def folder_files(folder: Path) -> list[Path]:
         )
     if text_files(folder):
         return []
-    files = [path for path in sorted(folder.iterdir()) if path.name not in NO_TABLES]
-    tables = [path for path in files if suffix_of(path) in FORMATS]
-    # of lines: train.txt and test.txt
-    tables = tables or [path for path in files if path.suffix == ".txt" and split_of(path.stem)]
-    if not tables and (folder / "data").is_dir():
+    files = sorted({*folder.iterdir()} - {*map(folder.joinpath, NO_TABLES)})
+    of_lines = (path for path in files if path.suffix == ".txt" and split_of(path.stem))
+    if tables := [*filter(is_table, files)] or [*of_lines]:  # of lines: train.txt and test.txt
+        return tables
+    if (folder / "data").is_dir():
         return folder_files(folder / "data")
-    if not tables:
-        raise HeedError(
-            f"{folder}: expected a folder for each class with .txt files (or train and test with "
-            "such folders), or tables"
-        )
-    return tables
+    raise HeedError(
+        f"{folder}: expected a folder for each class with .txt files (or train and test with such "
+        "folders), or tables"
+    )

@@ -197,7 +197,8 @@ def read_movies(raw: Path) -> Documents:
             id_, label = row["annotation_id"], {"sentiment": SENTIMENT[row["classification"]]}
             if id_ not in read:
                 read.add(id_)
-                phrases = {(p["start_token"], p["end_token"]) for g in row["evidences"] for p in g}
+                evidences = itertools.chain.from_iterable(row["evidences"])
+                phrases = {(each["start_token"], each["end_token"]) for each in evidences}
                 words = _words(texts[id_])
                 spans = [(words[a][0], words[b - 1][1]) for a, b in sorted(phrases) if a < b]
                 yield Document(id_, texts[id_], label, split=split, rationale=tuple(spans))

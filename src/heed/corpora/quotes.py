@@ -6,7 +6,7 @@ also a file with quotes, of fewer rows. The lines of that text then look like th
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 LONG = 3  # rows for each line of a text that may hold all rows of a label
@@ -14,6 +14,7 @@ SHORT = 100  # characters of a cell that other rows may have too, such as a labe
 LETTERS, DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 
 Row = tuple[int, list[str]]  # the number of the first line of a row, and its fields
+Known = dict[int, set[str]]  # cells, reduced to what is compared, by column
 
 
 class JoinedRows(NamedTuple):
@@ -32,36 +33,42 @@ class _Text(NamedTuple):
     beside: list[list[int]]
 
 
-def find_joined_rows(
-    several: Iterable[Row], cells: Iterable[list[str]], delimiter: str
-) -> JoinedRows | None:
+def find_joined_rows(rows: Sequence[Row], delimiter: str) -> JoinedRows | None:
     """Return the first row with a text of several lines that look like rows themselves, or None.
 
     Such a line has as many fields as a row, and in a column whose cells repeat themselves, such as
     one of labels, a cell of other rows, or of other lines of a text that has a third as many lines
     as there are rows; without such columns, numbers where other rows have some.
-    `several` has all rows with a text of several lines; `cells` are the fields of all rows.
     """
-    texts = [text for row in several if (text := _divide(row, delimiter))]
+    texts = [text for row in rows if (text := _divide(row, delimiter))]
     if not texts:
         return None
-    rows, width = [*cells], len(texts[0].row[1])
-    long = (text.lines for text in texts if len(text.lines) * LONG > len(rows))
-    joined = [line for lines in long for line in lines if len(line) == width]
-    reduce: Callable[[str], str] = str
-    known = _known_cells(rows + joined, str, 2 if joined else 1)
-    if not known:
-        reduce, known = _shape, _known_cells(rows, _shape)
-    for (first, fields), lines, beside in texts:
-        told = [
-            len(line) == width and any(reduce(line[i]) in known[i] for i in columns if i in known)
-            for line, columns in zip(lines, beside, strict=True)
-            if len(line) != width or any(i in known for i in columns)
-        ]
+    reduce, known = _find_known(texts, [fields for _, fields in rows])
+    for text in texts:
+        told = _judge_lines(text, reduce, known)
         if 2 * sum(told) > len(told) or (not known and not told and delimiter == "\t"):
+            first, fields = text.row
             last = first + len(_lines("".join(fields))) - 1
-            return JoinedRows(first, last, delimiter.join(lines[1]))
+            return JoinedRows(first, last, delimiter.join(text.lines[1]))
     return None
+
+
+def _find_known(texts: list[_Text], rows: list[list[str]]) -> tuple[Callable[[str], str], Known]:
+    """Return how cells are compared, and the known ones: themselves, or the shape of numbers."""
+    long = (text.lines for text in texts if len(text.lines) * LONG > len(rows))
+    joined = [line for lines in long for line in lines if len(line) == len(rows[0])]
+    known = _known_cells(rows + joined, str, 2 if joined else 1)
+    return (str, known) if known else (_shape, _known_cells(rows, _shape))
+
+
+def _judge_lines(text: _Text, reduce: Callable[[str], str], known: Known) -> list[bool]:
+    """Return whether each line, of those that can be told, looks like a row."""
+    width = len(text.row[1])
+    return [
+        len(line) == width and any(reduce(line[i]) in known[i] for i in columns if i in known)
+        for line, columns in zip(text.lines, text.beside, strict=True)
+        if len(line) != width or any(i in known for i in columns)
+    ]
 
 
 def _divide(row: Row, delimiter: str) -> _Text | None:
@@ -70,7 +77,7 @@ def _divide(row: Row, delimiter: str) -> _Text | None:
     texts = [i for i, cell in enumerate(fields) if "\n" in cell or "\r" in cell]
     if not texts:
         return None
-    lines = [line for line in _lines(delimiter.join(fields)) if line]
+    lines = [*filter(None, _lines(delimiter.join(fields)))]
     fitting = sum(line.count(delimiter) == len(fields) - 1 for line in lines)
     if len(lines) < 2 or 2 * fitting <= len(lines):
         return None
@@ -83,10 +90,8 @@ def _lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def _known_cells(
-    rows: list[list[str]], reduce: Callable[[str], str], least: int = 1
-) -> dict[int, set[str]]:
-    """Return the cells, reduced to what is compared, of at least so many rows, by column.
+def _known_cells(rows: list[list[str]], reduce: Callable[[str], str], least: int = 1) -> Known:
+    """Return the cells of at least so many rows.
 
     A long cell is none of them, and a column whose cells mostly differ has none.
     """

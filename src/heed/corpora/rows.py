@@ -11,7 +11,6 @@ import functools
 import gzip
 import itertools
 import json
-import math
 import re
 import sys
 import zlib
@@ -95,7 +94,7 @@ def _read_table(path: Path, form: Format, stat: tuple[int, int]) -> "pa.Table":
         )
     with reading(path, form.encoding):
         rows = [*READERS[name](path, form)]
-    if rows and name == "csv" and form.quote is None:
+    if name == "csv" and form.quote is None:
         _check_joined_rows(path, form, rows)
     places = [at for at, _ in rows]
     arrays, fields = [pa.array(places, pa.string())], [pa.field(AT, pa.string())]
@@ -130,7 +129,7 @@ def _as_array(
 ) -> "tuple[pa.Array, dict[bytes, bytes] | None]":
     import pyarrow as pa
 
-    kinds = [_kind_of(cell) for cell in cells]
+    kinds = [*map(_kind_of, cells)]
     first = next((i for i, kind in enumerate(kinds) if kind), None)
     metadata = None if first is None else {NOT_TEXT: f"{places[first]}\t{kinds[first]}".encode()}
     known = [
@@ -138,8 +137,10 @@ def _as_array(
     ]
     if "a list" not in kinds:
         return pa.array(map(_as_text, known), pa.string()), metadata
-    lists = [cell if cell is None or isinstance(cell, list) else [cell] for cell in known]
-    texts = [cell if cell is None else [*map(_as_text, cell)] for cell in lists]
+    texts = [
+        None if cell is None else [*map(_as_text, cell if isinstance(cell, list) else [cell])]
+        for cell in known
+    ]
     return pa.array(texts, pa.list_(pa.string())), metadata
 
 
@@ -293,14 +294,8 @@ def _delimiter(path: Path, form: Format) -> str:
 
 
 def _check_joined_rows(path: Path, form: Format, rows: Sequence[tuple[str, Row]]) -> None:
-    numbers = [int(at.removeprefix(":")) for at, _ in rows]
-    several = (
-        (number, [*map(str, row.values())])
-        for number, after, (_, row) in zip(numbers, [*numbers[1:], math.inf], rows, strict=True)
-        if after > number + 1
-    )
-    cells = ([*map(str, row.values())] for _, row in rows)
-    if joined := find_joined_rows(several, cells, _delimiter(path, form)):
+    lines = [(int(at.removeprefix(":")), [*map(str, row.values())]) for at, row in rows]
+    if joined := find_joined_rows(lines, _delimiter(path, form)):
         raise JoinedRowsError(
             f"{path}:{joined.first}: a quote begins a text that ends in line {joined.last}, and "
             f"the lines of this text look like rows, such as {join_names([joined.example])}. If "
@@ -376,11 +371,7 @@ def _read_json(path: Path, form: Format) -> Rows:
         raise HeedError(f"{path}:{getattr(error, 'lineno', 1)}: not JSON ({error})") from None
     found = f"a JSON {type(document).__name__}"
     if isinstance(document, dict):
-        lists = [
-            key
-            for key, value in document.items()
-            if isinstance(value, list) and value and isinstance(value[0], dict)
-        ]
+        lists = [key for key, value in document.items() if _has_objects(value)]
         found = f"an object with {len(lists)} such lists: {join_names(lists or document)}"
         document = document[lists[0]] if len(lists) == 1 else None
     if not isinstance(document, list):
@@ -390,6 +381,10 @@ def _read_json(path: Path, form: Format) -> Rows:
         )
     for number, row in enumerate(document, 1):
         yield f": item {number}", _require_object(f"{path}: item {number}", row)
+
+
+def _has_objects(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
 def _require_object(location: str, row: object) -> Row:

@@ -52,7 +52,7 @@ def _fetch(name: str, file: File, path: Path, max_bytes: float) -> None:
     origin = copy if is_local or mirror.startswith(("http://", "https://")) else file.url
     command = f"heed download {name}"
     if not origin:
-        missing = f" ({copy} is not there)" if mirror else ""
+        missing = f" ({copy} is not there)" * bool(mirror)
         raise HeedError(
             f"{path}: has no public address. Put it into the folder that HEED_MIRROR names, as "
             f"{file.mirror}{missing}. Then run again: {command}"
@@ -67,7 +67,7 @@ def _fetch(name: str, file: File, path: Path, max_bytes: float) -> None:
             )
             _download(origin, path, temporary, max_bytes, advice)
         if mismatch := file.mismatch(temporary):
-            replace = f" by {file.url}" if is_local and file.url else ""
+            replace = f" by {file.url}" * (is_local and bool(file.url))
             raise HeedError(
                 f"{path}: {origin} is not the published file: {mismatch}. Replace it{replace}, and "
                 f"run again: {command}"

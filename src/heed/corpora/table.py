@@ -64,7 +64,7 @@ class DocumentReader:
         that look the same.
         """
         for key, batches in tables.items():
-            prefix, number = f"{key}/" if len(tables) > 1 else "", 0
+            prefix, number = f"{key}/" * (len(tables) > 1), 0
             for batch in batches:
                 path = (batch.schema.metadata or {}).get(PATH, key.encode()).decode()
                 split = self._split_of_file(key)
@@ -116,7 +116,7 @@ class DocumentReader:
             found = f"{location}: column {missing[0]!r}"
             self._first_unlabelled = self._first_unlabelled or found
             return None
-        text = corpus.between_texts.join(row.texts) if any(row.texts) else ""
+        text = " ".join(row.texts) * any(row.texts)
         if corpus.id_column:
             name = check_name(location, corpus.id_column, row.id, "id")
             if name in self._ids:
@@ -306,7 +306,7 @@ KIND = Kind(
     name="table", source=SOURCE, read=_read, splits=ANY_SPLIT, rationale="given",
     one_of_keys=(("text_column", "text_columns"), ("label_column", "label_columns")),
     optional_keys=(
-        "text_separator", "split_column", "id_column", "group_column", "rationale_column",
+        "split_column", "id_column", "group_column", "rationale_column",
         "drop_unlabelled", "similar_labels",
     ),
 )  # fmt: skip

@@ -15,6 +15,7 @@ SOURCE_KEYS = {
     for kind in SOURCE_KINDS.values()
     for key in (*kind.required_keys, *sum(kind.alternative_keys, ()), *kind.optional_keys)
 }
+PARALLEL = [kind.source for kind in KINDS.values() if kind.parallel]
 COLUMN_KEYS = {key for kind in KINDS.values() for key in kind.keys}
 
 
@@ -30,9 +31,9 @@ def check_source(source: Source) -> None:
     kind, paths, hashes = SOURCE_KINDS[source.kind], source.paths or {}, source.hashes or {}
     keys = {key for key in SOURCE_KEYS if getattr(source, key) is not None}
     known = {*kind.required_keys, *kind.optional_keys}
-    groups = [{*group} for group in kind.alternative_keys]
-    published = [file.name for file in kind.files]
-    unknown = {*(source.files or [])}.difference(published)
+    groups = [*map(set, kind.alternative_keys)]
+    published = {file.name for file in kind.files}
+    unknown = {*(source.files or [])} - published
     missing, extra = {*kind.required_keys} - keys, keys - known.union(*groups)
     takes = f"a source of kind {source.kind}"
     refuse(
@@ -40,10 +41,10 @@ def check_source(source: Source) -> None:
             "vectors needs vectors_sha256, and vectors_sha256 needs vectors": (
                 source.has_vectors != (source.vectors_sha256 is not None)
             ),
-            "one of vectors and vectors_package": source.vectors and source.vectors_package,
+            "one of vectors and vectors_package": None
+            not in (source.vectors, source.vectors_package),
             f"{takes} takes no vectors: no translator reads them": (
-                source.has_vectors
-                and any(each.parallel for each in KINDS.values() if each.source is kind)
+                source.has_vectors and kind in PARALLEL
             ),
             f"{takes} needs {_join(missing)}": missing,
             f"{takes} does not take {_join(extra)}": extra,
@@ -57,13 +58,13 @@ def check_source(source: Source) -> None:
                 len({*paths.values()}) < len(paths)
             ),
             f"files: {_join(unknown)}: no file of {source.kind}, whose files are "
-            f"{_join({*published})}": unknown,
+            f"{_join(published)}": unknown,
             f"delimiter and quote are the same character, {source.delimiter!r}": (
-                source.delimiter is not None and source.delimiter == source.quote
+                source.delimiter == source.quote is not None
             ),
         }
     )
-    if kind.parallel and paths:
+    if kind.parallel:
         _check_languages(paths, "paths")
 
 
@@ -107,9 +108,6 @@ def check_corpus(corpus: Corpus) -> None:
             f"use {', '.join(twice)}, not both": twice,
             f"{_join(extra)} go with kind {suitable}": extra,
             f"each column once, found {', '.join(columns)}": len({*columns}) < len(columns),
-            "text_separator stands between text_columns, which are not there": (
-                corpus.text_separator is not None and not corpus.text_columns
-            ),
             "rationale_column counts the characters of one text: use text_column, not "
             "text_columns": corpus.rationale_column and len(corpus.text_names) > 1,
         }
@@ -120,8 +118,7 @@ def check_corpus(corpus: Corpus) -> None:
 
 def _check_languages_of_corpus(corpus: Corpus) -> None:
     columns = corpus.columns or {}
-    if columns:
-        _check_languages(columns, "columns")
+    _check_languages(columns, "columns")
     is_aligned = any("-" in key for key in columns)
     refuse(
         {
@@ -153,14 +150,16 @@ def _check_split_of_kind(corpus: Corpus) -> None:
 
 
 def _check_languages(mapping: dict[str, str], key: str) -> None:
-    """Raise ValueError unless a mapping has two languages, and each alignment two of these."""
+    """Raise ValueError unless a mapping has none or two languages, each alignment two of these."""
     languages = {name for name in mapping if "-" not in name}
     pairs = {name: {*name.split("-")} for name in mapping if "-" in name}
     wrong = {name for name, pair in pairs.items() if len(pair) < 2 or not pair <= languages}
     names = ", ".join(sorted(languages))
     refuse(
         {
-            f"{key}: expected two languages or more, found {names or 'none'}": len(languages) < 2,
+            f"{key}: expected two languages or more, found {names or 'none'}": (
+                mapping and len(languages) < 2
+            ),
             f"{key}.{_join(wrong)}: an alignment is of two different languages of {names}": wrong,
         }
     )

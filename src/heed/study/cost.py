@@ -111,7 +111,7 @@ def training_times(params: Params, known: dict[str, Meta]) -> dict[str, float]:
 
 def format_cost(params: Params, cores: int | None = None) -> str:
     """Return what a study trains, the time if it is known, and which differences it finds."""
-    known = known_corpora(params)
+    known, cores = known_corpora(params), cores or len(os.sched_getaffinity(0))
     times = training_times(params, known)
     rows = [f"  {name:<58}{format_number(each / 60):>13}" for name, each in times.items()]
     title = f"  {'core-minutes of a training with all epochs':<58}"
@@ -120,14 +120,12 @@ def format_cost(params: Params, cores: int | None = None) -> str:
     return "\n".join([params.study.title, *([title] if rows else []), *rows, *map(_wrap, told)])
 
 
-def describe_trainings(
-    params: Params, models: int, times: list[float], cores: int | None = None
-) -> str:
+def describe_trainings(params: Params, models: int, times: list[float], cores: int) -> str:
     """Return how many trainings so many models are, and how long they take.
 
     `times` are the core-seconds of a training of each; fewer where they are not known.
     """
-    has_longer, cores = params.study.longer_training, _count(cores)
+    has_longer = params.study.longer_training
     seeds = [len(params.seeds_of(each.experiment)) for each in params.models.values()][-models:]
     longer = f" and {models} longer ones" * has_longer
     few, many = min(seeds), max(seeds)
@@ -148,47 +146,48 @@ def describe_trainings(
     )
 
 
-def next_commands(cores: int | None = None) -> str:
+def next_commands(cores: int) -> str:
     """Return the commands that come next."""
-    return f"Look first: snakemake -n. Run: make report (or: snakemake --cores {_count(cores)})"
-
-
-def _count(cores: int | None) -> int:
-    return cores or len(os.sched_getaffinity(0))
+    return f"Look first: snakemake -n. Run: make report (or: snakemake --cores {cores})"
 
 
 def _describe_power(params: Params, known: dict[str, Meta]) -> Iterator[str]:
     """Yield which difference each experiment finds, and which with more seeds or repeats."""
     unknown = []
     for name, experiment in params.experiments.items():
-        seeds = len(params.seeds_of(name))
         split, meta = params.corpora[experiment.corpus].split, known.get(experiment.corpus)
         tested = meta.splits["test"] if meta else split.test if isinstance(split.test, int) else 0
         planned = task_module(experiment.task, "recipe").SCALE.planned
         families = [family for *_, family in experiment_roles(params, name, ()).pairs()]
-        if planned is None or "primary" not in families or (meta and tested < 2):
+        if planned is None or "primary" not in families:
             continue
-        if not tested:
+        if tested >= 2:
+            yield f"{name}: {_describe_gains(params, name, tested, planned)}"
+        elif not meta:
             unknown.append(name)
-            continue
-        # with folds more repeats do more than more seeds of each; each fold has as many seeds
-        repeats = min(MAX_REPEATS, max(MORE_REPEATS, 2 * split.repeats)) if split.folds else 1
-        folds, is_repeated = split.folds // split.repeats * repeats, repeats > split.repeats
-        others = (c.split.folds or 1 for n, c in params.corpora.items() if n != experiment.corpus)
-        step = math.lcm(folds or 1, *others)
-        more = math.ceil((seeds + MORE_SEEDS * (not is_repeated)) / step) * step
-        given = planned_difference(seeds, tested, planned, split.folds, split.repeats)
-        better = planned_difference(more, tested, planned, folds, repeats)
-        coarse = f" Nothing below {COARSE_PP:.0f} points is found so often." * is_coarse(given)
-        yield (
-            f"{name}: a gain over the control that is found in 80% of cases is "
-            f"{f'about {given:.1f} points' if given else 'none with so few seeds'}; with "
-            f"{f'`repeats: {repeats}` and ' * is_repeated}the seeds 1 to {more} {better:.1f}."
-            f"{coarse}"
-        )
     if unknown:
         names = ", ".join(unknown)
         yield f"Which gain is found, is known when the corpora are tokenized: {names}."
+
+
+def _describe_gains(params: Params, name: str, tested: int, planned: Any) -> str:
+    """Return which gain an experiment finds over so many test documents, and with more seeds."""
+    seeds, corpus = len(params.seeds_of(name)), params.experiments[name].corpus
+    split = params.corpora[corpus].split
+    # with folds more repeats do more than more seeds of each; each fold has as many seeds
+    repeats = min(MAX_REPEATS, max(MORE_REPEATS, 2 * split.repeats)) if split.folds else 1
+    folds, is_repeated = split.folds // split.repeats * repeats, repeats > split.repeats
+    others = (each.split.folds or 1 for other, each in params.corpora.items() if other != corpus)
+    step = math.lcm(folds or 1, *others)
+    more = math.ceil((seeds + MORE_SEEDS * (not is_repeated)) / step) * step
+    given = planned_difference(seeds, tested, planned, split.folds, split.repeats)
+    better = planned_difference(more, tested, planned, folds, repeats)
+    coarse = f" Nothing below {COARSE_PP:.0f} points is found so often." * is_coarse(given)
+    return (
+        "a gain over the control that is found in 80% of cases is "
+        f"{f'about {given:.1f} points' if given else 'none with so few seeds'}; with "
+        f"{f'`repeats: {repeats}` and ' * is_repeated}the seeds 1 to {more} {better:.1f}.{coarse}"
+    )
 
 
 def format_number(number: float) -> str:

@@ -167,13 +167,12 @@ def _wrong_model(params: Params, name: str) -> Iterator[tuple[str, str]]:
         )
 
 
-def search_space(params: Params, name: str, model: str = "") -> dict[str, Dimension]:
+def search_space(params: Params, name: str, model: str) -> dict[str, Dimension]:
     """Return the space of a search, of one of its models.
 
     Where several models are searched, only what has an effect.
     """
     search = params.searches[name]
-    model = model or search.model
     task, h = params.task(params.models[model]), params.hyperparameters(model)
     left_out = {} if search.model else rules_of(task).no_effect(h)
     return {key: each for key, each in search.space.items() if key not in left_out}
@@ -185,8 +184,8 @@ def _trial_contradictions(params: Params, name: str, model: str) -> Iterator[tup
     metrics, epochs = RECIPES[task].VALIDATION_METRICS, search.epochs or h.epochs
     if search.metric not in metrics:
         yield "metric", unknown_name(search.metric, f"validation metric of {task}", metrics)
-    is_whole = (search.grace_period * search.reports) % 1 == 0
-    if search.scheduler == "asha" and (search.grace_period > epochs or not is_whole):
+    beyond = max(search.grace_period - epochs, search.grace_period * search.reports % 1)
+    if search.scheduler == "asha" and beyond > 0:
         yield (
             "grace_period",
             f"a multiple of 1/{search.reports} (1/reports) of an epoch, and at most the epochs of "
@@ -235,9 +234,8 @@ def _dimension_contradictions(
 ) -> Iterator[str]:
     model = params.models[search.model]
     task = params.task(model)
-    names = NAMES_BY_TASK[task]
-    if key not in names or key in NOT_SEARCHED:
-        allowed = [name for name in names if name not in NOT_SEARCHED]
+    allowed = [each for each in NAMES_BY_TASK[task] if each not in NOT_SEARCHED]
+    if key not in allowed:
         reason = NOT_SEARCHED.get(key, f"unknown hyperparameter{suggest(key, allowed)}")
         yield f"cannot be searched: {reason} Allowed: {', '.join(allowed)}"
         return
@@ -249,14 +247,20 @@ def _dimension_contradictions(
         yield f"has no effect: model {search.model} has {reason}"
     has_fraction = isinstance(getattr(h, key), float)
     if dimension.kind != "choice" and has_fraction == (dimension.kind == "integer"):
-        use = "a number with a fraction: use uniform or" if has_fraction else "none: use integer or"
-        yield f"is {use} choice, found {dimension.kind}"
+        use = ("none: use integer", "a number with a fraction: use uniform")[has_fraction]
+        yield f"is {use} or choice, found {dimension.kind}"
         return
     for value in dimension.values:
-        if mistakes := find_mistakes(SECTIONS[task], {key: value}):
-            yield f"{dimension.kind}: {mistakes[0][1]}"
-            continue
+        yield from _value_contradictions(params, search.model, key, value, dimension.kind)
+
+
+def _value_contradictions(
+    params: Params, name: str, key: str, value: Any, kind: str
+) -> Iterator[str]:
+    model = params.models[name]
+    if mistakes := find_mistakes(SECTIONS[params.task(model)], {key: value}):
+        yield f"{kind}: {mistakes[0][1]}"
+    elif key in ("attention", "pooling", "encoder", "decoder"):
         changed = dataclasses.replace(model, overrides=model.overrides | {key: value})
-        if key in ("attention", "pooling", "encoder", "decoder"):
-            for _, message in variant_contradictions(params, search.model, changed):
-                yield f"{value}: {message}"
+        for _, message in variant_contradictions(params, name, changed):
+            yield f"{value}: {message}"

@@ -1,5 +1,6 @@
 """A corpus of the user's own becomes a study, or a part of one: `heed corpus add` and `remove`."""
 
+import itertools
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -11,7 +12,6 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from heed.corpora import formats
 from heed.corpora.labels import SimilarLabelsError
 from heed.corpora.rows import (
-    AT,
     EncodingError,
     Format,
     JoinedRowsError,
@@ -70,9 +70,10 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
     statistics, notes = _check_documents(tables, files, corpus, typed)
     entries = own_entries.make_entries(name, options, files, form, section, statistics)
     notes += formats.describe_format(typed.form, form)
-    if files.left_out:
-        left_out = join_names(sorted(files.left_out))
-        notes.append(f"left out, without labels or of an unknown name: the split {left_out}")
+    left_out = join_names(files.left_out)
+    notes += [f"left out, without labels or of an unknown name: the split {left_out}"] * bool(
+        left_out
+    )
     used = {*corpus.text_names, *corpus.label_names, corpus.group_column}
     notes += [
         f"column {column!r} is not used: if it has the parts, --split-column {column}"
@@ -88,7 +89,7 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
     with studies.changing_studies():
         less: list[str] = []
         if options.minutes:
-            params = _parse_with(options, entries)
+            params = parse(_with_entries(options, entries)[0][PARAMS], PARAMS)
             options, entries, less = _fit(options, entries, statistics, params, cores)
         texts, lines = _with_entries(options, entries)
         params = parse(texts[PARAMS], PARAMS)
@@ -122,8 +123,7 @@ def _fit(
     fits = min(seeds / (least + longer), 60 * minutes / longest)
     epochs = entries.epochs if fits >= 1 else entries.fewest_epochs
     whole, wanted = trained + validated, fits * entries.epochs / epochs * (trained + validated)
-    is_given = options.train or options.train_per_class
-    fewest = trained if is_given else min(trained, FEWEST_TEXTS)
+    fewest = trained if options.train else min(trained, FEWEST_TEXTS)
     texts = min(trained, max(fewest, int(wanted - validated)))
     if is_free:
         seeds *= entries.epochs / epochs * whole / (texts + validated)
@@ -136,14 +136,10 @@ def _fit(
         )
         if now < all_of
     ]  # fmt: skip
-    lines = [f"  left out for --minutes {minutes:g}: {', '.join(less)}"] if less else []
+    lines = [f"  left out for --minutes {minutes:g}: {', '.join(less)}"] * bool(less)
     if wanted < texts + validated:
         lines.append("  Even so it takes longer")
-    return options, entries.with_less(epochs, texts if texts < trained else None), lines
-
-
-def _parse_with(options: CorpusOptions, entries: own_entries.CorpusEntries) -> Params:
-    return parse(_with_entries(options, entries)[0][PARAMS], PARAMS)
+    return options, entries.with_less(epochs, texts * (texts < trained)), lines
 
 
 def _seeds_are_free(options: CorpusOptions, params: Params) -> bool:
@@ -178,23 +174,15 @@ def _read_tables(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions,
     table, form = formats.read_found(first, found, typed.form)
     if not table.num_rows:
         raise HeedError(f"{first}: empty: expected rows, and the names of their columns")
-    roles = formats.find_roles(table, typed.text_column, typed.label_column)
-    if not (roles.texts and roles.labels):
-        raise _unclear_columns(typed, first, form, table, roles)
-    tables = {key: read_table(path, form) for key, path in files.paths.items()}
-    return _complete(typed, form, next(iter(tables.values())), roles), form, tables
-
-
-def _complete(
-    typed: CorpusOptions, form: Format, table: "pa.Table", roles: formats.Roles
-) -> CorpusOptions:
-    is_folder = form.format == "text-folder"
-    done = replace(typed, text_column=roles.texts, label_column=roles.labels)
-    if is_folder and not typed.split_column and {"train", "test"} <= {*_column(table, "split")}:
-        done = replace(done, split_column="split")
-    if is_folder and not typed.id_column and "file" in table.column_names:
-        done = replace(done, id_column="file")
-    return done
+    texts, labels = formats.find_roles(table, typed.text_column, typed.label_column)
+    if not len(texts) == len(labels) == 1:
+        raise _unclear_columns(typed, first, form, table, texts, labels)
+    done = replace(typed, text_column=texts[0], label_column=labels[0])
+    if form.format == "text-folder":
+        has_splits = {"train", "test"} <= {*_column(table, "split")}
+        split_column = typed.split_column or "split" * has_splits
+        done = replace(done, split_column=split_column, id_column=typed.id_column or "file")
+    return done, form, {key: read_table(path, form) for key, path in files.paths.items()}
 
 
 def _column(table: "pa.Table", name: str) -> list[Any]:
@@ -202,34 +190,30 @@ def _column(table: "pa.Table", name: str) -> list[Any]:
 
 
 def _unclear_columns(
-    typed: CorpusOptions, path: Path, form: Format, table: "pa.Table", roles: formats.Roles
+    typed: CorpusOptions,
+    path: Path,
+    form: Format,
+    table: "pa.Table",
+    texts: formats.Choices,
+    labels: formats.Choices,
 ) -> UnclearError:
-    columns = [name for name in table.column_names if name != AT]
-    unknown = " and ".join(["the text"] * (not roles.texts) + ["the label"] * (not roles.labels))
-    answers = [
-        replace(typed, text_column=texts, label_column=labels)
-        for texts, labels in roles.candidates[:2]
-    ]
-    question = f"{path}: which column has {unknown}? Columns: {join_names(columns)}."
+    unknown = ["the text"] * (len(texts) != 1) + ["the label"] * (len(labels) != 1)
+    pairs = itertools.product(texts[:2] or [["COLUMN"]], labels[:2] or [["COLUMN"]])
+    answers = [replace(typed, text_column=each, label_column=label) for each, label in pairs]
+    columns = join_names(table.column_names[1:])  # the first is AT
+    question = f"{path}: which column has {' and '.join(unknown)}? Columns: {columns}."
     has_names = not form.header and (form.format == "csv" or suffix_of(path) in WITH_HEADER)
-    if has_names and not roles.texts and "COLUMN" in answers[0].text_column:
+    if has_names and not texts:
         question += " Or has the first row a text, and no names of columns?"
-        answers = [replace(typed, no_header=True), answers[0]]
-    return UnclearError(question, *answers)
+        answers.insert(0, replace(typed, no_header=True))
+    return UnclearError(question, *answers[:2])
 
 
 def _check_documents(
     tables: Tables, files: UserFiles, corpus: "Corpus", typed: CorpusOptions
 ) -> tuple[own_entries.OwnCorpusStatistics, list[str]]:
     """Return the facts of all documents, and notes on their labels."""
-    for key, table in tables.items():  # else a label that was rejected would be the text's label
-        answers = {*_column(table, "answer")} - {"accept", None}
-        if answers and answers <= NOT_ACCEPTED:
-            raise HeedError(
-                f"{files.paths[key]}: column 'answer' has {join_names(sorted(answers))}, as "
-                "Prodigy writes it. Keep the rows whose answer is accept, such as by jq -c "
-                "'select(.answer == \"accept\")'"
-            )
+    _refuse_rejected(tables, files)
     reader = DocumentReader(corpus)
     batches = {key: table.to_batches() for key, table in tables.items()}
     try:
@@ -239,29 +223,45 @@ def _check_documents(
         raise UnclearError(question, replace(typed, drop_unlabelled=True)) from None
     except SimilarLabelsError as error:
         raise UnclearError(str(error), replace(typed, similar_labels=True)) from None
-    notes = []
-    if left := reader.unlabelled:
-        notes.append(f"{left:,} of {reader.rows:,} rows have no label and are left out")
-    for label, classes in statistics.classes.items():
-        if not typed.as_labels and (twice := _written_twice(classes)):
-            raise UnclearError(
-                f"{files}: column {label!r}: the classes {' and '.join(map(repr, twice))} are one "
-                "value that is written in two ways (of a column that lacks a number, pandas writes "
-                "1 as 1.0). Write it in one way, or say that they are classes.",
-                replace(typed, as_labels=True),
+    for label, classes in statistics.classes.items() if not typed.as_labels else ():
+        _doubt_classes(f"{files}: column {label!r}", classes, statistics.documents, typed)
+    left = f"{reader.unlabelled:,} of {reader.rows:,} rows have no label and are left out"
+    return statistics, [left] * bool(reader.unlabelled)
+
+
+def _refuse_rejected(tables: Tables, files: UserFiles) -> None:
+    """Raise HeedError where a label that was rejected would be the text's label."""
+    for key, table in tables.items():
+        answers = {*_column(table, "answer")} - {"accept", None}
+        if answers and answers <= NOT_ACCEPTED:
+            raise HeedError(
+                f"{files.paths[key]}: column 'answer' has {join_names(sorted(answers))}, as "
+                "Prodigy writes it. Keep the rows whose answer is accept, such as by jq -c "
+                "'select(.answer == \"accept\")'"
             )
-        are_numbers = len(classes) > MANY_NUMBERS and all(map(formats.is_number, classes))
-        are_many = 2 * len(classes) > statistics.documents > FEW_ROWS
-        if not typed.as_labels and (are_numbers or are_many):
-            raise UnclearError(
-                f"{files}: column {label!r} has {len(classes):,} different "
-                f"{'numbers' if are_numbers else 'values'} in {statistics.documents:,} rows: is it "
-                "a label, and no number to predict, which heed does not do, or an id? Name another "
-                "column, or say that they are classes.",
-                replace(typed, label_column=["COLUMN"], id_column=""),
-                replace(typed, as_labels=True),
-            )
-    return statistics, notes
+
+
+def _doubt_classes(
+    column: str, classes: Iterable[str], documents: int, typed: CorpusOptions
+) -> None:
+    """Raise UnclearError where the values of a label may be no classes."""
+    names = [*classes]
+    if twice := _written_twice(names):
+        raise UnclearError(
+            f"{column}: the classes {' and '.join(map(repr, twice))} are one value that is written "
+            "in two ways (of a column that lacks a number, pandas writes 1 as 1.0). Write it in "
+            "one way, or say that they are classes.",
+            replace(typed, as_labels=True),
+        )
+    are_numbers = len(names) > MANY_NUMBERS and all(map(formats.is_number, names))
+    if are_numbers or 2 * len(names) > documents > FEW_ROWS:
+        raise UnclearError(
+            f"{column} has {len(names):,} different {'numbers' if are_numbers else 'values'} in "
+            f"{documents:,} rows: is it a label, and no number to predict, which heed does not do, "
+            "or an id? Name another column, or say that they are classes.",
+            replace(typed, label_column=["COLUMN"], id_column=""),
+            replace(typed, as_labels=True),
+        )
 
 
 def _written_twice(classes: Iterable[str]) -> list[str]:
@@ -275,17 +275,12 @@ def _written_twice(classes: Iterable[str]) -> list[str]:
 # --- writing the study ----------------------------------------------------------------------------
 
 
-def _extended_study(options: CorpusOptions) -> Path | None:
-    """Return the file of the active own study that the corpus is added to; None: of a new one."""
-    own = studies.find_active_own_study()
-    return own if own and own.stem == options.study else None
-
-
 def _with_entries(
     options: CorpusOptions, entries: own_entries.CorpusEntries
 ) -> tuple[dict[Path, str], list[str]]:
     """Return the files of a new study, or the named active one, with the entries; and lines."""
-    own, extends = studies.find_active_own_study(), _extended_study(options) is not None
+    own = studies.find_active_own_study()
+    extends = own is not None and own.stem == options.study
     if options.study and own is None:
         read_yaml(read_text(PARAMS), PARAMS)  # its message: a mistake hides whose study it is
     study = options.study or entries.name
@@ -307,8 +302,8 @@ def _with_entries(
         texts, lines = studies.new_study(study, text)
         return texts, [*lines, *filter(None, [join])]
     lines = [f"{PARAMS}, {own}: corpus {entries.name} is added to the study {study}."]
-    lines += [f"  the title is now {options.title!r}"] if options.title else []
-    lines += [f"  all models have {options.seeds} seeds now"] if options.seeds else []
+    lines += [f"  the title is now {options.title!r}"] * bool(options.title)
+    lines += [f"  all models have {options.seeds} seeds now"] * bool(options.seeds)
     return _changed_study(study, text), lines
 
 

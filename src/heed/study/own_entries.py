@@ -41,7 +41,7 @@ VARIANTS: dict[str, dict[str, object]] = {
     "baseline": {"pooling": "last", "skip": False},  # the last word says little (docs/presets.md)
     "mean": {"pooling": "mean"},
     "pooling": {"pooling": "attention"},
-    "attention": {"pooling": "mean", "attention": "multi-head", "heads": HEADS},
+    "attention": {"pooling": "mean", "attention": "multi-head"},  # and `heads`
 }
 FEWEST_EPOCHS = 6  # of a training
 STEPS, MOST_EPOCHS = 1_000, 60  # of a training: with fewer steps it had not converged
@@ -155,9 +155,8 @@ def describe_corpus(files: str, corpus: "Corpus", statistics: OwnCorpusStatistic
 
 def _describe_classes(classes: dict[str, int], documents: int) -> str:
     shares = [
-        f"{name[:LONG_NAME]} ({f'{share:.0%}' if share > 0.005 else '<1%'})"
+        f"{name[:LONG_NAME]} ({f'{count / documents:.0%}' if count / documents > 0.005 else '<1%'})"
         for name, count in sorted(classes.items(), key=lambda item: -item[1])
-        for share in [count / documents]
     ]
     if len(shares) > NAMED_CLASSES:
         shares = [*shares[: NAMED_CLASSES // 2], "…", *shares[-NAMED_CLASSES // 2 :]]
@@ -176,8 +175,8 @@ class CorpusEntries:
     epochs: int
     fewest_epochs: int  # of enough steps
 
-    def with_less(self, epochs: int, texts: int | None) -> "CorpusEntries":
-        """Return the entries with fewer epochs, and fewer texts to train on, None as many."""
+    def with_less(self, epochs: int, texts: int) -> "CorpusEntries":
+        """Return the entries with fewer epochs, and fewer texts to train on; 0: as many."""
         corpora, models = self.sections["corpora"], self.sections["models"]
         if epochs < self.epochs:
             models = {name: model | {"epochs": epochs} for name, model in models.items()}
@@ -208,25 +207,25 @@ def training_times(
 def corpus_section(name: str, options: CorpusOptions, files: UserFiles) -> dict[str, object]:
     """Return the section of `corpora`, without the keys of default value."""
     section: dict[str, object] = {"source": name, "kind": KIND.name}
-    for key, columns in (("text", options.text_column), ("label", options.label_column)):
-        one = len(columns) == 1
-        section |= {f"{key}_column": columns[0]} if one else {f"{key}_columns": columns}
-        if key == "text" and options.text_separator is not None:
-            section["text_separator"] = options.text_separator
-    section |= {key: value for key in OPTIONS.split() if (value := getattr(options, key))}
-    section |= {"tokenizer": options.language} if options.language else {}
+    for kind, columns in (("text", options.text_column), ("label", options.label_column)):
+        several = len(columns) > 1
+        section[f"{kind}_column{'s' * several}"] = columns if several else columns[0]
+    section |= {key: getattr(options, key) for key in OPTIONS.split()}
+    section |= {"tokenizer": options.language, "split": _split_section(options, files)}
+    return {key: value for key, value in section.items() if value}
+
+
+def _split_section(options: CorpusOptions, files: UserFiles) -> dict[str, object]:
     is_given = bool(options.split_column or files.have_splits)
     if is_given and (options.test is not None or options.group_column):
         raise HeedError(
             f"{'--test' if options.test is not None else '--group-column'} is for a split that "
             "heed draws, and the splits of this corpus are given by its files or by --split-column"
         )
-    split: dict[str, object] = {"kind": "given"}
-    if not is_given:
-        split = {"kind": "random", "test": options.test or TEST, "validation": VALIDATION}
-    split |= {"grouped": True} if options.group_column else {}
-    sizes = {"train": options.train, "train_per_class": options.train_per_class}
-    return section | {"split": split | {key: size for key, size in sizes.items() if size}}
+    drawn = {"kind": "random", "test": options.test or TEST, "validation": VALIDATION}
+    split: dict[str, object] = {"kind": "given"} if is_given else drawn
+    split |= {"grouped": bool(options.group_column), "train": options.train}
+    return {key: value for key, value in split.items() if value}
 
 
 def check_corpus(section: dict[str, object]) -> "Corpus":
@@ -256,10 +255,10 @@ def make_entries(
     values = PRESETS[task][preset].values
     # of most documents all is read, and no more than the preset reads
     longest = int(values.get("max_tokens", MAX_TOKENS))
-    max_tokens = min(longest, 10 * -(-statistics.long_length // 10)) or 10
-    found = {key: [*each] if isinstance(each, tuple) else each for key, each in vars(form).items()}
+    max_tokens = max(10, min(longest, 10 * -(-statistics.long_length // 10)))
+    declared = vars(form) | {"format": form.format or None, "header": [*form.header] or None}
     source: dict[str, object] = {"kind": KIND.source.name, **files.source()}
-    source |= {key: each for key, each in found.items() if each or (key, each) == ("quote", "")}
+    source |= {key: each for key, each in declared.items() if each is not None}
     settings: dict[str, object] = {"preset": preset, "max_tokens": max_tokens}
     epochs, fewest = _choose_epochs(values, trained)
     settings |= {"epochs": epochs} if epochs != values["epochs"] else {}
@@ -273,19 +272,23 @@ def make_entries(
         source |= {"vectors": options.vectors, "vectors_sha256": sha256(options.vectors)}
     experiments: dict[str, dict[str, object]] = {}
     models: dict[str, dict[str, object]] = {}
-    names = [as_name(label) for label in statistics.classes]
-    for number, (label, own) in enumerate(zip(statistics.classes, names, strict=True), 1):
-        key, title = name, f"{name} by {label}" if len(names) > 1 else name
-        if len(names) > 1:
-            key = f"{name}-{own if own and names.count(own) == 1 else f'label-{number}'}"
+    keys = _name_experiments(name, statistics.classes)
+    for key, label in zip(keys, statistics.classes, strict=True):
+        title = name + f" by {label}" * (len(keys) > 1)
         experiments[key] = {"task": task, "corpus": name, "data": {"label": label}, "title": title}
         experiments[key] |= {"metric": options.metric} if options.metric else {}
-        for variant, own_values in VARIANTS.items():
-            heads = {"heads": math.gcd(size, HEADS)} if "heads" in own_values else {}
-            models[f"{key}-{variant}"] = {"experiment": key, **settings, **own_values, **heads}
+        for variant, own in VARIANTS.items():
+            models[f"{key}-{variant}"] = {"experiment": key, **settings, **own}
+        models[f"{key}-attention"]["heads"] = math.gcd(size, HEADS)
     sections = {"sources": {name: source}, "corpora": {name: corpus}}
     sections |= _pretrained_sections(name) | {"experiments": experiments, "models": models}
     return CorpusEntries(name, task, sections, preset, max_tokens, epochs, fewest)
+
+
+def _name_experiments(corpus: str, labels: Iterable[str]) -> list[str]:
+    names = [*map(as_name, labels)]
+    unique = (n if n and names.count(n) == 1 else f"label-{i}" for i, n in enumerate(names, 1))
+    return [f"{corpus}-{own}" for own in unique] if len(names) > 1 else [corpus]
 
 
 def _pretrained_sections(corpus: str) -> dict[str, dict[str, dict[str, object]]]:
@@ -350,16 +353,17 @@ def remove_entries(tree: Any, name: str, path: Path) -> None:
     if not any(corpus["source"] == source for corpus in tree["corpora"].values()):
         tree["sources"].pop(source, None)
     experiments, models = tree["experiments"], tree["models"]
-    explained = (tree.get("explain") or {}).get("models") or {}
+    others = ("explain", "adversarial_attention", "pretrained", "encoders")
+    explain, adversarial, pretrained, encoders = (tree.get(section) or {} for section in others)
+    explained = explain.get("models") or {}
     _keep(experiments, lambda _, entry: entry["corpus"] != name)
     for section in (models, tree["searches"]):
         _keep(section, lambda _, entry: entry["experiment"] in experiments)
     _keep(explained, lambda model, entry: model in models and entry["noise"] != name)
-    _keep(tree.get("adversarial_attention") or {}, lambda _, entry: entry["model"] in explained)
-    pretrained = tree.get("pretrained") or {}
+    _keep(adversarial, lambda _, entry: entry["model"] in explained)
     pretrained.pop(name, None)
     used = {entry["encoder"] for entry in pretrained.values()}
-    _keep(tree.get("encoders") or {}, lambda encoder, _: encoder in used)
+    _keep(encoders, lambda encoder, _: encoder in used)
 
 
 def _keep(section: Any, is_kept: Callable[[str, Any], bool]) -> None:

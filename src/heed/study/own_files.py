@@ -1,10 +1,10 @@
 """The options of `heed corpus add`, and the files that they name."""
 
 import dataclasses
+import itertools
 import re
 import shlex
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
 SHARD = re.compile(r"-\d+-of-\d+$")  # train-00000-of-00001: one of several files
 OF_PROCESS = ("/dev/fd/", "/dev/std", "/proc/")  # paths that another process reads otherwise
+Named = TypeVar("Named")
 MANY_FILES = 4  # of more the message has the first and the last
 
 
 @dataclasses.dataclass(frozen=True)
 class CorpusOptions:
-    """The options of `heed corpus add`; None or, but of `text_separator` and `quote`, "": none."""
+    """The options of `heed corpus add`; None or, but of `quote`, "": none."""
 
     files: list[str]
     text_column: list[str] = dataclasses.field(default_factory=list)
@@ -39,11 +40,9 @@ class CorpusOptions:
     id_column: str = ""
     group_column: str = ""
     rationale_column: str = ""
-    text_separator: str | None = None
     delimiter: str = ""
     encoding: str = ""
     quote: str | None = None
-    header: str = ""
     language: str = ""
     metric: str = ""
     vectors: str = ""
@@ -54,16 +53,14 @@ class CorpusOptions:
     similar_labels: bool = False
     test: float | None = None
     train: int | None = None
-    train_per_class: int | None = None
     seeds: int | None = None
     minutes: float | None = None
 
     @property
     def form(self) -> Format:
         """The format of the files, as far as it is declared."""
-        header = tuple(name.strip() for name in self.header.split(",")) if self.header else ()
         quote = "" if self.no_quotes else self.quote
-        return Format("", self.encoding or None, self.delimiter or None, quote, header)
+        return Format("", self.encoding or None, self.delimiter or None, quote)
 
     def command(self) -> str:
         """Return the command line that gives these options."""
@@ -121,18 +118,21 @@ def name_files(arguments: list[str]) -> UserFiles:
     """
     if any(argument.startswith(hub.PREFIX) for argument in arguments):
         return _files_of_hub(arguments)
-    files = [file for argument in arguments for file in _split_argument(argument)]
-    paths = [path for _, path in files]
-    for path in paths:
+    files = [*itertools.chain.from_iterable(map(_split_argument, arguments))]
+    resolved = [path.resolve() for _, path in files]
+    for _, path in files:
         require_user_file(path, or_folder=True)
-    resolved = Counter(path.resolve() for path in paths)
-    if twice := [path for path in paths if resolved[path.resolve()] > 1]:
-        raise HeedError(f"{twice[0]}: is named twice")
+        if resolved.count(path.resolve()) > 1:
+            raise HeedError(f"{path}: is named twice")
     if len(files) == 1 and not files[0][0]:
-        return UserFiles({"": paths[0]})
-    splits = [split or _split_of_file(path) for split, path in files]
+        return UserFiles({"": files[0][1]})
+    return _key_files({path: split or _split_of_file(path) for split, path in files})
+
+
+def _key_files(split_of_each: dict[Path, str]) -> UserFiles:
+    paths, splits = [*split_of_each], [*split_of_each.values()]
     if not any(splits):
-        return UserFiles({f"file_{i}": path for i, path in enumerate(paths, 1)})
+        return UserFiles(_number(paths))
     if not all(splits):
         raise HeedError(
             f"{paths[splits.index('')]}: train, validation or test? Others are a split by their "
@@ -148,9 +148,6 @@ def name_files(arguments: list[str]) -> UserFiles:
     return UserFiles(_key_by_split(zip(splits, paths, strict=True)))
 
 
-Named = TypeVar("Named")
-
-
 def _key_by_split(files: Iterable[tuple[str, Named]]) -> dict[str, Named]:
     """Return files by their keys in `paths`: a number where several are of one split."""
     pairs = [*files]
@@ -162,21 +159,23 @@ def _key_by_split(files: Iterable[tuple[str, Named]]) -> dict[str, Named]:
     return keys
 
 
+def _number(files: list[Named]) -> dict[str, Named]:
+    """Return files without splits by their keys in `paths`: a single one has none."""
+    return {f"file_{i}" * (len(files) > 1): file for i, file in enumerate(files, 1)}
+
+
 def _files_of_hub(arguments: list[str]) -> UserFiles:
     """Return the files of a data set on the hub; those of no test split are one corpus."""
     if len(arguments) > 1:
         raise HeedError(f"{join_names(arguments)}: a data set on the hub is a corpus by itself")
     found = hub.find_files(arguments[0])
-    local = {split: [*map(hub.local_path, found.splits[split])] for split in found.splits}
+    local = {split: [*map(hub.local_path, files)] for split, files in found.splits.items()}
     kept = choose_splits(local)
     pairs = [(split_of(split) or "", file) for split in kept for file in found.splits[split]]
-    addresses = _key_by_split(pairs)
-    if not {"train", "test"} <= {split for split, _ in pairs}:
-        addresses = {f"file_{i}": file for i, (_, file) in enumerate(pairs, 1)}
-        addresses = {"": pairs[0][1]} if len(pairs) == 1 else addresses
+    has_splits = {"train", "test"} <= {*map(split_of, kept)}
+    addresses = _key_by_split(pairs) if has_splits else _number([file for _, file in pairs])
     paths = {key: hub.local_path(address) for key, address in addresses.items()}
-    left_out = [split for split in found.splits if split not in kept]
-    return UserFiles(paths, addresses, found.name, left_out)
+    return UserFiles(paths, addresses, found.name, sorted({*found.splits} - {*kept}))
 
 
 def require_user_file(path: Path, or_folder: bool = False) -> None:
@@ -232,13 +231,17 @@ def default_name(files: UserFiles) -> str:
     if len(paths) == 1:
         return "-".join(_words(paths[0].resolve()))
     names = {
-        "-".join(w for w in _words(path) if not split_of(w) and not w.isdigit()) for path in paths
+        "-".join(w for w in _words(path) if not (split_of(w) or w.isdigit())) for path in paths
     }
     if len(names) > 1 or not any(names):
-        folders = [path.parent for path in paths]  # of a folder `data`, the one that it is in
-        named = [f.parent if f.name == "data" and f.parent.name else f for f in folders]
-        names = {as_name(folder.name) for folder in named}
+        names = {*map(_folder_name, paths)}
     return names.pop() if len(names) == 1 else ""
+
+
+def _folder_name(path: Path) -> str:
+    folder = path.parent
+    above = folder.parent.name if folder.name == "data" else ""
+    return as_name(above or folder.name)
 
 
 def as_name(text: str) -> str:

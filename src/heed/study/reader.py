@@ -27,7 +27,7 @@ REMOVED = (
     "experiments.*.task=multilabel", "defaults.multilabel",
     *(f"searches.*.{key}" for key in ("adopted", "after", "corpus", "groups", "max_parameters")),
     "searches.*.sampler", "searches.*.trials=0", "explain.models.*.corpus",
-    "adversarial_attention.*.corpus", "*.tfidf_*", "*.encoder=none",
+    "adversarial_attention.*.corpus", "corpora.*.text_separator", "*.tfidf_*", "*.encoder=none",
     "*.bigram_buckets", "*.attention_residual", "*.attention_positions",
     "*.layer_devices", "*.max_length_ratio", "*.min_count", "*.segmentation=unigram",
 )  # fmt: skip

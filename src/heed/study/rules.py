@@ -61,26 +61,29 @@ def _refuse(mistakes: Iterable[Mistake]) -> None:
 
 
 def _unknown_names(params: Params) -> Mistakes:
-    searches = {**params.searches, "none": None}
-    for section, name, target in REFERENCES:
-        known = searches if target == "searches" else getattr(params, target)
-        for each, entry in getattr(params, section).items():
-            if (value := getattr(entry, name)) and value not in known:
-                yield (section, each, name), unknown_name(value, SINGULAR[target], known)
+    for key, value, target in _references(params):
+        known = {**getattr(params, target), **({"none": None} if target == "searches" else {})}
+        if value not in known:
+            yield key, unknown_name(value, SINGULAR[target], known)
     for name, corpus in params.corpora.items():
         source, expected = params.sources.get(corpus.source), KINDS[corpus.kind].source.name
         if source and source.kind != expected:
             message = f"is made from a source of kind {expected}, found {source.kind}"
             yield ("corpora", name, "source"), f"kind {corpus.kind} {message}"
-    for name, explained in params.explain.models.items():
-        key = ("explain", "models", name)
-        if name not in params.models:
-            yield key, unknown_name(name, "model", params.models)
-        if explained.noise not in params.corpora:
-            yield (*key, "noise"), unknown_name(explained.noise, "corpus", params.corpora)
     for section in ("sources", "corpora", "experiments", "models"):
         if not getattr(params, section):
             yield (section,), "empty: a study has at least one"
+
+
+def _references(params: Params) -> Iterator[tuple[Key, str, str]]:
+    """Yield each key that names an entry, the name, and its section."""
+    for section, name, target in REFERENCES:
+        for each, entry in getattr(params, section).items():
+            if value := getattr(entry, name):
+                yield (section, each, name), value, target
+    for name, explained in params.explain.models.items():
+        yield ("explain", "models", name), name, "models"
+        yield ("explain", "models", name, "noise"), explained.noise, "corpora"
 
 
 def _contradictions(params: Params) -> Mistakes:
@@ -151,32 +154,36 @@ def _seeds_on(params: Params, corpus: str) -> dict[Key, list[int]]:
 
 def _corpus_contradictions(params: Params, name: str) -> Mistakes:
     key, corpus = ("corpora", name), params.corpora[name]
-    kind, source = KINDS[corpus.kind], params.sources[corpus.source]
-    if folds := corpus.split.folds:
-        repeats = f", {folds} in {corpus.split.repeats} repeats" * (corpus.split.repeats > 1)
-        for place, seeds in _seeds_on(params, name).items():
-            trained = Counter((seed - 1) % folds for seed in seeds)
-            if len({trained[fold] for fold in range(folds)}) > 1:
-                yield (
-                    place,
-                    f"corpus {name} has {corpus.split.k} folds{repeats}: each must have equally "
-                    f"many seeds, as with the seeds 1 to {folds} or to a multiple of {folds}; "
-                    f"found {_count_folds(trained, folds)}",
-                )
-    languages = corpus_languages(corpus, source)
+    source = params.sources[corpus.source]
+    languages, header = corpus_languages(corpus, source), source.header or []
     for field in ("tokenizers", "optional_languages"):
         for language in sorted({*(getattr(corpus, field) or ())} - {*languages}):
             yield (*key, field), unknown_name(language, "language", languages)
-    header = source.header or []
-    for field, column in corpus.named_columns() if header else ():
-        if column not in header:
+    for field, column in corpus.named_columns():
+        if header and column not in header:
             known = unknown_name(column, f"column in `header` of source {corpus.source}", header)
             yield (*key, *field.split(".")), known
-    is_given = corpus.split.kind == "given" and "split_column" in kind.keys
-    have_splits = not kind.parallel and source.paths and all(map(split_of_key, source.paths))
+    yield from _split_contradictions(params, name)
+
+
+def _split_contradictions(params: Params, name: str) -> Mistakes:
+    corpus = params.corpora[name]
+    kind, paths, split = KINDS[corpus.kind], params.sources[corpus.source].paths, corpus.split
+    folds, repeats = split.folds, f", {split.folds} in {split.repeats} repeats"
+    for place, seeds in _seeds_on(params, name).items() if folds else ():
+        trained = Counter((seed - 1) % folds for seed in seeds)
+        if len({*map(trained.__getitem__, range(folds))}) > 1:
+            yield (
+                place,
+                f"corpus {name} has {split.k} folds{repeats * (split.repeats > 1)}: each must have "
+                f"equally many seeds, as with the seeds 1 to {folds} or to a multiple of {folds}; "
+                f"found {_count_folds(trained, folds)}",
+            )
+    is_given = split.kind == "given" and "split_column" in kind.keys
+    have_splits = not kind.parallel and paths and all(map(split_of_key, paths))
     if is_given and bool(corpus.split_column) == bool(have_splits):
         yield (
-            (*key, "split"),
+            ("corpora", name, "split"),
             "split kind given needs either split_column, or a source with `paths` whose keys are "
             "train and test",
         )
@@ -298,38 +305,43 @@ def _expected_result_contradictions(
 ) -> Iterator[tuple[str, str]]:
     """Yield (name of a field, message) for what an expected result names, and the study lacks."""
     models = _own_models(params, experiment)
-    variant, task = result.variant or "", params.experiments[experiment].task
+    variant, task = str(result.variant), params.experiments[experiment].task
     if variant not in models:
         yield "variant", unknown_name(variant, f"variant of {experiment}", models)
         return
     rules, is_explained = rules_of(task), models[variant] in params.explain.models
     if result.against:
-        has_pretrained = params.experiments[experiment].corpus in params.pretrained
-        references = [*rules.REFERENCE_MODELS, *[PRETRAINED] * has_pretrained]
-        pairs = experiment_roles(params, experiment, references).pairs()
-        compared = [second for first, second, _ in pairs if first == variant]
-        if result.against not in compared:
-            yield (
-                "against",
-                f"{variant} is not compared with {result.against} (docs/statistics.md). It is "
-                f"compared with: {', '.join(compared) or 'no other'}",
-            )
+        yield from _comparison_contradictions(params, experiment, variant, result.against)
     known = (*RECIPES[task].METRICS, *rules.FURTHER_METRICS, *rules.EXPLAINED_METRICS)
-    if result.metric and result.metric not in known:
+    if result.metric not in (None, *known):
         yield "metric", unknown_name(result.metric, f"metric of {task}", known)
     field = "criterion" if result.criterion else "metric"
     name = str(getattr(result, field))
     if (result.criterion or name in rules.EXPLAINED_METRICS) and not is_explained:
         yield field, f"{models[variant]} is not in explain.models, where {name} is measured"
         return
-    yield from (
-        (field, f"{name} {message}")
-        for message in _unmeasured(params, models[variant], name, bool(result.criterion))
-    )
+    reasons = _unjudged if result.criterion else _unmeasured
+    yield from ((field, f"{name} {message}") for message in reasons(params, models[variant], name))
 
 
-def _unmeasured(params: Params, model: str, name: str, is_criterion: bool) -> Iterator[str]:
-    """Yield why a metric or a criterion has no value for a model of this study, ever."""
+def _comparison_contradictions(
+    params: Params, experiment: str, variant: str, against: str
+) -> Iterator[tuple[str, str]]:
+    declared = params.experiments[experiment]
+    references = [*rules_of(declared.task).REFERENCE_MODELS]
+    references += [PRETRAINED] * (declared.corpus in params.pretrained)
+    pairs = experiment_roles(params, experiment, references).pairs()
+    compared = [second for first, second, _ in pairs if first == variant]
+    if against not in compared:
+        yield (
+            "against",
+            f"{variant} is not compared with {against} (docs/statistics.md). It is compared with: "
+            f"{', '.join(compared) or 'no other'}",
+        )
+
+
+def _unmeasured(params: Params, model: str, name: str) -> Iterator[str]:
+    """Yield why a metric has no value for a model of this study, ever."""
     corpus = params.corpora[params.models[model].corpus]
     kind, rules = KINDS[corpus.kind], rules_of(params.task(params.models[model]))
     languages = corpus.columns or params.sources[corpus.source].paths or {}
@@ -337,13 +349,16 @@ def _unmeasured(params: Params, model: str, name: str, is_criterion: bool) -> It
         yield f"needs rationales, and corpus {params.models[model].corpus} has none"
     if name in rules.FURTHER_METRICS and not (kind.languages or any("-" in n for n in languages)):
         yield f"needs alignments, and corpus {params.models[model].corpus} has none"
-    if not is_criterion:
-        return
+
+
+def _unjudged(params: Params, model: str, name: str) -> Iterator[str]:
+    """Yield why a criterion has no outcome for a model of this study, ever."""
+    corpus = params.corpora[params.models[model].corpus]
     if not params.hyperparameters(model).learns_weights:
         yield f"judges learned weights, and {model} learns none"
-    if name == "rationale" and kind.rationale != "planted":
+    if name == "rationale" and KINDS[corpus.kind].rationale != "planted":
         yield f"needs planted rationales, and corpus {params.models[model].corpus} has none"
-    bases = [each.model for each in params.adversarial_attention.values()]
+    bases = {each.model for each in params.adversarial_attention.values()}
     if name == "adversarial_attention" and model not in bases:
         yield f"needs an adversarial model of {model}: name one in adversarial_attention"
 

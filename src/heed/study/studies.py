@@ -5,7 +5,6 @@ import itertools
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from heed.files import HeedError, locked, require_readable, write_texts
 from heed.paths import LOCKS, PARAMS, is_name
@@ -49,39 +48,24 @@ models: {{}}
 """
 
 
-class ListedStudy(NamedTuple):
-    """A study as it is listed."""
+def format_studies() -> str:
+    """Return the list of all studies, the active one marked by a star.
 
-    name: str
-    title: str
-    is_own: bool
-    is_active: bool
-
-
-def list_studies() -> list[ListedStudy]:
-    """Return heed's studies, then the user's own. Raises HeedError when there is none of heed's."""
+    Raises HeedError when there is none of heed's.
+    """
     text, active = _read_params(PARAMS), find_active_own_study()
-    listed = []
-    for path in [*_heed_studies(), *_own_studies()]:
-        is_own = path.parent == OWN_STUDIES
+    heed, own = _heed_studies(), _own_studies()
+    width = max(len(path.stem) for path in [*heed, *own])
+    lines = [f"Studies of heed ({HEED_STUDIES}):"]
+    for path in [*heed, *own]:
+        if path in own[:1]:
+            lines.append(f"Your own studies ({OWN_STUDIES}):")
         try:
-            title = load(path, may_be_empty=is_own).study.title
+            title = load(path, may_be_empty=path in own).study.title
         except HeedError:
             title = f"(has a mistake: heed study {path.stem} says where)"
-        is_active = path == active if is_own else _read_params(path) == text
-        listed.append(ListedStudy(path.stem, title, is_own, is_active))
-    return listed
-
-
-def format_studies() -> str:
-    """Return the list of all studies, the active one marked by a star."""
-    studies = list_studies()
-    width = max(len(study.name) for study in studies)
-    lines = [f"Studies of heed ({HEED_STUDIES}):"]
-    for number, study in enumerate(studies):
-        if study.is_own and not studies[number - 1].is_own:
-            lines.append(f"Your own studies ({OWN_STUDIES}):")
-        lines.append(f"{' *'[study.is_active]} {study.name:{width}} {study.title}")
+        is_active = path == active if path in own else _read_params(path) == text
+        lines.append(f"{' *'[is_active]} {path.stem:{width}} {title}")
     return "\n".join(lines)
 
 

@@ -7,7 +7,8 @@ tokenised by chunks into arrays that grow on disk.
 """
 
 import dataclasses
-from collections import Counter
+import itertools
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -118,31 +119,34 @@ def _clean_documents(
     than `max_characters`, is dropped and counted. A text of `optional_languages` may be empty.
     Raises HeedError when no document is left, or none has text.
     """
-    is_parallel = KINDS[corpus.kind].parallel
-    names = [DROPPED.get(key, key) if is_parallel else key for key in TREATMENTS]
-    cleaned = Counter(dict.fromkeys(names, 0))
-    digests: dict[str, list[bytes | None]] = {}
-    documents = 0
+    dropped: dict[str, str] = {}
+    missing, what = "", "s"  # of a text, and of documents
+    if KINDS[corpus.kind].parallel:
+        dropped, missing, what = DROPPED, None, " with a text in each language"
+    cleaned = Counter(dict.fromkeys(map(dropped.get, TREATMENTS, TREATMENTS), 0))
+    digests: defaultdict[str, list[bytes | None]] = defaultdict(list)
     for document in _read_sample(name, corpus, raw):
         texts, counts = _clean_texts(document, corpus, raw)
-        if is_parallel and (reasons := [key for key in DROPPED if counts[key]]):
-            cleaned[DROPPED[reasons[0]]] += 1
+        if reasons := [reason for key, reason in dropped.items() if counts[key]]:
+            cleaned[reasons[0]] += 1
             continue
         cleaned.update(counts)
-        documents += 1
         table.append(_make_row(document, texts, raw))
         for language, text in texts.items():
-            is_missing = is_parallel and not text
-            digests.setdefault(language, []).append(digest(None if is_missing else text))
+            digests[language].append(digest(text or missing))
     table.finish()
-    if not documents:
-        missing = " with a text in each language" if is_parallel else "s"
-        raise HeedError(f"{raw}: corpus {name} has no document{missing}")
-    if cleaned["empty"] == documents:
+    if not digests:
+        raise HeedError(f"{raw}: corpus {name} has no document{what}")
+    labels = _read_labels(table)
+    if cleaned["empty"] == len(labels.strata):
         raise HeedError(f"{raw}: no document of corpus {name} has text")
+    numbers = dict(zip(digests, map(number_texts, digests.values()), strict=True))
+    return labels, numbers, dict(cleaned)
+
+
+def _read_labels(table: CleanedTable) -> DocumentLabels:
     columns = [key for key in table.columns if key.startswith(("group", "split", LABEL))]
-    numbers = {language: number_texts(each) for language, each in digests.items()}
-    return DocumentLabels(table.read(columns).to_pandas()), numbers, dict(cleaned)
+    return DocumentLabels(table.read(columns).to_pandas())
 
 
 def _clean_texts(
@@ -248,10 +252,7 @@ def _write_pair_files(
         rows, languages = group["document"].to_numpy(), str(pair).split("-")
         counts = [np.diff(tokens[language].offsets)[rows] for language in languages]
         for language, count in zip(languages, counts, strict=True):
-            column = text_column(language)
-            chunks = table.chunks([column], selected)
-            texts = (text for each in chunks for text in each[column].to_pylist())
-            words = np.asarray([len(text.split()) for text in texts])[rows]
+            words = _count_words(table, text_column(language), selected)[rows]
             for i in np.flatnonzero(words != count)[:1]:
                 raise HeedError(
                     f"corpus {name}: {ids[int(rows[i])]}: an alignment counts words, which white "
@@ -267,6 +268,11 @@ def _write_pair_files(
             )
     links.to_parquet(out / ALIGNMENTS, index=False)
     return sorted(links["languages"].unique())
+
+
+def _count_words(table: CleanedTable, column: str, selected: np.ndarray) -> np.ndarray:
+    texts = (each[column].to_pylist() for each in table.chunks([column], selected))
+    return np.asarray([len(text.split()) for text in itertools.chain.from_iterable(texts)])
 
 
 def _of_first_repeat(

@@ -193,13 +193,14 @@ class _Drawing:
         starts = range(split.seed, split.seed + split.folds, k)  # the seed of each repeat
         found = self.folds(k, split.seed)
         for start in starts[1:]:
-            known = {fold.tobytes() for fold in found}
-            draws = range(DRAWS) if split.grouped else (0,)
-            for draw in draws:
-                again = self.group_folds([start, draw]) if split.grouped else self.folds(k, start)
-                if known.isdisjoint(fold.tobytes() for fold in again):
-                    break
-            else:
+            known = {*map(np.ndarray.tobytes, found)}
+            drawn: Iterable[list[np.ndarray]] = (
+                (self.group_folds([start, draw]) for draw in range(DRAWS))
+                if split.grouped
+                else [self.folds(k, start)]
+            )
+            again = next((f for f in drawn if known.isdisjoint(map(np.ndarray.tobytes, f))), None)
+            if again is None:
                 what = "groups" if split.grouped else "documents"
                 count = len(np.unique(self.groups)) if split.grouped else len(self.groups)
                 raise HeedError(

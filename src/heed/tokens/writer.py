@@ -246,7 +246,7 @@ def write_vectors(
     path = raw / VECTORS
     if not path.is_file():
         return None
-    as_written = {word: row for row, word in enumerate(tokens.lexicon)}
+    as_written = dict(zip(tokens.lexicon, range(len(tokens.lexicon)), strict=True))
     in_lower_case: dict[str, list[int]] = {}
     for row, word in enumerate(tokens.lexicon):
         if (lower := word.lower()) != word:

@@ -307,11 +307,7 @@ def train_runs(
             missing.append(training)
     if missing:
         gpus = _count_gpus() if machine.uses_gpu(recipe.hyperparameters.device) else 0
-        at_once = min(len(missing), gpus or cores)
-        with process_pool(at_once, "fork") as pool:
-            runs = [pool.submit(_train, each, code, at_once == 1) for each in missing]
-            yield from (run.result() for run in runs if not run.exception())
-            _raise_failures([error for run in runs if (error := run.exception())])
+        yield from _train_together(missing, code, min(len(missing), gpus or cores))
     for each in trainings:  # a stage that is killed before its end: DVC deletes its runs
         work = checkpoint.work_folder(each.recipe, each.seed, code)
         shutil.rmtree(work, ignore_errors=True)
@@ -331,8 +327,14 @@ class _Training:
         return paths.LONGER if self.is_longer else self.seed
 
 
-def _raise_failures(errors: list[BaseException]) -> None:
-    """Raise the failures of several seeds as one; an error that is no HeedError goes first."""
+def _train_together(
+    trainings: list[_Training], code: str, at_once: int
+) -> Iterator[RunInfo | LongerInfo]:
+    """Yield the runs; then raise all failures as one, or first an error that is no HeedError."""
+    with process_pool(at_once, "fork") as pool:
+        runs = [pool.submit(_train, each, code, at_once == 1) for each in trainings]
+        yield from (run.result() for run in runs if not run.exception())
+        errors = [error for run in runs if (error := run.exception())]
     for error in errors:
         if not isinstance(error, HeedError):
             raise error

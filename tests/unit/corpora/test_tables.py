@@ -164,14 +164,11 @@ def test_several_columns_are_several_labels_of_documents_with_ids(tmp_path):
     assert strata == {("rare", "low"): 3, ("common", "low"): 3, ("common", "loud"): 6}
 
 
-@pytest.mark.parametrize(
-    ("separator", "texts"), [(None, ["a b", " c", ""]), (" [SEP] ", ["a [SEP] b", " [SEP] c", ""])]
-)
-def test_texts_of_several_columns_are_joined(tmp_path, separator, texts):
+def test_texts_of_several_columns_are_joined(tmp_path):
     files = write(tmp_path, table="second,label,first|b,x,a|c,y,|,x,")
     columns = {"text_column": None, "text_columns": ["first", "second"]}
-    corpus = table_corpus(**columns, text_separator=separator)
-    assert [document.text for document in read_files(files, corpus)] == texts
+    read = read_files(files, table_corpus(**columns))
+    assert [document.text for document in read] == ["a b", " c", ""]
 
 
 def test_train_alone_is_made_smaller_with_the_proportions_of_its_labels(tmp_path):
@@ -229,7 +226,6 @@ def test_keys_of_a_split_that_contradict_each_other_are_errors(keys, message):
         ({"text_columns": ["a"]}, "use text_column or text_columns, not both"),
         ({"label_columns": ["a", "a"], "label_column": None}, "each name once, found twice: a"),
         ({"label_columns": ["text"], "label_column": None}, "each column once, found text, text"),
-        ({"text_separator": "x"}, "text_separator stands between text_columns"),
         ({"text_columns": ["a", "b"], "text_column": None, "rationale_column": "e"},
          "rationale_column counts the characters of one text"),
         ({"split": Split(kind="random", test=0.2, grouped=True)}, "a table with a group_column"),

@@ -18,7 +18,7 @@ from heed.files import HeedError, sha256
 from heed.study import Params, Source, load, own_entries
 from heed.study.own_corpus import add_corpus, remove_corpus
 from heed.study.own_files import CorpusOptions, changed_file_warnings
-from heed.study.studies import activate_study, list_studies, make_study
+from heed.study.studies import activate_study, format_studies, make_study
 from tests.conftest import ROOT
 
 TABLE = pd.DataFrame(
@@ -97,7 +97,8 @@ def test_further_corpora_are_added_to_the_active_study_and_removed():
     assert "more" in Path("studies/table.yaml").read_text()
     assert "a new study of your own" in add_table(file="other.csv", study="second")
     assert [*load("params.yaml").corpora] == ["other"]
-    assert [each.name for each in list_studies() if each.is_own] == ["second", "table"]
+    _, own = format_studies().split("Your own studies (studies):\n")
+    assert [line.strip("* ").split()[0] for line in own.splitlines()] == ["second", "table"]
     activate_study("table", force=False)
     assert "corpus more is removed" in remove_corpus("more")
     assert Path("params.yaml").read_text() == first.replace(f"{[*range(1, 11)]}", "[1, 2, 3, 4, 5]")
@@ -190,18 +191,17 @@ def test_options_become_keys():
     table = TABLE.assign(title="a title", author=[f"by {i % 7}" for i in range(60)], nr=range(60))
     table["mood"] = [("up", "down", "flat")[i % 3] for i in range(60)]
     message = add_table(
-        table, "notes.csv", text_column=["title", "text"], text_separator=" | ",
+        table, "notes.csv", text_column=["title", "text"],
         label_column=["label", "mood"], id_column="nr", group_column="author", language="en",
-        metric="macro_f1", test=0.3, train_per_class=10,
+        metric="macro_f1", test=0.3,
     )  # fmt: skip
     params = load("params.yaml")
     corpus = params.corpora["notes"]
-    assert (corpus.text_columns, corpus.text_separator) == (["title", "text"], " | ")
+    assert corpus.text_columns == ["title", "text"]
     assert (corpus.label_columns, corpus.id_column) == (["label", "mood"], "nr")
     assert (corpus.group_column, corpus.tokenizer) == ("author", "en")
     split = corpus.split
     assert (split.kind, split.test, split.grouped) == ("random", 0.3, True)
-    assert split.train_per_class == 10
     assert [*params.experiments] == ["notes-label", "notes-mood"]
     assert params.experiments["notes-mood"].title == "notes by mood"
     for model in params.models.values():
@@ -226,16 +226,14 @@ def test_word_vectors_are_of_the_source_and_their_size_is_that_of_the_embeddings
 def test_separators_are_taken_as_a_shell_passes_them():
     TABLE.to_csv("table.csv", index=False, sep="\t")
     command = ["corpus", "add", "table.csv", "--delimiter", "\\t", "--label-column", "label"]
-    texts = ["--text-column", "text", "--text-column", "part", "--text-separator", ""]
-    given = vars(make_parser().parse_args([*command, *texts]))
+    given = vars(make_parser().parse_args(command))
     given.pop("function")(**given)
     params = load("params.yaml")
     assert params.sources["table"].delimiter == "\t"
-    assert params.corpora["table"].text_separator == ""
-    options = CorpusOptions(["a.csv"], text_separator="", delimiter="\t")
+    options = CorpusOptions(["a.csv"], quote="", delimiter="\t")
     printed = add("table.csv", delimiter="\t", quote='"', name="again")
     assert "fields are" not in printed and "quotes" not in printed
-    assert options.command() == r"heed corpus add a.csv --text-separator= --delimiter '\t'"
+    assert options.command() == r"heed corpus add a.csv --delimiter '\t' --quote="
 
 
 def test_most_texts_are_read_whole_and_very_long_ones_in_part():
@@ -378,7 +376,6 @@ REFUSED = [
     ({"split_column": "part", "test": 0.1}, "--test is for a split that heed draws"),
     ({"encoding": "klingon"}, "expected an encoding that Python knows, such"),
     ({"language": "klingon"}, "--language: expected one of xx, "),
-    ({"train": 9, "train_per_class": 3}, "--train: use `train` or `train_per_class`, not both"),
     ({"metric": "bleu"}, "experiments.table.metric: there is no metric of classification bleu"),
 ]
 

@@ -13,7 +13,7 @@ from heed.files import HeedError, read_text
 from heed.study import load
 from heed.study.own_corpus import add_corpus
 from heed.study.own_files import CorpusOptions
-from heed.study.studies import activate_study, list_studies
+from heed.study.studies import activate_study, format_studies
 
 ROWS = "".join(f"{('fine', 'poor')[i % 2]} thing {i},{('good', 'bad')[i % 2]}\n" for i in range(60))
 
@@ -116,8 +116,8 @@ def test_a_pipe_is_one_message_of_every_reader(reader):
 def test_a_study_that_is_a_pipe_is_listed_with_its_mistake():
     Path("studies").mkdir()
     os.mkfifo("studies/piped.yaml")
-    (listed,) = [study for study in list_studies() if study.is_own]
-    assert listed.title == "(has a mistake: heed study piped says where)"
+    listed = format_studies().splitlines()[-1].split(maxsplit=1)
+    assert listed == ["piped", "(has a mistake: heed study piped says where)"]
 
 
 def test_labels_that_look_the_same_are_a_question_with_its_answer():

@@ -17,7 +17,7 @@ from heed import study
 from heed.cli import commands, stages
 from heed.files import HeedError
 from heed.study.editing import add_model, remove_model, set_seeds
-from heed.study.studies import activate_study, list_studies, make_study
+from heed.study.studies import activate_study, format_studies, make_study
 from tests.conftest import ROOT
 from tests.makers.hostile_names import NAMES, with_name
 from tests.makers.hostile_names import PARAMS as TOY
@@ -44,13 +44,13 @@ def test_the_sample_study_is_what_params_yaml_holds_as_committed() -> None:
 
 
 def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None:
-    listed = list_studies()
-    assert sorted(study.name for study in listed) == [
+    listed = format_studies().splitlines()[1:]
+    assert sorted(line.strip("* ").split()[0] for line in listed) == [
         "amounts", "encoder", "explanation", "explanation-sample", "federalist",
         "federalist-weights", "headlines", "imdb", "joined", "letters", "sample", "scores-match",
         "talk", "translation", "translation-sample", "yelp",
     ]  # fmt: skip
-    assert [study.name for study in listed if study.is_active] == ["sample"]
+    assert [line.split()[1] for line in listed if line.startswith("*")] == ["sample"]
 
 
 ONE_LINE = re.compile(r"# +(letters: \{source: letters, kind: letters, .*\})\n")

@@ -146,7 +146,7 @@ def _weights(results: Results, experiment: Experiment) -> Iterator[str]:
 def _not_said(results: Results, experiment: Experiment) -> Iterator[str]:
     """Yield what weakens an experiment beside its open comparisons."""
     compared, result = experiment.attention_comparison, experiment.result
-    if text := degenerate_sentence(result, results.comparison.seeds_of(experiment.key)):
+    if text := degenerate_sentence(result, result.seeds or results.comparison.seeds):
         yield f"how well a model does when all its runs succeed: {text}"
     control = equal_weights_control(result, compared.variant) if compared else ""
     gain = compared.baseline if compared else None

@@ -72,12 +72,11 @@ def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contrad
     """Yield every contradiction of the hyperparameters with the variant's name."""
     if variant == "baseline" and h.attends:
         yield ("decoder",), f"variant baseline is without attention, found decoder: {h.decoder}"
-    if variant == "attention" and not h.attends:
-        message = f"variant attention needs a decoder with attention, found decoder: {h.decoder}"
-        yield ("decoder", "variant"), message
-    elif variant == "attention" and not h.learns_weights:
-        message = f"variant attention needs a score that is learned, found score: {h.score}"
-        yield ("score", "variant"), message
+    if variant == "attention" and not h.learns_weights:
+        key = "score" if h.attends else "decoder"
+        needs = {"score": "a score that is learned", "decoder": "a decoder with attention"}[key]
+        found = f"found {key}: {getattr(h, key)}"
+        yield (key, "variant"), f"variant attention needs {needs}, {found}"
     if variant == "uniform" and (h.learns_weights or not h.attends or h.score != "uniform"):
         yield (
             ("score", "decoder", "variant"),

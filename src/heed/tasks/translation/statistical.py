@@ -228,9 +228,9 @@ def learn_options(
         for i, j in sorted(forward.align(source, target)):
             linked[i].append(j)
         for word, positions in zip(source.tolist(), linked, strict=True):
-            gap = positions[-1] - positions[0] + 1 - len(positions) if positions else 0
-            if not gap and len(positions) <= MAX_WORDS:
-                counts[word][tuple(target[positions].tolist()) if positions else ()] += 1
+            span = max(positions, default=0) - min(positions, default=1) + 1
+            if span == len(positions) <= MAX_WORDS:
+                counts[word][tuple(target[positions].tolist())] += 1
     options: dict[int, list[Option]] = {}
     for word, translations in counts.items():
         frequent = sorted(translations, key=lambda words: (-translations[words], words))

@@ -1,5 +1,6 @@
 """A trained translator for texts of one's own: for notebooks, and for `heed translate`."""
 
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,9 +23,7 @@ def open_run(run: RunInfo, folder: Path | None = None) -> TranslationPredictor:
     return predictor
 
 
-def translate(
-    model: str, text: str, given: str, n_best: int, form: str, seed: int | None
-) -> Iterator[str]:
+def translate(model: str, text: str, given: str, form: str, seed: int | None) -> Iterator[str]:
     """Yield the lines of the translations of a text, each of whose lines is a sentence.
 
     `text` and `given`, translations to score instead of searching, are as `read_text` takes them.
@@ -32,33 +31,36 @@ def translate(
     one picture of all alignments. In the end a message says how many lines have no word that the
     model knows.
     """
-    if given and n_best > 1:
-        raise HeedError("--n-best is for a search, and --translation gives the translations")
     translator = _open(model, seed)
-    texts, unknown = _lines(text) if text else [""], list[int]()
+    texts = _lines(text) if text else [""]
     translations = _lines(given) if given else []
     if given and len(translations) != len(texts):
         raise HeedError(
             f"{len(texts)} lines to translate, and {len(translations)} translations: each line "
             "needs one"
         )
-    drawn: list[Translation] = []
+    found = _translate(translator, model, texts, translations)
+    if form == SVG:
+        yield _picture(model, [*itertools.chain.from_iterable(found)])
+        return
+    for number, each in enumerate(found):
+        yield from (_format(translation, number, form) for translation in each)
+
+
+def _translate(
+    translator: TranslationPredictor, model: str, texts: list[str], given: list[str]
+) -> Iterator[list[Translation]]:
+    unknown: list[int] = []
     for start in range(0, len(texts), AT_ONCE):
         part = slice(start, start + AT_ONCE)
         if given:
-            found = [[each] for each in translator.score(texts[part], translations[part])]
-        else:
-            found = translator.translate(texts[part], n_best)
-            for line, (best, *_) in enumerate(found, start + 1):
-                if not (best.text or best.score):  # of probability 1: nothing was searched for
-                    unknown.append(line)
-        for number, each in enumerate(found, start):
-            if form == SVG:
-                drawn += each
-            else:
-                yield from (_format(translation, number, form) for translation in each)
-    if form == SVG:
-        yield _picture(model, drawn)
+            yield from ([each] for each in translator.score(texts[part], given[part]))
+            continue
+        found = translator.translate(texts[part])
+        for line, (best, *_) in enumerate(found, start + 1):
+            if not (best.text or best.score):  # of probability 1: nothing was searched for
+                unknown.append(line)
+        yield from found
     if unknown:
         print_line(
             f"heed: {len(unknown):,} of {len(texts):,} lines have no word that {model} knows (the "

@@ -208,18 +208,17 @@ def test_the_links_of_pieces_are_links_of_words(runs):
 def test_translations_are_printed_as_text_with_links_or_as_json_lines(runs):
     text = predicted("attention")["source"][0]
     Path("two.txt").write_text(f"{text}\n\n")
-    (line, empty) = translate("pair-attention", "two.txt", "", 1, "text", None)
+    (line, empty) = translate("pair-attention", "two.txt", "", "text", None)
     assert line == predicted("attention")["hypothesis"][0] and empty == ""
-    (line,) = translate("pair-attention", text, "", 1, "pharaoh", 2)
+    (line,) = translate("pair-attention", text, "", "pharaoh", 2)
     translation, score, links = line.split(" ||| ")
     assert float(score) < 0 and len(links.split()) == len(translation.split())
-    first, second = map(json.loads, translate("pair-attention", text, "", 2, "json", 1))
-    assert first["line"] == second["line"] == 0 and first["score"] >= second["score"]
-    assert np.allclose(np.sum(first["weights"], 1), 1, atol=1e-3)
-    (scored,) = map(json.loads, translate("pair-attention", text, translation, 1, "json", 2))
+    (found,) = map(json.loads, translate("pair-attention", text, "", "json", 1))
+    assert found["line"] == 0 and np.allclose(np.sum(found["weights"], 1), 1, atol=1e-3)
+    (scored,) = map(json.loads, translate("pair-attention", text, translation, "json", 2))
     assert scored["translation"] == translation
     assert scored["score"] == pytest.approx(float(score), abs=1e-3)
-    (line,) = map(json.loads, translate("pair-baseline", text, "", 1, "json", None))
+    (line,) = map(json.loads, translate("pair-baseline", text, "", "json", None))
     assert line["weights"] is None and line["links"] == ""
 
 
@@ -227,14 +226,14 @@ def test_the_attention_between_given_sentences_is_one_picture(runs):
     table = predicted("attention").head(2)
     for name in ("source", "reference"):
         Path(f"{name}.txt").write_text("".join(f"{text}\n" for text in table[name]))
-    arguments = ("pair-attention", "source.txt", "reference.txt", 1)
+    arguments = ("pair-attention", "source.txt", "reference.txt")
     (svg,) = translate(*arguments, "svg", 1)
     shown = re.findall(r"<text[^>]*>([^<]+)</text>", svg)
     for text in (*table["source"], *table["reference"]):
         assert not {*text.split()} - {*shown}
     assert svg.startswith('<svg role="img" aria-label="Attention of pair-attention, ')
     with pytest.raises(HeedError, match="draws 1 to 20 translations with attention, and here 0"):
-        [*translate("pair-baseline", "source.txt", "reference.txt", 1, "svg", 1)]
+        [*translate("pair-baseline", "source.txt", "reference.txt", "svg", 1)]
 
 
 NOTHING = ["", "  \t", "\u200b\u2060\ufeff", "\u00ad \u200d", "\u2603 \ud55c\u2603"]
@@ -245,35 +244,34 @@ def test_a_text_of_which_nothing_is_known_has_an_empty_translation(runs, variant
     text, model = predicted(variant)["source"][0], f"pair-{variant}"
     lines = [*NOTHING[:2], text, *NOTHING[2:]]
     Path("lines.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    (known,) = translate(model, text, "", 1, "text", None)
-    found = [*translate(model, "./lines.txt", "", 1, "text", None)]
+    (known,) = translate(model, text, "", "text", None)
+    found = [*translate(model, "./lines.txt", "", "text", None)]
     assert found == ["", "", known, "", "", ""] and known == predicted(variant)["hypothesis"][0]
     assert "5 of 6 lines have no word that" in capsys.readouterr().err
     for nothing in NOTHING:
-        assert [*translate(model, nothing, "", 1, "text", None)] == [""]
+        assert [*translate(model, nothing, "", "text", None)] == [""]
         assert "(the first is line 1)" in capsys.readouterr().err
-        (line,) = translate(model, nothing, "", 2, "json", None)
+        (line,) = translate(model, nothing, "", "json", None)
         assert json.loads(line)["translation"] == json.loads(line)["links"] == ""
-        assert [*translate(model, nothing, "", 1, "pharaoh", None)] == [" ||| 0.0000 ||| "]
+        assert [*translate(model, nothing, "", "pharaoh", None)] == [" ||| 0.0000 ||| "]
 
 
 def test_a_file_without_lines_has_no_translation(runs):
     Path("none.txt").write_text("")
-    assert [*translate("pair-attention", "none.txt", "", 1, "text", None)] == []
+    assert [*translate("pair-attention", "none.txt", "", "text", None)] == []
 
 
 @pytest.mark.parametrize(
-    ("model", "given", "n_best", "seed", "message"),
+    ("model", "given", "seed", "message"),
     [
-        ("pair-attention", "", 1, 7, r"pair-attention has no run with seed 7\. Trained: 1, 2"),
-        ("nothing", "", 1, None, "results/train/nothing: no trained run. Trained models: "),
-        ("pair-attention", "b\nc", 1, None, "1 lines to translate, and 2 translations"),
-        ("pair-attention", "b", 2, None, "--n-best is for a search"),
+        ("pair-attention", "", 7, r"pair-attention has no run with seed 7\. Trained: 1, 2"),
+        ("nothing", "", None, "results/train/nothing: no trained run. Trained models: "),
+        ("pair-attention", "b\nc", None, "1 lines to translate, and 2 translations"),
     ],
 )
-def test_what_cannot_be_translated_is_one_clear_message(runs, model, given, n_best, seed, message):
+def test_what_cannot_be_translated_is_one_clear_message(runs, model, given, seed, message):
     with pytest.raises(HeedError, match=message):
-        list(translate(model, "a", given, n_best, "text", seed))
+        list(translate(model, "a", given, "text", seed))
 
 
 def test_a_share_of_the_pairs_is_the_same_for_both_models_and_within_a_larger_one():
