@@ -120,14 +120,14 @@ def test_no_function_is_longer_than_45_lines():
 # is raised.
 
 CEILINGS = {
-    "cli": 905, "corpora": 3450, "evaluation": 1389, "explanation": 2987, "hyperparameters": 534,
-    "inputs": 1126, "models": 2628, "modules": 2644, "report": 10561, "search": 1279, "study": 4078,
-    "task": 298, "tasks": 6370, "tokens": 2010, "training": 1274,
+    "cli": 785, "corpora": 3300, "evaluation": 1400, "explanation": 2960, "hyperparameters": 515,
+    "inputs": 1055, "models": 2515, "modules": 2300, "published": 820, "report": 8805,
+    "search": 1095, "study": 3570, "task": 290, "tasks": 5680, "tokens": 1995, "training": 1130,
 }  # fmt: skip  # `modules` are those of no package
-MOST_MODULES = 213
+MOST_MODULES = 198
 # functions by their cyclomatic complexity, comprehensions and boolean operators included (as radon
 # counts it; ruff counts neither, and stops at 12)
-MOST_ABOVE_10, MOST_ABOVE_15 = 133, 36
+MOST_ABOVE_10, MOST_COMPLEX = 25, 15
 BRANCHES = ast.If | ast.IfExp | ast.For | ast.While | ast.Assert
 
 
@@ -173,4 +173,4 @@ def test_few_functions_are_complex():
     }
     above = {name: count for name, count in found.items() if count > 10}
     assert len(above) <= MOST_ABOVE_10, above
-    assert sum(count > 15 for count in above.values()) <= MOST_ABOVE_15, above
+    assert max(above.values()) <= MOST_COMPLEX, above
