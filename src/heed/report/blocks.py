@@ -346,12 +346,10 @@ class Sentence:
 
 @dataclasses.dataclass(frozen=True)
 class Legend(Block):
-    """The legend of shaded texts: no and full colour, underlined words, the bar of a sentence."""
+    """The legend of shaded texts: no and full colour; whether words and sentences are marked."""
 
-    weak: str
-    strong: str
-    rationale: str = ""
-    sentence: str = ""
+    rationale: bool
+    sentences: bool
 
 
 @dataclasses.dataclass(frozen=True)

@@ -115,7 +115,7 @@ class Browser:
     @property
     def legend(self) -> Legend:
         """The legend of the shaded texts."""
-        return make_legend(self.rationale is not None, self.sentences)
+        return Legend(self.rationale is not None, self.sentences)
 
 
 def describe_weights(hyperparameters: Architecture) -> str:
@@ -299,20 +299,7 @@ def full_colour(weights: np.ndarray) -> float:
     return max(float(weights.max()), FULL_COLOUR * float(weights.mean()), 1e-12)
 
 
-def make_legend(rationale: bool, sentences: bool) -> Legend:
-    """Return the legend of shaded texts: of rationale and sentence weights where they have any."""
-    return Legend(
-        "little weight",
-        "most weight",
-        "rationale" if rationale else "",
-        "weight of the sentence" if sentences else "",
-    )
-
-
-WORDS = 80  # of a longer document, in one piece
-
-
-def excerpt(tokens: pd.DataFrame, words: int = WORDS) -> pd.DataFrame:
+def excerpt(tokens: pd.DataFrame, words: int) -> pd.DataFrame:
     """Return at most so many successive tokens: those with the most weight on the rationale.
 
     Of as much, to the percent, those with the most weight, then with the most words of the

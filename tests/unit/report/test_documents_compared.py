@@ -16,7 +16,6 @@ from heed.models.classifier import Classifier
 from heed.report.blocks import Heads, ShadedDocument
 from heed.report.browser import (
     HEAVIEST,
-    WORDS,
     Browser,
     describe_shares,
     excerpt,
@@ -74,9 +73,9 @@ def test_an_excerpt_has_the_most_weight_on_the_rationale_or_else_the_most_weight
 ):
     words = pd.DataFrame({"weight": pd.Series(weights, dtype=float).reindex(range(300)).fillna(0)})
     words["rationale"] = words.index.isin(rationale)
-    part = excerpt(words)
-    assert len(part) == WORDS and shown <= {*part.index}
-    assert len(excerpt(words.head(7))) == 7
+    part = excerpt(words, 80)
+    assert len(part) == 80 and shown <= {*part.index}
+    assert len(excerpt(words.head(7), 80)) == 7
 
 
 def documents(**shares: list[float]) -> pd.DataFrame:
@@ -198,8 +197,8 @@ def test_the_control_of_learned_weights_has_equal_ones_and_the_same_encoder():
     assert lacks_layer(result, "attention"), "the mean has no layer of attention"
     models["uniform"] = mean
     assert equal_weights_control(result, "attention") == "uniform"
-    transformer = dataclasses.replace(attention.hyperparameters, encoder="transformer")
-    models["attention"] = dataclasses.replace(attention, hyperparameters=transformer)
+    shorter = dataclasses.replace(attention.hyperparameters, max_tokens=7)
+    models["attention"] = dataclasses.replace(attention, hyperparameters=shorter)
     assert equal_weights_control(result, "attention") == "", "it differs by more than its weights"
     models["attention-mean"] = mean
     assert equal_weights_control(result, "attention") == "attention-mean", "which belongs to it"

@@ -30,7 +30,6 @@ from heed.report.browser import (
     describe_shares,
     excerpt,
     list_documents,
-    make_legend,
     shade_sentences,
     typical_documents,
 )
@@ -81,11 +80,10 @@ def first_text(results: Results, experiment: Experiment) -> list[Block]:
     sentences = shade_sentences(document.text, document.tokens, tokens.index)
     # Paper has only texts for everybody.
     media = EVERYWHERE if experiment.publishable else (PAGE,)
-    legend = make_legend(browser.rationale is not None, browser.sentences)
     title = f"What attention weighs in one text: {experiment.title}"
     return [
         ShadedDocument(title, description, sentences, media=media),
-        dataclasses.replace(legend, media=media),
+        dataclasses.replace(browser.legend, media=media),
     ]
 
 
