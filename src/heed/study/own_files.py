@@ -119,11 +119,11 @@ def name_files(arguments: list[str]) -> UserFiles:
     if any(argument.startswith(hub.PREFIX) for argument in arguments):
         return _files_of_hub(arguments)
     files = [*itertools.chain.from_iterable(map(_split_argument, arguments))]
-    resolved = [path.resolve() for _, path in files]
+    known: dict[Path, Path] = {}
     for _, path in files:
         require_user_file(path, or_folder=True)
-        if resolved.count(path.resolve()) > 1:
-            raise HeedError(f"{path}: is named twice")
+        if (first := known.setdefault(path.resolve(), path)) is not path:
+            raise HeedError(f"{first}: is named twice")
     if len(files) == 1 and not files[0][0]:
         return UserFiles({"": files[0][1]})
     return _key_files({path: split or _split_of_file(path) for split, path in files})

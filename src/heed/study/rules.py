@@ -92,13 +92,8 @@ def _contradictions(params: Params) -> Mistakes:
     for key, seeds in places.items():
         if seeds and len({*seeds}) < len(seeds):
             yield key, f"each seed once, found {seeds}"
-    if BASELINE in params.study.attention:
-        yield ("study", "attention"), f"{BASELINE} is what the others are compared with"
-    variants = sorted({model.variant for model in params.models.values()})
-    for variant in params.study.attention:
-        if variant not in variants and params.study.attention != ["attention"]:
-            yield ("study", "attention"), unknown_name(variant, "variant", variants)
     for names, rule in (
+        (params.study.attention, _attention_contradictions),
         (params.corpora, _corpus_contradictions),
         (params.experiments, _experiment_contradictions),
         (params.searches, search_contradictions),
@@ -109,6 +104,14 @@ def _contradictions(params: Params) -> Mistakes:
         (params.pretrained, _pretrained_contradictions),
     ):
         yield from itertools.chain.from_iterable(rule(params, name) for name in names)
+
+
+def _attention_contradictions(params: Params, variant: str) -> Mistakes:
+    key, variants = ("study", "attention"), {model.variant for model in params.models.values()}
+    if variant == BASELINE:
+        yield key, f"{BASELINE} is what the others are compared with"
+    if variant not in variants and params.study.attention != ["attention"]:
+        yield key, unknown_name(variant, "variant", sorted(variants))
 
 
 def _noise_contradictions(params: Params, name: str) -> Mistakes:
@@ -314,7 +317,7 @@ def _expected_result_contradictions(
         yield from _comparison_contradictions(params, experiment, variant, result.against)
     known = (*RECIPES[task].METRICS, *rules.FURTHER_METRICS, *rules.EXPLAINED_METRICS)
     if result.metric not in (None, *known):
-        yield "metric", unknown_name(result.metric, f"metric of {task}", known)
+        yield "metric", unknown_name(str(result.metric), f"metric of {task}", known)
     field = "criterion" if result.criterion else "metric"
     name = str(getattr(result, field))
     if (result.criterion or name in rules.EXPLAINED_METRICS) and not is_explained:

@@ -120,7 +120,8 @@ def _clean_documents(
     Raises HeedError when no document is left, or none has text.
     """
     dropped: dict[str, str] = {}
-    missing, what = "", "s"  # of a text, and of documents
+    missing: str | None = ""  # instead of a text
+    what = "s"
     if KINDS[corpus.kind].parallel:
         dropped, missing, what = DROPPED, None, " with a text in each language"
     cleaned = Counter(dict.fromkeys(map(dropped.get, TREATMENTS, TREATMENTS), 0))
