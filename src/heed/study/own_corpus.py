@@ -70,10 +70,8 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
     statistics, notes = _check_documents(tables, files, corpus, typed)
     entries = own_entries.make_entries(name, options, files, form, section, statistics)
     notes += formats.describe_format(typed.form, form)
-    left_out = join_names(files.left_out)
-    notes += [f"left out, without labels or of an unknown name: the split {left_out}"] * bool(
-        left_out
-    )
+    if left_out := join_names(files.left_out):
+        notes.append(f"left out, without labels or of an unknown name: the split {left_out}")
     used = {*corpus.text_names, *corpus.label_names, corpus.group_column}
     notes += [
         f"column {column!r} is not used: if it has the parts, --split-column {column}"
@@ -82,10 +80,8 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
         and corpus.split.kind != "given"
         and column not in used
     ]
-    found = [
-        *own_entries.describe_corpus(str(files), corpus, statistics),
-        *(f"  {note}" for note in notes),
-    ]
+    found = [*own_entries.describe_corpus(str(files), corpus, statistics)]
+    found += [f"  {note}" for note in notes]
     with studies.changing_studies():
         less: list[str] = []
         if options.minutes:
