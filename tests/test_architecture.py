@@ -120,14 +120,14 @@ def test_no_function_is_longer_than_45_lines():
 # is raised.
 
 CEILINGS = {
-    "cli": 785, "corpora": 3300, "evaluation": 1400, "explanation": 2960, "hyperparameters": 515,
-    "inputs": 1055, "models": 2515, "modules": 2300, "published": 820, "report": 8805,
-    "search": 1095, "study": 3570, "task": 290, "tasks": 5680, "tokens": 1995, "training": 1130,
+    "cli": 781, "corpora": 3291, "evaluation": 1396, "explanation": 2953, "hyperparameters": 513,
+    "inputs": 1051, "models": 2512, "modules": 2294, "published": 817, "report": 8784,
+    "search": 1090, "study": 3564, "task": 286, "tasks": 5675, "tokens": 1992, "training": 1128,
 }  # fmt: skip  # `modules` are those of no package
 MOST_MODULES = 198
 # functions by their cyclomatic complexity, comprehensions and boolean operators included (as radon
 # counts it; ruff counts neither, and stops at 12)
-MOST_ABOVE_10, MOST_COMPLEX = 25, 15
+MOST_ABOVE_10, MOST_COMPLEX = 23, 15
 BRANCHES = ast.If | ast.IfExp | ast.For | ast.While | ast.Assert
 
 
