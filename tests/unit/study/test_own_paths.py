@@ -96,11 +96,7 @@ def replace_table(pipe: str) -> None:
 READERS: dict[str, tuple[Callable[[str], None], Callable[[], object], str]] = {
     "study": (str, lambda: activate_study("x.yaml", force=True), "x.yaml"),
     "check": (replace_params, load, "params.yaml"),
-<<<<<<< HEAD
     "seeds": (replace_params, lambda: read_seeds("ok-mean"), "params.yaml"),
-=======
-    "seeds": (replace_params, lambda: read_seeds("model"), "params.yaml"),
->>>>>>> a24d69dec54c9f72fdba0563a04599a411465f4c
     "download": (replace_table, lambda: download("ok"), "x.csv"),
     "text": (str, lambda: read_text("./x.csv"), "./x.csv"),
 }
