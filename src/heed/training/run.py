@@ -335,11 +335,11 @@ def _train_together(
         runs = [pool.submit(_train, each, code, at_once == 1) for each in trainings]
         yield from (run.result() for run in runs if not run.exception())
         errors = [error for run in runs if (error := run.exception())]
-    for error in errors:
-        if not isinstance(error, HeedError):
-            raise error
-    if errors:
-        raise HeedError("\n".join(dict.fromkeys(map(str, errors))))
+        for error in errors:  # within the pool, which says what it means that a process was killed
+            if not isinstance(error, HeedError):
+                raise error
+        if errors:
+            raise HeedError("\n".join(dict.fromkeys(map(str, errors))))
 
 
 def _restore_runs(name: str, trainings: list[_Training]) -> None:
