@@ -120,6 +120,7 @@ def read_documents(model: Classifier, batch: Batch) -> list[Document]:
     return documents
 
 
+@torch.no_grad()
 def predict_kept(model: Classifier, document: Document, kept: torch.Tensor) -> torch.Tensor:
     """Return the probabilities (n, classes) of a document with `kept` units (n, units) alone."""
     network = model.network

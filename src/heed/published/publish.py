@@ -19,7 +19,7 @@ from heed import __version__
 from heed.evaluation.comparison import RESULTS_TABLE
 from heed.evaluation.results import Comparison, ExperimentResult
 from heed.evaluation.tested import Tested, read_model, read_reference_models
-from heed.files import HeedError, write_json, write_text, writing_folder
+from heed.files import HeedError, reading, write_json, write_text, writing_folder
 from heed.paths import COMPARISON, METRICS, PARAMS
 from heed.pipeline import LOCK, changed_files, run_git
 from heed.published.page import one_page
@@ -121,8 +121,9 @@ def publish(
         for path in (root / PARAMS, root / COMPARISON / RESULTS_TABLE):
             write_text(out / path.name, remove_paths(path.read_text(encoding="utf-8")))
         for key in linked_figures(root, name):
-            figure = (report / "figures" / key).read_text(encoding="utf-8")
-            write_text(out / "figures" / key, remove_paths(figure))
+            with reading(figure := report / "figures" / key, "heed report"):
+                text = figure.read_text(encoding="utf-8")
+            write_text(out / "figures" / key, remove_paths(text))
         page = (report / "index.html").read_text(encoding="utf-8")
         files = [path.name for path in out.iterdir()]
         write_text(out / "index.html", remove_paths(one_page(page, report, files)))
@@ -227,9 +228,9 @@ def verdicts(tables: Path, params: Any, statistics: pd.DataFrame) -> str:
             both = zip(("first", "second"), pair, strict=True)
             own |= {f"{place}_rise_pp": rises.get(model, "") for place, model in both}
             found.append(row | own)
-    table = pd.DataFrame(found).fillna("")
     first = ["experiment", "corpus", "mark", "metric", "first", "second", "family", "role"]
     first += [*CHECKED, "verdict", "first_rise_pp", "second_rise_pp"]
+    table = pd.DataFrame(found, columns=None if found else first).fillna("")
     return str(table[[*first, *table.columns.difference(first, sort=False)]].to_csv(index=False))
 
 

@@ -53,6 +53,8 @@ def with_block(text: str, name: str, block: str) -> str:
     begin, end = BEGIN.format(name=name), END.format(name=name)
     before, has_begin, rest = text.partition(begin)
     _, has_end, after = rest.partition(end)
+    if has_begin and not has_end:
+        raise HeedError(f"a page has {begin}, and no {end} after it. Write it there")
     return f"{before}{begin}\n{block}{end}{after}" if has_begin and has_end else text
 
 

@@ -25,6 +25,9 @@ ROUNDING, MANY_ITEMS, FEW_DIFFERENT = 1e-16, 100, 10
 MEANS = {"accuracy": "right"}  # metric: the statistic it is the mean of
 LABELS = ("true:", "predicted:", "both:")  # of each class, in columns with these prefixes
 OF_LABELS = re.compile(r"(macro|weighted)_(precision|recall|f1)")
+BROKEN = (  # errors of files that are not as `heed publish` writes them
+    ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError, yaml.YAMLError,
+)  # fmt: skip
 AGAIN = "Restore it by git, or publish it again"
 CHECKED = ("tests", "difference_pp", "low_pp", "high_pp", "p", "p_corrected", "equal_within_pp")
 
@@ -203,7 +206,7 @@ def recompute(folder: Path) -> str:
             metric, of_model = _read_runs(name, runs)
             lines += _wrong_rows(params, name, rows, of_model)
             lines += _wrong_scores(scores[scores["experiment"] == name], metric, runs)
-    except (ArithmeticError, LookupError, OSError, TypeError, ValueError, yaml.YAMLError) as error:
+    except BROKEN as error:
         said = f"{type(error).__name__}: {error}".splitlines()[0]
         raise PublishedError(f"{folder}: cannot be read ({said}). {AGAIN}") from None
     if lines:
@@ -243,7 +246,7 @@ def _agrees(name: str, text: str, value: float | None) -> bool:
     """
     if not text or value is None:
         return not text and value is None
-    printed, step = float(text), 0.01
+    printed, step = float(pd.to_numeric(text, errors="coerce")), 0.01
     if name.startswith("p"):
         printed, value = max(printed, ROUNDING), max(value, ROUNDING)
         step = 10.0 ** (math.floor(math.log10(value)) - 2)
@@ -271,8 +274,13 @@ def _wrong_rows(params: Any, name: str, rows: pd.DataFrame, runs: Runs) -> Itera
             wrong.append(f"the verdict is printed as {row['verdict']}, and comes out as {said}")
         if wrong:
             yield f"{name}: {first} − {second}: {'; '.join(wrong)}"
-    if absent := {*runs} - {*rows["first"], *rows["second"]}:
+    in_family = rows.groupby("family")["first"].agg(set)
+    if "primary" in families and (absent := {*runs} - {*rows["first"], *rows["second"]}):
         yield f"{name}: no row of {VERDICTS} has {min(absent)}"
+    if absent := in_family.get("reference_models", set()) - in_family.get("trivial", set()):
+        yield f"{name}: no row of {VERDICTS} compares {min(absent)} with the trivial model"
+    if ("primary" in families) != rows["role"].isin(["control", "baseline"]).any():
+        yield f"{name}: {VERDICTS} has no primary row, or no role of it"
 
 
 def _wrong_scores(printed: pd.DataFrame, metric: str, runs: pd.DataFrame) -> Iterator[str]:

@@ -123,4 +123,7 @@ def _read_machine_kind(run: Path) -> str:
 if __name__ == "__main__":
     from heed.study import load
 
-    write_json(REPORTS / "provenance.json", provenance(Path(), load().models))
+    try:
+        write_json(REPORTS / "provenance.json", provenance(Path(), load().models))
+    except HeedError as error:
+        sys.exit(f"heed: {error}")

@@ -225,7 +225,12 @@ CHANGES: dict[str, tuple[Change, str]] = {
     ),
     "a model": (rows_left("model == 'mean'"), "plain: no statistics of mean"),
     "no rows": (rows_left("seed >= 0"), "made: cannot be read"),
-    "no number": (cell("plain", "low_pp", "few"), "made: cannot be read .*few"),
+    "no number": (cell("plain", "low_pp", "few"), f"{PRINTED}low_pp is printed as few"),
+    "the primary row": (
+        rows_left("family == 'primary' and experiment == 'plain'", verify.VERDICTS),
+        "plain: verdicts.csv has no primary row, or no role of it",
+    ),
+    "a section": (text(verify.PARAMS, "study:", "study: null\nwas:"), "made: cannot be read"),
     "a column": (text(verify.VERDICTS, "equal_within_pp", "within"), "cannot be .*equal_within_pp"),
     "no YAML": (text(verify.PARAMS, "study:", "["), "made: cannot be read"),
     "no file": (lambda folder: (folder / verify.SCORES).unlink(), r"cannot be read .*results\.csv"),
@@ -238,6 +243,13 @@ def test_a_change_of_a_study_is_found(study, name):
     change(study)
     with pytest.raises(HeedError, match=message):
         commands.verify(study)
+
+
+def test_a_row_of_a_published_study_that_other_rows_do_not_need_is_missed(tmp_path):
+    shutil.copytree(ROOT / PUBLISHED_STUDIES / QUICK, folder := tmp_path / QUICK)
+    rows_left("family == 'trivial' and first == 'attention'", verify.VERDICTS)(folder)
+    with pytest.raises(HeedError, match="compares attention with the trivial model"):
+        commands.verify(folder)
 
 
 def test_the_module_needs_nothing_of_heed(study):
