@@ -132,8 +132,7 @@ def describe_trainings(params: Params, models: int, times: list[float], cores: i
     each = f"x {many}" if few == many else f"of {few} to {many}"
     trainings = f"{sum(seeds)} trainings ({models} models {each} seeds){longer}"
     if len(times) < models:
-        told = "says how long, once the corpora are tokenized"
-        return f"{trainings}. `heed study {params.study.name}` {told}"
+        return f"{trainings}. The same command says how long, once the corpora are tokenized"
     longest = max(times, default=0) * (LONGER_SHARE if has_longer else 1)
     shares = [count + LONGER_SHARE * has_longer for count in seeds]
     total = sum(time * share for time, share in zip(times, shares, strict=True))

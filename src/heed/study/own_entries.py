@@ -210,9 +210,9 @@ def corpus_section(name: str, options: CorpusOptions, files: UserFiles) -> dict[
     for kind, columns in (("text", options.text_column), ("label", options.label_column)):
         several = len(columns) > 1
         section[f"{kind}_column{'s' * several}"] = columns if several else columns[0]
-    section |= {key: getattr(options, key) for key in OPTIONS.split()}
-    section |= {"tokenizer": options.language, "split": _split_section(options, files)}
-    return {key: value for key, value in section.items() if value}
+    further = {key: getattr(options, key) for key in OPTIONS.split()}
+    further |= {"tokenizer": options.language, "split": _split_section(options, files)}
+    return section | {key: value for key, value in further.items() if value}
 
 
 def _split_section(options: CorpusOptions, files: UserFiles) -> dict[str, object]:

@@ -47,7 +47,7 @@ def told(text: str) -> str:
 
 def test_before_corpora_are_tokenized_no_time_is_promised():
     text = told(SAMPLE)
-    assert "21 trainings (7 models x 3 seeds). `heed study sample` says how long, once" in text
+    assert "21 trainings (7 models x 3 seeds). The same command says how long, once" in text
     assert "minutes" not in text and "snakemake --cores 2" in text
     tokenize("sample-letters", "sample-letters", {"author": ["a", "b"]})
     text = told(SAMPLE)
