@@ -121,8 +121,8 @@ def test_no_function_is_longer_than_45_lines():
 
 CEILINGS = {
     "cli": 781, "corpora": 3291, "evaluation": 1396, "explanation": 2954, "hyperparameters": 513,
-    "inputs": 1051, "models": 2512, "modules": 2294, "published": 828, "report": 8787,
-    "search": 1090, "study": 3563, "task": 286, "tasks": 5675, "tokens": 1992, "training": 1128,
+    "inputs": 1051, "models": 2512, "modules": 2297, "published": 828, "report": 8787,
+    "search": 1090, "study": 3563, "task": 286, "tasks": 5675, "tokens": 1993, "training": 1128,
 }  # fmt: skip  # `modules` are those of no package
 MOST_MODULES = 198
 # functions by their cyclomatic complexity, comprehensions and boolean operators included (as radon

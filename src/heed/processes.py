@@ -4,6 +4,7 @@ import contextlib
 import multiprocessing
 import multiprocessing.connection
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -30,8 +31,10 @@ def process_pool(
         try:
             yield pool
         except BrokenProcessPool:
-            # Python 3.11.2 would wait for ever for somebody to read what it was sending (gh-94777)
-            pool._call_queue._reader.close()  # type: ignore[attr-defined]
+            # Before 3.11.5 Python would wait for ever for somebody to read what it was sending
+            # (gh-94777); from then on it closes this itself, and must not find it closed.
+            if sys.version_info < (3, 11, 5):
+                pool._call_queue._reader.close()  # type: ignore[attr-defined]
             raise HeedError(
                 "a process of this command was killed; the system does that when memory runs out. "
                 "Run the same command again, with fewer processes (HEED_THREADS=1) if it was memory"

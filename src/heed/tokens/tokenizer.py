@@ -31,13 +31,14 @@ C1_AS_WINDOWS_1252 = {
 # treatment → characters, and their replacement; in the order of application
 PATTERNS: dict[str, tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = {
     "surrogates": (re.compile(r"[\ud800-\udfff]"), "\ufffd"),
-    "breaks": (re.compile(r"<br\s*/?>", re.IGNORECASE), "\n"),
     "controls": (re.compile(r"[\x00-\x08\x0b-\x1f\x7f]"), " "),
     "bidi": (re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"), ""),
     # in IMDB they are of windows-1252
     "c1": (re.compile(r"[\x80-\x9f]"), lambda match: C1_AS_WINDOWS_1252[ord(match[0])]),
+    # last: a sign within a tag that is removed, or becomes a space, leaves the tag
+    "breaks": (re.compile(r"<br\s*/?>", re.IGNORECASE), "\n"),
 }
-IN_ASCII = {name: PATTERNS[name] for name in ("breaks", "controls")}
+IN_ASCII = {name: PATTERNS[name] for name in ("controls", "breaks")}
 TREATMENTS = (
     "invalid_utf8", "surrogates", "breaks", "controls", "c1", "bidi", "normalised", "cut", "empty",
 )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from heed.files import HeedError
@@ -34,6 +34,7 @@ def words(text: str, name: str) -> list[tuple[str, int, int]]:
 
 
 @settings(max_examples=150, deadline=None)
+@example(text="a<BR\u202a>b<br\x01/>c<b\x81r>d")
 @given(
     text=st.one_of(
         st.text(max_size=80),
