@@ -12,7 +12,7 @@ import itertools
 import json
 import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -79,8 +79,9 @@ def _source(
     host: str,
     hashes: dict[str, str],
     public_domain: bool = False,
+    ending: str = "",
 ) -> SourceKind:
-    """Return a source of files in a folder of the mirror and at `host`.
+    """Return a source of files in a folder of the mirror, with a further `ending`, and at `host`.
 
     `hashes` are of SHA-256 where no kind is named; spaces are between those of several archives.
     """
@@ -88,9 +89,8 @@ def _source(
     for file, digests in hashes.items():
         # upstream the marks of SST-Wiki's train.txt are in train.txt.block
         url = f"{host}/{file.replace('.block', '.txt.block')}"
-        copy = f"{folder}/{file}{'.gz' * (name == 'europarl')}"
         hashed = tuple(d if ":" in d else f"sha256:{d}" for d in digests.split())
-        files.append(File(file, copy, hashed, url, file == YELP_COLUMNS))
+        files.append(File(file, f"{folder}/{file}{ending}", hashed, url, file == YELP_COLUMNS))
     return SourceKind(name=name, files=tuple(files), size=size, public_domain=public_domain)
 
 
@@ -130,7 +130,7 @@ DECLARED = (
     _source("multi30k", 2e6, "multi30k", f"{GITHUB}/multi30k/dataset/"
         "a3d2e0d26b56f3846f66a952536ffed4e401d05a/data/task1/raw", CAPTION_HASHES),
     _source("europarl", 3.2e6, "europarl", f"{GITHUB}/OpenNMT/OpenNMT-py/"
-        "97111d97551c24857076a4102eabdb468b35cff4/data", EUROPARL_HASHES),
+        "97111d97551c24857076a4102eabdb468b35cff4/data", EUROPARL_HASHES, ending=".gz"),
 )  # fmt: skip
 SOURCES = {source.name: source for source in DECLARED}
 
@@ -285,18 +285,21 @@ CAPTIONED = ("en", "de", "fr")
 CAPTION_SPLITS = {"train": "train", "val": "validation", "test_2016_flickr": "test"}
 
 
+def _read_aligned(paths: Iterable[Path]) -> Iterator[list[bytes]]:
+    """Yield the n-th line of each file, compressed or not, without its end."""
+    with contextlib.ExitStack() as stack:
+        files = [bounded_lines(path, stack.enter_context(open_compressed(path))) for path in paths]
+        for lines in zip(*files, strict=True):
+            yield [line.rstrip(b"\r\n") for line in lines]
+
+
 def read_captions(raw: Path) -> Documents:
     """Yield the captions in all three languages, with the split that they were published with."""
     for name, split in CAPTION_SPLITS.items():
-        with contextlib.ExitStack() as stack:
-            paths = [require_file(raw, f"{name}.{language}.gz") for language in CAPTIONED]
-            files = [
-                bounded_lines(path, stack.enter_context(open_compressed(path))) for path in paths
-            ]
-            for number, lines in enumerate(zip(*files, strict=True), 1):
-                stripped = [line.rstrip(b"\r\n") for line in lines]
-                texts = dict(zip(CAPTIONED, stripped, strict=True))
-                yield Document(f"{name}/{number}", texts=texts, split=split)
+        paths = [require_file(raw, f"{name}.{language}.gz") for language in CAPTIONED]
+        for number, lines in enumerate(_read_aligned(paths), 1):
+            texts = dict(zip(CAPTIONED, lines, strict=True))
+            yield Document(f"{name}/{number}", texts=texts, split=split)
 
 
 # --- Europarl -------------------------------------------------------------------------------------
@@ -305,14 +308,9 @@ def read_captions(raw: Path) -> Documents:
 def read_europarl(raw: Path) -> Documents:
     """Yield the sentence pairs of OpenNMT's examples, tokenised; escapes (`&apos;`) are undone."""
     paths = {"en": require_file(raw, "src-train.txt"), "de": require_file(raw, "tgt-train.txt")}
-    with contextlib.ExitStack() as stack:
-        files = [
-            bounded_lines(path, stack.enter_context(open_compressed(path)))
-            for path in paths.values()
-        ]
-        for number, lines in enumerate(zip(*files, strict=True), 1):
-            texts = (html.unescape(line.decode()).strip() for line in lines)
-            yield Document(f"europarl/{number}", texts=dict(zip(paths, texts, strict=True)))
+    for number, lines in enumerate(_read_aligned(paths.values()), 1):
+        texts = (html.unescape(line.decode()).strip() for line in lines)
+        yield Document(f"europarl/{number}", texts=dict(zip(paths, texts, strict=True)))
 
 
 # --- kinds ----------------------------------------------------------------------------------------
