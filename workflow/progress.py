@@ -5,6 +5,7 @@ it is a warning or an error.
 """
 
 import logging
+import math
 import re
 import statistics
 import sys
@@ -16,13 +17,14 @@ import engine_names as engine
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))  # the code of this clone
 from heed.terminal import print_line
 
-SECONDS = 20  # after so many the time left is told
-# Kinds of stages that may take long: the time left is unknown until one of each that is left has
-# run; all others take seconds.
-LONG = {
-    "search", "search_later", "train", "explain", "adversarial_attention", "embed", "pretrained",
-    "reference_models",
+# About how long a stage of a kind takes beside others, in the study `lectures`; others take 1.
+LENGTHS = {
+    "tokenize": 2, "search": 10, "train": 30, "embed": 30, "pretrained": 30, "score": 4,
+    "explain": 10, "adversarial_attention": 20, "reference_models": 3, "compare": 2, "report": 8,
 }  # fmt: skip
+# Data and networks decide how long these take: no time is told before one of each that is left ran.
+MEASURED = {"search", "train", "embed", "pretrained"}
+ALONE = {"compare", "report"}  # no other stage runs beside them
 NEWS = "Will exit after finishing"  # the one line below a warning that a run shows
 USELESS = re.compile(
     "Building DAG of jobs|Assuming unrestricted shared filesystem|Nothing to be done|Reasons:|"
@@ -92,22 +94,39 @@ class Shown(logging.Filter):
         print_message(f"{done} of {len(self._all)} stages are done{self._time_left()}: {stage}")
 
     def _time_left(self) -> str:
-        """Return about how long the rest takes, if stages of its kinds were done in this run."""
-        passed, times = time.monotonic() - self._started, dict[str, list[float]]()
-        if passed < SECONDS or not self._left:
+        """Return about how long the rest takes, from a third of the run on."""
+        if not self._left:
             return ""
-        for name in self._all:
-            if name not in self._left:
-                times.setdefault(_kind(name), []).append(self._times[name])
-        left = [_kind(name) for name in self._left]
-        unknown = {*left} & LONG - {*times}
-        seconds = sum(statistics.fmean(times[kind]) for kind in left if kind in times)
-        at_once = max(1.0, sum(map(sum, times.values())) / passed)
-        minutes = round(seconds / at_once / 60)
-        if unknown and not (LONG & {*times} and minutes):
+        now = time.monotonic()
+        begun = {name: self._times[name] for name in self._all if name in self._times}
+        spent = {name: now - each if name in self._left else each for name, each in begun.items()}
+        left = seconds_left(spent, self._left, now - self._started)
+        if left > 2 * (now - self._started):
             return ", estimating the time left"
-        at_least = "at least " * bool(unknown)
-        return f", {at_least}about {minutes} minute{'s' * (minutes > 1)} left" if minutes else ""
+        minutes = round(left / 60)
+        return f", about {minutes} minute{'s' * (minutes > 1)} left" if minutes else ""
+
+
+def seconds_left(spent: dict[str, float], left: set[str], passed: float) -> float:
+    """Return about how many seconds the stages `left` take, after `passed` seconds of a run.
+
+    `spent` are the seconds of each stage that has begun. A stage takes the mean of its kind. Where
+    none of its kind is done, LENGTHS compares it with kinds that are; what is made of a model grows
+    with the trainings. The stages share the cores as those did that have begun.
+    """
+    times: dict[str, list[float]] = {}
+    for name in spent.keys() - left:
+        times.setdefault(_kind(name), []).append(spent[name])
+    if not times or MEASURED & {*map(_kind, left)} - {*times}:
+        return math.inf
+    units = {kind: statistics.fmean(each) / LENGTHS.get(kind, 1) for kind, each in times.items()}
+    short = statistics.median(units.values())
+    long = max(short, units.get("train", 0))
+    work = {True: 0.0, False: 0.0}  # by whether a stage runs alone
+    for name in left:
+        unit = units.get(_kind(name), short if name in ALONE else long)
+        work[name in ALONE] += max(0, LENGTHS.get(_kind(name), 1) * unit - spent.get(name, 0))
+    return work[True] + work[False] * passed / sum(spent.values())
 
 
 def _kind(stage: str) -> str:

@@ -27,7 +27,7 @@ from typing import Any
 
 import apart
 import engine_names as engine
-from progress import Shown, print_message
+from progress import LENGTHS, Shown, print_message
 
 # the code of this clone, whatever is installed
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
@@ -48,10 +48,8 @@ LOCK_BACKUP = Path(".heed/dvc.lock")  # dvc.lock as it was when snakemake last s
 REPORT_COPIES = Path(".heed/shown")  # copies of the report's parts, for `snakemake --report`
 ANSWER = Path("reports/tables/answer.txt")  # the report's first sentences
 KEPT = ("results/code", "results/compare")  # never moved to REMOVED
-# About how long a stage takes, in the unit of a short one, as in the sample study; others take 1.
-LENGTHS = {"search": 10, "train": 12, "explain": 8, "adversarial_attention": 20}
 # Reference models take seconds, and say what networks must beat: they start before these.
-LENGTHS |= dict.fromkeys(("embed", "pretrained", "reference_models"), 60)
+FIRST = dict.fromkeys(("embed", "pretrained", "reference_models"), 2 * LENGTHS["train"])
 FORCED = "forced"  # the reason of a stage that runs though DVC finds it up to date
 # of the report, of the vectors of documents, and of a corpus of real text: a generated one is small
 THREADS = 4
@@ -295,7 +293,8 @@ def longest_chains(stages: list[Stage]) -> dict[str, int]:
 
     Of the stages that are ready, the one with the longest chain should start first.
     """
-    chains = {stage.name: LENGTHS.get(stage.name.partition("@")[0], 1) for stage in stages}
+    lengths = LENGTHS | FIRST
+    chains = {stage.name: lengths.get(stage.name.partition("@")[0], 1) for stage in stages}
     own = dict(chains)
     for stage in reversed(stages):
         for upstream in stage.upstream:
