@@ -347,18 +347,15 @@ def _summarize_details(tested: Tested, metrics: Metrics) -> results.Details:
     }
 
 
-def metrics_row(experiment: ExperimentResult) -> dict[str, float | str]:
+def metrics_row(experiment: ExperimentResult) -> dict[str, float]:
     """Return an experiment's columns of `dvc exp show` in metrics.json, in the report's digits.
 
-    First the verdict on the primary comparison, then its difference and interval, and the models.
+    Numbers alone, which `dvc metrics diff` can subtract: the difference of the primary comparison
+    in percentage points, and the score of each model. comparison.json has intervals and verdicts.
     """
-    row: dict[str, float | str] = {}
+    names = (*experiment.models, *experiment.learned_reference_models)
+    row = {name: results.round_half_up(experiment.score_of(name), 4) for name in names}
     variant = next(iter(experiment.attention), "")
     if primary := experiment.comparisons.get(variant, {}).get(experiment.control):
-        row["verdict"] = primary.verdict
-        row["difference_pp"] = results.round_half_up(primary.mean_pp, 2)
-        if primary.interval_pp:
-            ends = (results.round_half_up(end, 2) for end in primary.interval_pp)
-            row["low_pp"], row["high_pp"] = ends
-    names = (*experiment.models, *experiment.learned_reference_models)
-    return row | {name: results.round_half_up(experiment.score_of(name), 4) for name in names}
+        row = {"difference_pp": results.round_half_up(primary.mean_pp, 2)} | row
+    return row

@@ -83,14 +83,10 @@ def test_means_deviations_and_gains_are_those_of_the_predictions(study):
     assert models["baseline"].gain is None
     metrics = json.loads(METRICS.read_text())["tiny"]
     assert metrics["difference_pp"] == round(float(np.mean(gains)), 2)
-    primary = ["verdict", "difference_pp", "low_pp", "high_pp"]
-    names = [*primary, "baseline", "attention", "linear"]
-    assert [*metrics] == names
-    # two seeds and twelve documents: the interval is wider than a difference can be
+    assert [*metrics] == ["difference_pp", "baseline", "attention", "linear"]
+    assert all(isinstance(value, float) for value in metrics.values()), "dvc subtracts them"
     difference = comparison.experiments["tiny"].comparisons["attention"]["baseline"]
     assert difference.mean_pp == pytest.approx(models["attention"].gain.mean_pp)
-    ends = metrics["low_pp"], metrics["high_pp"]
-    assert ends == pytest.approx(difference.interval_pp, abs=0.006)
 
 
 def test_a_comparison_is_read_back_as_it_was_written(study):
@@ -326,7 +322,7 @@ def test_one_seed_is_compared_without_interval_and_p(study):
     gain = comparison.experiments["tiny"].comparisons["attention"]["baseline"]
     assert gain.interval_pp is gain.p is gain.p_corrected is None
     metrics = json.loads(METRICS.read_text())["tiny"]
-    assert [*metrics] == ["verdict", "difference_pp", "baseline", "attention", "linear"]
+    assert [*metrics] == ["difference_pp", "baseline", "attention", "linear"]
 
 
 def test_an_experiment_is_compared_with_its_own_seeds(study):
