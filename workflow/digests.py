@@ -7,8 +7,8 @@ this check.
 
 Files have what stages read of params.yaml, and dvc.yaml cannot name: that of a download has the
 published files that are needed, that of a search the lines of the models that it searches, that of
-the recipe of a model that matches another in size the line of that one, that of a model's training
-whether it is also trained longer, those of models the seeds of an experiment that has its own, and
+the recipe of a model that matches another in size the line of that one, that of trainings whether
+models are also trained longer, those of models the seeds of an experiment that has its own, and
 that of the comparison how models are tuned and which corpora have a pretrained reference model.
 
 It also writes the results `none`, on which the report depends where a study has none of its own: of
@@ -205,16 +205,18 @@ def read_lines(params: Params) -> dict[Path, dict[str, object]]:
     for name in params.searches:
         models = {model: params.models[model].line() for model in params.searched_models(name)}
         lines[code_file("search", name)] = {"models": models}
+    for name, experiment in params.experiments.items():
+        own: dict[str, object] = {"seeds": experiment.seeds} if experiment.seeds else {}
+        lines[code_file("score", name)] = own
+        lines[code_file("train", name)] = {**own, "longer_training": params.study.longer_training}
     for name, model in params.models.items():
-        lines[code_file("train", name)] = {"longer_training": params.study.longer_training}
         if model.match_parameters_of != name:
             line = params.models[model.match_parameters_of].line()
             lines[code_file("recipe", name)] = {"match_parameters_of": line}
-        of_model = [code_file(stage, name) for stage in ("train", "score", "explain")]
-        others = (n for n, each in params.adversarial_attention.items() if each.model == name)
-        of_model += [code_file("adversarial_attention", each) for each in others]
-        if own := params.experiments[model.experiment].seeds:
-            lines |= {path: {"seeds": own, **lines.get(path, {})} for path in of_model}
+        if seeds := params.experiments[model.experiment].seeds:
+            others = (n for n, each in params.adversarial_attention.items() if each.model == name)
+            adversarial = [code_file("adversarial_attention", each) for each in others]
+            lines |= {path: {"seeds": seeds} for path in (code_file("explain", name), *adversarial)}
     return lines
 
 

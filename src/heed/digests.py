@@ -17,10 +17,10 @@ from heed.files import HeedError, sha256
 
 CODE = Path("results/code")
 # Stages whose code depends on the task of an experiment have a file for each key of a section of
-# params.yaml, the others one.
+# params.yaml, the others one. Few files are few columns of `dvc exp show`.
 SECTIONS = {
     "download": "sources",
-    "search": "searches", "recipe": "models", "train": "models", "score": "models",
+    "search": "searches", "recipe": "models", "train": "experiments", "score": "experiments",
     "explain": "models", "adversarial_attention": "adversarial_attention",
     "reference_models": "experiments", "embed": "pretrained", "pretrained": "pretrained",
 }  # fmt: skip

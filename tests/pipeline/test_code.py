@@ -147,7 +147,7 @@ def code(path: Path, stage: str, key: str = "") -> dict[str, dict[str, str]]:
 
 
 def test_a_stage_knows_its_modules_templates_and_versions(clone: Path) -> None:
-    train = code(clone, "train", "author-baseline")
+    train = code(clone, "train", "author")
     assert "src/heed/training/loop.py" in train["files"]
     assert "src/heed/models/attention.py" in train["files"]
     assert {"torch", "numpy"} <= {*train["versions"]}
@@ -201,13 +201,13 @@ def test_an_experiments_own_seeds_are_of_its_models_alone(edited: Path) -> None:
     params.write_text(params.read_text().replace("title: Feelings", "title: F, seeds: [3, 4, 5]"))
     assert run(edited) == ""
     changed = {path for path, text in before.items() if path.read_bytes() != text}
-    stages_of_models = ("train", "score", "explain")
-    expected = {
-        edited / digests.code_file(stage, f"feelings-{variant}")
-        for stage in stages_of_models
-        for variant in ("baseline", "attention")
-    }
-    assert changed == expected | {edited / digests.code_file("adversarial_attention", "liar")}
+    assert changed == {
+        edited / digests.code_file(stage, key)
+        for stage, key in (
+            ("train", "feelings"), ("score", "feelings"), ("explain", "feelings-baseline"),
+            ("explain", "feelings-attention"), ("adversarial_attention", "liar"),
+        )
+    }  # fmt: skip
     assert all(json.loads(path.read_text())["seeds"] == [3, 4, 5] for path in changed)
 
 
@@ -261,9 +261,9 @@ def test_the_files_of_keys_that_are_gone_go(edited: Path) -> None:
     kept = [line for line in lines if "feelings-attention" not in line]  # and all that names it
     params.write_text("".join([*kept, "searches: {}\n"]))
     assert run(edited) == ""
-    assert not (edited / "results/code/train/feelings-attention.json").exists()
+    assert not (edited / "results/code/recipe/feelings-attention.json").exists()
     assert not (edited / "results/code/adversarial_attention/liar.json").exists()
-    assert (edited / "results/code/train/feelings-baseline.json").exists()
+    assert (edited / "results/code/recipe/feelings-baseline.json").exists()
 
 
 def test_other_presets_change_the_code_of_recipes_and_searches_alone(edited: Path) -> None:
@@ -287,7 +287,7 @@ def test_whether_models_are_trained_longer_is_known_to_trainings_alone(edited: P
     assert run(edited) == ""
     changed = {path for path, text in before.items() if path.read_bytes() != text}
     assert changed == {path for path in before if path.relative_to(edited).parts[2] == "train"}
-    assert code(edited, "train", "author-baseline")["longer_training"] is False
+    assert code(edited, "train", "author")["longer_training"] is False
 
 
 ATTENTION = "src/heed/models/attention.py"

@@ -70,6 +70,27 @@ one_worker = pytest.mark.xdist_group("used")  # runs the commands
 Used = dict[str, tuple[set[str], set[str]]]
 
 
+def test_dvc_stage_list_says_what_each_kind_of_stage_does() -> None:
+    stages = YAML(typ="safe").load(ROOT / "dvc.yaml")["stages"].values()
+    descriptions = [stage.get("do", stage).get("desc", "") for stage in stages]
+    assert len({*descriptions}) == len(descriptions)
+    assert all(0 < len(text) <= 80 for text in descriptions), "dvc cuts them off at 80 characters"
+
+
+def test_dvc_exp_show_has_few_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A column for each line of params.yaml, and for each file or folder that stages depend on."""
+    monkeypatch.syspath_prepend(ROOT / "workflow")
+    from dvc.dependency import ParamsDependency
+    from dvc.utils.flatten import flatten
+    from engine_names import open_repository
+
+    index = open_repository(ROOT).index
+    read = {str(each) for each in index.deps if not isinstance(each, ParamsDependency)}
+    params = flatten(YAML(typ="safe").load(ROOT / "params.yaml"))
+    assert len(params) <= 171
+    assert len(read) <= 110
+
+
 @pytest.fixture(scope="session")
 def used(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Used:
     """Run the real commands on a tiny study; the search, which is slow, only where it is tested.
@@ -92,7 +113,9 @@ def used(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     for stage, command in commands.items():
         name, key, *_ = [*command.split(), ""]
         modules, opened = json.loads((folder / f"{stage}.watched").read_text())
-        named = json.loads((folder / digests.code_file(name, key)).read_text())["files"]
+        of_experiment = digests.SECTIONS.get(name) == "experiments"
+        code = digests.code_file(name, NAMES["experiment"] if of_experiment else key)
+        named = json.loads((folder / code).read_text())["files"]
         loaded = {str(Path(module).relative_to(ROOT)) for module in modules}
         used[stage] = (loaded - {*named}, set(opened))
     return used

@@ -76,7 +76,7 @@ def test_a_folder_of_its_own_makes_a_task_from_table_to_report(tmp_path: Path) -
     shutil.copy(tmp_path / "offers.csv", clone)
     shutil.copytree(ROOT / "tests/makers/regression", clone / "src/heed/tasks/regression")
     run(clone, "workflow/digests.py")
-    code = json.loads((clone / "results/code/train/prices-attention.json").read_text())["files"]
+    code = json.loads((clone / "results/code/train/prices.json").read_text())["files"]
     assert "src/heed/tasks/regression/learning.py" in code
     assert not [name for name in code if "translation" in name or "/report" in name]
     for command in COMMANDS:

@@ -57,7 +57,8 @@ def read(path: str) -> str:
 
 
 def code() -> list[str]:
-    paths = json.loads(read(str(code_file(COMMAND, KEY))))["files"]
+    key = PARAMS["models"][KEY]["experiment"] if COMMAND in ("train", "score") else KEY
+    paths = json.loads(read(str(code_file(COMMAND, key))))["files"]
     return [line for path in paths for line in read(path).splitlines() if line.startswith("ADDED")]
 
 
