@@ -19,7 +19,7 @@ ifeq ($(origin PYTHON) $(wildcard $(BIN)/pip),command line $(BIN)/pip)
 $(info heed: .venv is there and kept, and PYTHON=$(PYTHON) is not used: delete .venv to make it with another Python)
 endif
 
-.PHONY: help setup slurm pretrained remotes report check test test-slow drills benchmark lint pdf page .paper lock schema picture snapshots docs clean
+.PHONY: help setup slurm pretrained remotes report check test test-slow benchmark lint pdf page .paper lock schema picture snapshots docs clean
 help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
@@ -84,9 +84,6 @@ test: check      ## set up, run `make check` and the tests that are not slow
 
 test-slow: .venv/.servers .venv/.slurm .venv/.docs .venv/.notebook ## run the tests that are slow or need a browser or LaTeX
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow --timeout=3000 -n 2 --dist loadgroup
-
-drills: .venv/.development ## inject the faults of docs/drills.md into real runs, and count how many recover (slow; all of them only as root or where mounting is allowed)
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m drill -n $(CORES) --dist loadgroup --timeout=1800
 
 benchmark: .venv/.runtime ## print the first tables of docs/performance.md, some minutes on an idle machine
 	@$(BIN)/python -m benchmarks

@@ -1,11 +1,8 @@
-"""Fixtures of several tests: the real corpora, a tiny tokenised corpus with a recipe; and the table
-of the drills.
-"""
+"""Fixtures of several tests: the real corpora, a tiny tokenised corpus with a recipe."""
 
 import dataclasses
 import os
 import shutil
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,35 +35,6 @@ HYPERPARAMETERS = Hyperparameters(
     attention="multi-head", heads=3, pooling="mean", embedding_dropout=0.1, dropout=0.2, epochs=3,
     batch_size=8, learning_rate=0.01, device="cpu",
 )  # fmt: skip
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        for mark in item.iter_markers("drill"):
-            item.user_properties.append(("drill", [mark.args[0], mark.kwargs.get("faults", 1)]))
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """After `make drills`, print how many faults of each kind were injected and recovered."""
-    if "drill" not in terminalreporter.config.option.markexpr:
-        return
-    counts: dict[str, Counter[str]] = {}
-    for outcome in ("passed", "failed", "error", "skipped"):
-        for report in terminalreporter.stats.get(outcome, []):
-            properties = dict(getattr(report, "user_properties", ()))
-            if "drill" in properties:
-                kind, faults = properties["drill"]
-                counts.setdefault(kind, Counter())[outcome] += properties.get("faults", faults)
-    if not counts:
-        return
-    rows = [
-        (kind, count.total() - count["skipped"], count["passed"], count["skipped"])
-        for kind, count in sorted(counts.items())
-    ]
-    rows.append(("all", *(sum(row[column] for row in rows) for column in (1, 2, 3))))
-    terminalreporter.section("drills")
-    for kind, *numbers in [("fault", "injected", "recovered", "skipped"), *rows]:
-        terminalreporter.write_line(f"| {kind:<90} | {' | '.join(f'{n:>9}' for n in numbers)} |")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -111,7 +79,7 @@ def toy(finished: Toy, tmp_path: Path) -> Toy:
 @pytest.fixture(scope="session")
 def real_study(tmp_path_factory: pytest.TempPathFactory) -> Toy:
     """A small study, run by the real heed, and committed."""
-    from tests.drills.study import PLAIN
+    from tests.slow.study import PLAIN
 
     with shared_folder(tmp_path_factory, "real study") as folder:
         return make_real_study(folder, PLAIN)

@@ -118,7 +118,6 @@ def test_an_edit_of_the_code_runs_exactly_the_stages_that_run_it(
     assert toy.is_up_to_date() if driver == SNAKEMAKE else planned(toy) == []
 
 
-@pytest.mark.drill("a stage that fails under a driver")
 def test_a_stage_that_fails_says_why_once_and_k_finishes_the_others(toy: Toy) -> None:
     edit_evaluation(toy)
     toy.log.write_text("")

@@ -51,7 +51,6 @@ def test_a_mistake_stops_a_run_before_any_output_is_touched(
     assert toy.executed(*driver) == []
 
 
-@pytest.mark.drill("power cut under a driver: dvc.lock cut off")
 @pytest.mark.parametrize("has_backup", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_dvc_lock_cut_off_by_a_kill_is_repaired_and_nothing_is_run_again(
     toy: Toy, has_backup: bool

@@ -61,7 +61,6 @@ def test_a_run_gives_no_permission_that_the_umask_takes(tmp_path: Path) -> None:
     assert len(made) > 100 and not open_to_others
 
 
-@pytest.mark.drill("full TMPDIR under a driver")
 @each_driver
 def test_a_run_needs_no_space_in_the_folder_for_temporary_files(
     tmp_path: Path, driver: list[str]
@@ -71,7 +70,7 @@ def test_a_run_needs_no_space_in_the_folder_for_temporary_files(
     full.mkdir()
     mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", full], check=False)
     if mount.returncode:
-        pytest.skip("needs root, or `unshare --user --map-root-user --mount make drills`")
+        pytest.skip("needs root, or `unshare --user --map-root-user --mount make test-slow`")
     try:
         with contextlib.suppress(OSError), (full / "filler").open("wb", buffering=0) as file:
             while file.write(bytes(4096)):

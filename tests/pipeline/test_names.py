@@ -1,7 +1,7 @@
 """A name in params.yaml that a shell or a path would obey stops the first stage, before any other.
 
 The real dvc.yaml and DVC, and a stub of `heed` (toy/stub.py). All sections are in
-drills/test_names.py. A command that skips the first stage, such as `dvc repro --single-item`, does
+slow/test_names.py. A command that skips the first stage, such as `dvc repro --single-item`, does
 what such a name says, as every command of a project does.
 """
 

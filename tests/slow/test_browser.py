@@ -21,7 +21,7 @@ FLAGS = [
 ]  # fmt: skip
 OPEN_ALL = "document.querySelectorAll('details').forEach(d => d.open = true)"
 SIZE = {"width": 1440, "height": 900}
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.xdist_group("browser")]
 
 
 @pytest.fixture(scope="module")

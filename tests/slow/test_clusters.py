@@ -5,7 +5,6 @@ when some are killed.
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,13 +15,12 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-import yaml
 
-from tests.conftest import ROOT, write_tokens
+from tests.conftest import write_tokens
 from tests.slow.ray_nodes import RayNodes, ray_nodes
 from tests.unit.search.makers import STUDY, gone, marked
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(1800)]
 RESULTS = Path("results/search/tiny/hunt")
 TRIALS, EPOCHS = 8, 12
 RAY = str(Path(sys.executable).with_name("ray"))
@@ -173,7 +171,6 @@ def timing() -> dict:
     return json.loads(Path("results/timing/search/hunt.json").read_text())
 
 
-@pytest.mark.drill("kill -9 of a search, of its workers, of a node")
 def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study: Path, cluster: Cluster) -> None:
     finish(search(HEED_THREADS="2"))
     alone = results()
@@ -198,7 +195,6 @@ def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study: Path, cluster
     assert again[0][1]["epochs"] > 0, "it resumed at its checkpoint"
 
 
-@pytest.mark.drill("kill -9 of a search, of its workers, of a node")
 def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(
     study: Path, cluster: Cluster
 ) -> None:
@@ -224,7 +220,6 @@ def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(
     assert results() == killed
 
 
-@pytest.mark.drill("kill -9 of a search, of its workers, of a node")
 def test_a_killed_search_on_one_machine_leaves_no_process_and_goes_on(
     study: Path, tmp_path: Path
 ) -> None:
@@ -355,86 +350,3 @@ def test_on_hosts_a_link_is_cut_and_a_host_dies(study: Path, hosts: RayNodes) ->
         "of the host that died, and at most one that was being started in that moment"
     )
     assert all(starts[-1]["host"] != hosts.host(2) for starts in again)
-
-
-def search_less() -> dict[str, bytes]:
-    """Make the study's search a short one, run it on this machine, and return its results."""
-    change(f"trials: {TRIALS}", "trials: 3")
-    change(f"epochs: {EPOCHS}", "epochs: 2")
-    finish(search(HEED_THREADS="2"))
-    return results()
-
-
-# --- Kubernetes: what KubeRay makes of workflow/clusters/kuberay.yaml, on hosts in place of pods
-
-OPERATOR = {  # what KubeRay adds to `ray start`
-    "block": "true",
-    "dashboard-agent-listen-port": "52365",
-    "metrics-export-port": "8080",
-}
-CHECK = "grpc.health.v1.Health/Check"  # gRPC's health protocol, which a probe `grpc` speaks
-SERVING = b"\0\0\0\0\2\b\1"  # its answer, in a frame of gRPC
-
-
-def start_pod(hosts: RayNodes, number: int, group: dict, **parameters: str) -> subprocess.Popen:
-    """Start Ray as KubeRay would in a pod of this group."""
-    words = ["--head"] if "address" not in parameters else []
-    for name, value in (group["rayStartParams"] | OPERATOR | parameters).items():
-        words += [] if value == "false" and name != "include-dashboard" else [f"--{name}"]
-        words[-1] += "" if value == "true" else f"={value}"
-    return subprocess.Popen(
-        [*hosts.on(number), RAY, "start", *words, f"--node-ip-address={hosts.host(number)}"],
-        env=os.environ | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a" * 64},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
-
-
-def healthy(hosts: RayNodes, number: int, group: dict) -> bool:
-    """Ask what the liveness probe of a pod asks, from the third host and without a token."""
-    (container,) = group["template"]["spec"]["containers"]
-    port = container["livenessProbe"]["grpc"]["port"]
-    options = ["--silent", "--max-time", "5", "--http2-prior-knowledge", "--data-binary", "@-"]
-    headers = ("--header", "content-type: application/grpc", "--header", "te: trailers")
-    address = f"http://{hosts.host(number)}:{port}/{CHECK}"
-    command = [*hosts.on(3), "curl", *options, *headers, address]
-    return subprocess.run(command, input=bytes(5), capture_output=True).stdout == SERVING
-
-
-@pytest.fixture
-def pods(hosts: RayNodes) -> Iterator[RayNodes]:
-    """Hosts without Ray, whose Ray will write into /tmp/ray, and which leave nothing there."""
-    others = {*Path("/tmp/ray").glob("session_*")}  # of a Ray that is not of this test
-    for number in (1, 2, 3):
-        hosts.plug(number)
-    yield hosts
-    for number in (1, 2, 3):
-        hosts.kill(number)
-    for session in {*Path("/tmp/ray").glob("session_*")} - others:
-        session.unlink() if session.is_symlink() else shutil.rmtree(session, ignore_errors=True)
-
-
-def test_what_kuberay_starts_is_found_healthy_and_runs_a_search(
-    study: Path, pods: RayNodes
-) -> None:
-    if not shutil.which("curl"):
-        pytest.skip("needs curl")
-    spec = yaml.safe_load((ROOT / "workflow/clusters/kuberay.yaml").read_text())["spec"]
-    head, (worker,) = spec["headGroupSpec"], spec["workerGroupSpecs"]
-    alone = search_less()
-    assert not healthy(pods, 1, head)
-    started = [start_pod(pods, 1, head, **{"dashboard-host": "0.0.0.0"})]
-    until(lambda: healthy(pods, 1, head), started[0])
-    address = f"{pods.host(1)}:6379"
-    started.append(start_pod(pods, 2, worker, address=address, **{"num-cpus": "1"}))
-    until(lambda: healthy(pods, 2, worker), started[1])
-
-    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a" * 64}
-    output = finish(search(on=pods.name(1), HEED_RAY_ADDRESS="127.0.0.1:6379", **token))
-    assert "2 nodes, 1 cores" in output and "token" not in output
-    assert results() == alone
-
-    (raylet,) = [pid for pid in pods.processes(2) if psutil.Process(pid).name() == "raylet"]
-    os.kill(raylet, signal.SIGSTOP)
-    assert not healthy(pods, 2, worker), "Ray hangs: Kubernetes would start the pod again"
-    os.kill(raylet, signal.SIGKILL)
-    assert started[1].wait(60) == 1, "a process of Ray has died: so has the container"

@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
+pytestmark = [pytest.mark.timeout(3000)]
 # an image that is built already; or an image (of Debian with Python 3.11) to build it from, with
 # more options of `buildah build`, such as those by which pip finds its index
 IMAGE, BASE = os.environ.get("HEED_IMAGE", ""), os.environ.get("HEED_IMAGE_BASE", "")

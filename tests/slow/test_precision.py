@@ -14,7 +14,7 @@ from heed.task import task_module
 from tests.conftest import train
 from tests.makers.precision import has_bfloat16
 
-pytestmark = [pytest.mark.slow, has_bfloat16]
+pytestmark = [has_bfloat16]
 EXPERIMENTS = ["rank", "topic", "translation"]
 SEEDS, MARGIN = [1, 2, 3, 4, 5], 0.5  # points
 STUDY = """

@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.slow.ray_nodes import RayNodes, ray_nodes
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(900)]
 SPLITS = 6
 SNAKEFILE = f"""
 rule all:
@@ -148,7 +148,6 @@ def test_two_nodes_give_the_bytes_of_one_machine_and_logs_arrive_meanwhile(
     assert not jobs_left(workflow.nodes)
 
 
-@pytest.mark.drill("kill -9 of a node of Ray under snakemake", faults=2)
 def test_a_node_killed_twice_costs_only_its_jobs(
     workflow: Workflow, local: dict[str, bytes]
 ) -> None:
@@ -164,7 +163,6 @@ def test_a_node_killed_twice_costs_only_its_jobs(
     assert "(raylet)" not in workflow.output()
 
 
-@pytest.mark.drill("kill -9 of snakemake on Ray")
 @pytest.mark.parametrize("death", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
 def test_a_run_that_ends_leaves_nothing_on_nodes_and_the_next_goes_on(
     nodes: RayNodes, local: dict[str, bytes], death: signal.Signals
@@ -231,28 +229,6 @@ def test_a_mistake_is_one_clear_message(nodes: RayNodes, mistake: str) -> None:
     assert process.wait(60) == 1, workflow.output()
     assert workflow.output().count(message) == 1, workflow.output()
     assert "Traceback" not in workflow.output()
-
-
-def test_another_service_is_no_cluster(nodes: RayNodes, workflow: Workflow) -> None:
-    serve = [sys.executable, "-m", "http.server", "8099", "--bind", nodes.host(1)]
-    server = subprocess.Popen([*nodes.on(1), *serve], cwd=workflow.folder)
-    try:
-        time.sleep(1)
-        address = f"{nodes.host(1)}:8099"
-        assert workflow.start(SNAKEMAKE_RAY_ADDRESS=address).wait(90) == 1
-    finally:
-        server.terminate()
-    assert f"what listens at {address} does not answer as Ray does" in workflow.output()
-
-
-def test_a_machine_that_is_no_node_is_told_how_to_submit(
-    nodes: RayNodes, workflow: Workflow
-) -> None:
-    nodes.plug(4)
-    process = workflow.start(on=nodes.on(4, own_processes=True))
-    assert process.wait(60) == 1
-    assert f"this machine is not a node of the Ray cluster at {nodes.address}" in workflow.output()
-    assert f"--ray-address ray://{nodes.host(1)}:10001" in workflow.output()
 
 
 def test_a_machine_that_is_no_node_submits_by_rays_client(

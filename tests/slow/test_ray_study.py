@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.drills.study import PARAMS
 from tests.pipeline.makers import SNAKEMAKE, Toy, stages_printed
 from tests.reports import without_times
 from tests.slow.ray_nodes import RayNodes, ray_nodes
+from tests.slow.study import PARAMS
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(1800)]
 # two models, one of which asks for a GPU and the result of a search; trainings of some ten seconds
 STUDY = PARAMS.replace("epochs: 2", "epochs: 120").replace("heads: 2}", "heads: 2, gpus: 1}")
 BASELINE, ATTENTION = "train@author-baseline", "train@author-attention"
@@ -127,7 +127,6 @@ def test_two_nodes_give_the_bytes_of_one_machine_and_a_new_seed_trains_only_itse
     assert before.items() <= clone.results().items()
 
 
-@pytest.mark.drill("kill -9 of a node of Ray during a training of a study", faults=2)
 def test_a_training_whose_node_dies_starts_again_on_another(
     nodes: RayNodes, local: dict[str, object]
 ) -> None:
@@ -146,7 +145,6 @@ def test_a_training_whose_node_dies_starts_again_on_another(
     assert clone.is_up_to_date()
 
 
-@pytest.mark.drill("kill -9 of snakemake on Ray during a training of a study")
 def test_after_kill_9_the_same_command_makes_no_delivered_training_again(
     nodes: RayNodes, local: dict[str, object]
 ) -> None:

@@ -22,7 +22,7 @@ from tests.conftest import ROOT
 from tests.pipeline.makers import Toy, make_clone, stages_printed
 from tests.slow.slurm import CORES, Slurm, missing, wait_for
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.xdist_group("slurm"), pytest.mark.timeout(1800)]
 # the profile, for nodes of few cores, and without its waiting for a large cluster
 SNAKEMAKE = [
     *("snakemake", "--workflow-profile", "slurm", "--max-threads", str(CORES)),

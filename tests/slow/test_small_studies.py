@@ -1,6 +1,5 @@
 """Small studies by the real heed under both drivers: the same bytes, whatever happens."""
 
-import json
 import os
 import re
 import shutil
@@ -13,9 +12,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.pipeline.makers import DVC, SNAKEMAKE, Toy, copy_of
 from tests.reports import without_times
-from tests.slow import fingerprint
 
-pytestmark = pytest.mark.slow
 RUNS = "results/train/author-attention"
 
 
@@ -51,7 +48,6 @@ def test_train_by_hand_does_what_the_stage_does(real_study: Toy, tmp_path: Path)
     assert clone.is_up_to_date()
 
 
-@pytest.mark.drill("kill -9 of a driver and of two trainings")
 def test_seeds_that_were_killed_together_continue_at_their_last_epochs(
     real_study: Toy, tmp_path: Path
 ) -> None:
@@ -118,19 +114,3 @@ def test_the_small_study_under_both_drivers_gives_the_same_bytes(small_studies: 
         files = {name for name in one if not name.startswith("timing/")}
         assert files
         assert not [name for name in files if one[name][0] != other[name][0]]
-
-
-@pytest.mark.timeout(1500)
-@of_small_studies
-def test_the_small_study_has_the_figures_that_it_had_before_the_code_was_moved(
-    small_studies: list[Path],
-) -> None:
-    """Weights, predictions, tables and statistics, bit for bit, by key (fingerprint.py)."""
-    reference = json.loads((ROOT / "tests/fixtures/fingerprint.json").read_text())
-    if (machine := fingerprint.machine()) != reference["machine"]:
-        pytest.skip(
-            f"the fingerprint is of another machine kind: {reference['machine']}, not {machine}"
-        )
-    values = fingerprint.fingerprint(small_studies[0])
-    assert len(reference["values"]) > 2000
-    assert fingerprint.differences(reference["values"], values) == []

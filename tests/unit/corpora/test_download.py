@@ -115,7 +115,6 @@ def test_a_file_is_downloaded_and_verified_only_once(server, capsys):
     assert "already there, verified" in capsys.readouterr().out
 
 
-@pytest.mark.drill("download: a damaged file")
 def test_a_damaged_file_is_downloaded_again_and_other_files_are_removed(server):
     fetch()
     Path("data/raw/imdb", NAME).write_bytes(CONTENT[:-1])
@@ -125,7 +124,6 @@ def test_a_damaged_file_is_downloaded_again_and_other_files_are_removed(server):
     assert Path("data/raw/imdb", NAME).read_bytes() == CONTENT
 
 
-@pytest.mark.drill(HOSTILE)
 @pytest.mark.parametrize("takes_ranges", [True, False])
 def test_a_dropped_connection_is_resumed_or_read_from_the_start(server, takes_ranges):
     def drop(handler, number):
@@ -143,7 +141,6 @@ def test_a_dropped_connection_is_resumed_or_read_from_the_start(server, takes_ra
     assert Path("data/raw/imdb", NAME).read_bytes() == CONTENT
 
 
-@pytest.mark.drill(HOSTILE, faults=2)
 def test_a_download_survives_server_errors_and_follows_redirects(server):
     def recover(handler, number):
         if number < 3:
@@ -158,7 +155,6 @@ def test_a_download_survives_server_errors_and_follows_redirects(server):
     assert len(server.ranges) == 4
 
 
-@pytest.mark.drill(WRONG)
 def test_a_wrong_file_is_an_error_with_the_expected_and_the_found_hash(server):
     server.answer = lambda handler, number: send(handler, 200, b"something else")
     expected = hashlib.sha256(CONTENT).hexdigest()
@@ -167,14 +163,12 @@ def test_a_wrong_file_is_an_error_with_the_expected_and_the_found_hash(server):
     )
 
 
-@pytest.mark.drill(WRONG)
 def test_a_missing_page_is_requested_once(server):
     server.answer = lambda handler, number: send(handler, 404, b"")
     refused("404")
     assert len(server.ranges) == 1
 
 
-@pytest.mark.drill("terminal: characters that control it, in titles, labels, messages of servers")
 def test_the_message_of_a_server_does_not_control_the_terminal(server, capsys):
     head = b"HTTP/1.1 404 \x1b[2J\x1b]0;title\x07\xe2\x80\xae\r\n\r\n"
     server.answer = lambda handler, _: answer_raw(handler, head)
@@ -183,7 +177,6 @@ def test_the_message_of_a_server_does_not_control_the_terminal(server, capsys):
     assert "[U+001B][2J[U+001B]]0;title[U+0007]" in text and "\x1b" not in text
 
 
-@pytest.mark.drill(HOSTILE)
 def test_a_server_that_hangs_runs_into_the_time_out(server, monkeypatch):
     monkeypatch.setattr(source, "TIMEOUT", (0.2, 0.2))
     monkeypatch.setattr(source, "WAITS", (0, 0))
@@ -193,7 +186,6 @@ def test_a_server_that_hangs_runs_into_the_time_out(server, monkeypatch):
     release.set()
 
 
-@pytest.mark.drill(HOSTILE, faults=2)
 def test_without_a_network_the_downloaded_part_is_kept(server, monkeypatch):
     def cut(handler, number):
         send(handler, 200, CONTENT[:70_000], length=len(CONTENT))
@@ -222,7 +214,6 @@ MALFORMED = {
 }
 
 
-@pytest.mark.drill("download: malformed lengths, chunks, redirects, headers")
 @pytest.mark.parametrize("name", MALFORMED)
 def test_a_malformed_answer_is_one_message(server, name):
     content, message = MALFORMED[name]
@@ -236,7 +227,6 @@ def answer_raw(handler: http.server.BaseHTTPRequestHandler, content: bytes) -> N
     handler.close_connection = True
 
 
-@pytest.mark.drill("download: endless")
 @pytest.mark.parametrize("head", [b"\r\n", b"Content-Length: 300000\r\n\r\n"])
 def test_a_file_far_larger_than_declared_is_not_kept(server, head):
     def answer(handler, number):
@@ -252,7 +242,6 @@ def test_a_file_far_larger_than_declared_is_not_kept(server, head):
     assert sum(path.stat().st_size for path in Path(".heed/work").rglob(NAME)) == 0
 
 
-@pytest.mark.drill(WRONG)
 def test_the_mirror_comes_before_the_web_and_is_verified_too(server, monkeypatch, tmp_path):
     mirror = tmp_path / "mirror with a space"
     (mirror / "folder").mkdir(parents=True)
@@ -283,7 +272,6 @@ def test_a_file_without_a_public_address_says_where_to_put_it(tmp_path, monkeypa
         check_source(Source(kind="letters", files=["eval"]))
 
 
-@pytest.mark.drill("download: disk full")
 @pytest.mark.skipif(not os.access("/dev/full", os.W_OK), reason="no /dev/full on this system")
 def test_a_full_disk_is_one_message(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -296,7 +284,6 @@ def test_a_full_disk_is_one_message(tmp_path, monkeypatch):
     assert not list(Path("data/raw/mine").glob("*"))
 
 
-@pytest.mark.drill(WRONG)
 def test_the_sample_is_the_same_bytes_everywhere_and_its_hash_is_checked(tmp_path):
     declared = load(ROOT / "tests/studies/small.yaml").sources["sample"]
     source.download("sample", declared, tmp_path / "a")

@@ -44,7 +44,6 @@ def write_joined(path: Path, order: str, seed: int) -> int:
     return first + 2
 
 
-@pytest.mark.drill("a table with a stray quote that joins rows up to the next one", faults=6)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("suffix", DELIMITERS)
 def test_rows_that_a_stray_quote_joins_are_named(tmp_path, order, suffix):

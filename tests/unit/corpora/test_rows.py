@@ -8,9 +8,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from heed.corpora.formats import find_format
-from heed.corpora.rows import AT, READERS, Format, read_batches, read_table, write_table
+from heed.corpora.rows import AT, FORMATS, READERS, Format, read_batches, read_table, write_table
 from heed.files import HeedError
 from heed.study import Corpus, Split
 from tests.makers.tables import read_files
@@ -88,7 +90,6 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.drill("a table with a row that does not fit, or with text or a label that is none")
 @pytest.mark.parametrize("wrong", WRONG)
 def test_what_does_not_fit_is_named_with_file_and_line(tmp_path, wrong):
     suffix, content, message = WRONG[wrong]
@@ -99,7 +100,6 @@ def test_what_does_not_fit_is_named_with_file_and_line(tmp_path, wrong):
     assert len(str(raised.value).splitlines()) == 1
 
 
-@pytest.mark.drill("a table of parquet with a cell that is no text")
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -209,7 +209,6 @@ def test_excels_first_line_names_the_delimiter(tmp_path, name, first, sign):
     assert read_table(path, form).column(AT).to_pylist() == [":3", ":5"]
 
 
-@pytest.mark.drill("a compressed table with a line that no memory would hold")
 @pytest.mark.parametrize(
     ("name", "before", "sign", "line"),
     [("t.csv.gz", "text,label\n", "a", 2), ("t.tsv.gz", "", "a", 1), ("t.jsonl.gz", "{}\n", "[", 2),
@@ -303,3 +302,22 @@ def test_a_spreadsheet_says_how_to_get_what_reads_it(monkeypatch: pytest.MonkeyP
         HeedError, match=r"^mails.xlsx needs openpyxl, .* pip install -e '.\[excel\]'"
     ):
         [*READERS["xlsx"](Path("mails.xlsx"), Format())]
+
+
+MARKS = st.text(alphabet='ab,"\n\r\x00{}[]:1', max_size=60)
+
+
+@pytest.mark.parametrize("suffix", sorted({*FORMATS} - {".xlsx"}))
+def test_a_file_of_random_bytes_gives_one_message(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"table{suffix}"
+
+    @settings(max_examples=100, derandomize=True, database=None, deadline=None)
+    @given(st.one_of(st.binary(max_size=200), MARKS.map(str.encode)))
+    def read(content: bytes) -> None:
+        path.write_bytes(content)
+        try:
+            read_table(path, Format())
+        except HeedError as error:
+            assert str(error).startswith(str(path)) and len(str(error).splitlines()) == 1
+
+    read()

@@ -148,7 +148,6 @@ NO_FILES = {  # how a path is made that is no file, and what is said of it
 }
 
 
-@pytest.mark.drill("a path that names a pipe, a device or another thing in place of a file")
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("kind", NO_FILES)
 def test_what_is_no_file_is_one_message_and_is_not_read(tmp_path, monkeypatch, kind):

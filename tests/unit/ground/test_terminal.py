@@ -33,7 +33,6 @@ CONTROL = {
 }
 
 
-@pytest.mark.drill("terminal: characters that control it, in titles, labels, messages of servers")
 @pytest.mark.parametrize("name", CONTROL)
 def test_a_character_that_controls_a_terminal_is_printed_as_its_code_point(name, capsys):
     print_line(CONTROL[name])

@@ -166,7 +166,6 @@ def test_a_study_that_has_not_run_leaves_the_old_one(clone, tmp_path, file):
     assert [path.name for path in (clone / "docs/studies/it").iterdir()] == ["README.md"]
 
 
-@pytest.mark.drill("publish: absolute paths in titles, notes, params.yaml, dvc.lock", faults=7)
 def test_a_published_study_has_no_path_of_this_machine(tmp_path, monkeypatch):
     home, data = tmp_path / "home/me", tmp_path / "data/secret project"
     root, report = home / "clone", tmp_path / "report"
@@ -213,7 +212,6 @@ MARKDOWN = [
 ]
 
 
-@pytest.mark.drill("publish: Markdown in a title")
 @pytest.mark.parametrize("title", MARKDOWN)
 def test_a_title_is_text_in_the_index(title):
     place = BEGIN.format(name="sample") + END.format(name="sample")

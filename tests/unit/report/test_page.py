@@ -268,7 +268,6 @@ FORMULAS = [
 ]  # fmt: skip
 
 
-@pytest.mark.drill("CSV: cells that a spreadsheet would execute", faults=len(FORMULAS))
 def test_a_spreadsheet_gets_texts_and_numbers_but_no_formula():
     numbers = ["-1.25", "+2", "−0.5", "-3e-05", "+12.5%", "1", "a=b", "", "a[U+000D]b"]
     columns = (Column("name", "Name"), Column("gain_pp", "Gain", POINTS, lambda each: -1.25))

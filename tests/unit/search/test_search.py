@@ -223,7 +223,6 @@ DIVERGING = ("device: cpu,", "device: cpu, weight_decay: 10,")
 
 
 @pytest.mark.slow
-@pytest.mark.drill("search: a trial whose training diverges", faults=2)
 @pytest.mark.parametrize("settings", ["scheduler: none", "scheduler: asha"])
 def test_a_trial_that_diverges_has_failed_and_the_search_goes_on(study, settings):
     space = "{learning_rate: {choice: [0.01, 10]}, hidden_size: {choice: [3, 6]}}"
@@ -246,7 +245,6 @@ def test_a_trial_that_diverges_has_failed_and_the_search_goes_on(study, settings
 
 
 @pytest.mark.slow
-@pytest.mark.drill("search: a trial whose training diverges")
 def test_a_search_whose_trials_all_diverge_is_one_message(study):
     only = SPACE.replace("loguniform: [0.001, 0.05]", "uniform: [9, 10]")
     Path("params.yaml").write_text(STUDY.replace(SPACE, only).replace(*DIVERGING))

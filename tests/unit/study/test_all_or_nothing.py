@@ -53,7 +53,6 @@ def files() -> dict[Path, bytes]:
     return {path: path.read_bytes() if path.is_file() else b"" for path in paths}
 
 
-@pytest.mark.drill("a study that cannot be used: heed study FILE leaves every file as it is")
 @pytest.mark.parametrize(
     ("file", "message"),
     [
@@ -121,7 +120,6 @@ def run_with_failing_write(monkeypatch: pytest.MonkeyPatch, name: str, number: i
     return len(writes) >= number
 
 
-@pytest.mark.drill("commands that edit studies, on a full disk: all files are changed or none")
 @pytest.mark.parametrize("number", [1, 2, 3])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_failing_write_changes_nothing(

@@ -45,7 +45,6 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.drill("params.yaml: settings without a meaning")
 @pytest.mark.parametrize(("key", "value", "message"), NUMBERS)
 def test_a_hyperparameter_without_a_meaning_is_told_its_range(key, value, message):
     text = re.sub(rf"\n    {key}: .*", "", SMALL)
@@ -114,7 +113,6 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.drill("params.yaml: settings without a meaning")
 @pytest.mark.parametrize(
     ("study", "right", "wrong", "key", "message"), CASES, ids=[f"{c[2][-40:]}" for c in CASES]
 )

@@ -394,7 +394,6 @@ def test_a_corpus_that_cannot_be_added_is_an_error_and_nothing_is_written(option
     assert Path("params.yaml").read_text() == before and not Path("studies").exists()
 
 
-@pytest.mark.drill("a table too small to learn from")
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -423,7 +422,6 @@ def test_a_column_of_rationale_is_checked_written_and_read():
 
 
 @pytest.mark.slow
-@pytest.mark.drill("two edits of params.yaml at once")
 def test_corpora_added_at_once_are_all_there():
     """Both processes read and write params.yaml; without a lock the second undoes the first."""
     TABLE.to_csv("table.csv", index=False)

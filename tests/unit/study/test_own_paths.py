@@ -58,7 +58,6 @@ ADDED = {
 }
 
 
-@pytest.mark.drill("a file or a size of heed corpus add of which no corpus can be made")
 @pytest.mark.parametrize("case", ADDED)
 def test_what_can_be_no_corpus_is_one_message_and_nothing_is_written(case):
     words, message = ADDED[case]
@@ -102,7 +101,6 @@ READERS: dict[str, tuple[Callable[[str], None], Callable[[], object], str]] = {
 }
 
 
-@pytest.mark.drill("a pipe in place of params.yaml, of a study, of a table or a text")
 @pytest.mark.parametrize("reader", READERS)
 def test_a_pipe_is_one_message_of_every_reader(reader):
     prepare, read, path = READERS[reader]

@@ -158,7 +158,6 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.drill("params.yaml: one mistake, one line with file, line and key")
 @pytest.mark.parametrize(
     ("right", "wrong", "key", "expected"), WRONG, ids=[case[1][:40] for case in WRONG]
 )
@@ -226,7 +225,6 @@ def bomb(line: str) -> str:
     )
 
 
-@pytest.mark.drill("params.yaml: no params file at all")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -188,7 +188,6 @@ MALICIOUS: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.drill("a study from elsewhere: heed study FILE leaves params.yaml as it is")
 @pytest.mark.parametrize("what", MALICIOUS)
 def test_a_malicious_study_leaves_params_yaml_untouched(clone: Path, what: str) -> None:
     before = (clone / "params.yaml").read_bytes()

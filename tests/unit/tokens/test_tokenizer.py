@@ -139,7 +139,6 @@ def test_a_tokenizer_that_has_forgotten_words_makes_the_same_tokens(monkeypatch,
 SIGNS = '([{"!#$%&*+,:;<=>?_`€—😀'
 
 
-@pytest.mark.drill("tokenizing: a long run of one sign", faults=len(SIGNS))
 def test_a_long_run_of_one_sign_is_cut_into_pieces_and_keeps_its_tokens():
     for sign in SIGNS:
         text = "so " + 600 * sign + " it"

@@ -146,7 +146,6 @@ def test_an_entry_of_several_types_has_the_vector_of_the_type_that_it_is(folder)
     assert vocabulary_vectors(tokens, exact)[0].tolist() == [2, 3]
 
 
-@pytest.mark.drill("a file of vectors with a line that no memory would hold")
 @pytest.mark.parametrize(("first", "line"), [(b"", 1), (b"a 1 2\n", 2)])
 def test_a_line_longer_than_any_vector_is_refused_before_it_is_read(folder, first, line):
     """A compressed file of some kilobytes may have a line of any length."""

@@ -111,7 +111,6 @@ def test_it_is_kept_while_recipe_seed_and_bytes_are_the_same(workplace):
     assert len(of_validation(FOLDER)) == 4
 
 
-@pytest.mark.drill("kill -9 of a training between epochs")
 def test_a_killed_one_goes_on_and_ends_with_the_same_bytes(workplace):
     train_longer(MODEL, 1, "", silent)
     whole, epochs = hashes(FOLDER), []

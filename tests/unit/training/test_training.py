@@ -111,7 +111,6 @@ def test_the_epoch_kept_is_the_one_that_select_names(workplace, select, pick):
     assert info.best_epoch == expected
 
 
-@pytest.mark.drill("kill -9 of a training between epochs")
 def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(workplace):
     train("tiny-attention", 1)
     whole = hashes()
@@ -261,7 +260,6 @@ RUN_VALUES = [
 ]  # fmt: skip
 
 
-@pytest.mark.drill("a run from elsewhere: run.json, weights, checksums")
 @pytest.mark.parametrize(("key", "value", "message"), RUN_VALUES)
 def test_a_run_with_wrong_values_is_refused(elsewhere, key, value, message):
     content = json.loads((elsewhere / "run.json").read_text())
@@ -305,7 +303,6 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
-@pytest.mark.drill("a run from elsewhere: run.json, weights, files that are no files")
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_run_whose_files_are_not_those_of_a_run_is_refused(elsewhere, name):
@@ -394,7 +391,6 @@ def test_training_stops_early_when_nothing_gets_better(workplace):
     assert pd.read_csv(RUN / "history.csv").equals(history)
 
 
-@pytest.mark.drill("training: a loss or weights that are no longer finite")
 @pytest.mark.parametrize(
     ("factor", "changes", "message"),
     [
@@ -622,7 +618,6 @@ def test_evaluation_tables_agree_with_scikit_learn_and_refuse_mixed_recipes(work
         evaluate("tiny-attention", [1])
 
 
-@pytest.mark.drill("kill -9 of a training between epochs")
 def test_a_training_killed_for_good_is_resumed_by_the_same_command(workplace):
     change(epochs=30)
     command = [sys.executable, "-m", "heed.cli", "train", "tiny-attention", "--seeds", "1"]

@@ -1,15 +1,12 @@
 """A command that edits params.yaml and the studies, killed before each change of a file."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
-from tests.drills.study import Heed
-
-pytestmark = pytest.mark.slow
+from tests.slow.study import Heed
 
 ADD_MODEL = "model add place max pooling=max --like baseline"
 # command → the commands before it
@@ -45,10 +42,9 @@ def studies(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*.yaml")}
 
 
-@pytest.mark.drill("kill -9 of a command that edits params.yaml, before each change of a file")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_next_command_after_a_kill_completes_the_study_or_says_that_it_is(
-    command: str, heed: Heed, tmp_path: Path, record_property: Callable
+    command: str, heed: Heed, tmp_path: Path
 ) -> None:
     make(tmp_path / "done", heed, COMMANDS[command])
     trace = tmp_path / "trace"
@@ -65,4 +61,3 @@ def test_the_next_command_after_a_kill_completes_the_study_or_says_that_it_is(
             assert heed.run(folder, "study").code == 0
             assert studies(folder).keys() == expected.keys()
             assert studies(folder)["params.yaml"] == expected["params.yaml"]
-    record_property("faults", moments)

@@ -10,11 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.drills.conftest import make_undisturbed
-from tests.drills.study import PLAIN, STAGES, UNTUNED, Heed, Outcome, Study
-from tests.drills.toys import STRANGE
-
-pytestmark = pytest.mark.slow
+from tests.slow.conftest import make_undisturbed
+from tests.slow.study import PLAIN, STAGES, Heed, Outcome, Study
+from tests.slow.toys import STRANGE
 
 # seven chunks: tokenising starts processes
 LARGE = PLAIN.replace("documents: 200", "documents: 13000")
@@ -52,7 +50,6 @@ def large(tmp_path: Path, heed: Heed) -> Study:
     return study
 
 
-@pytest.mark.drill("kill -9 of a stage's child: tokenize (a search's: Ray)")
 def test_a_killed_child_is_reported_and_the_next_command_recovers(large: Study) -> None:
     shutil.rmtree(large.path / "data/tokens/letters")
     thread, outcomes = meanwhile(
@@ -66,7 +63,6 @@ def test_a_killed_child_is_reported_and_the_next_command_recovers(large: Study) 
     assert large.files() == large.expected
 
 
-@pytest.mark.drill("kill -9 of a stage with children: they end too")
 def test_children_of_a_killed_command_end(large: Study) -> None:
     shutil.rmtree(large.path / "data/tokens/letters")
     command = [*large.heed.command, "tokenize", "letters"]
@@ -82,7 +78,6 @@ def test_children_of_a_killed_command_end(large: Study) -> None:
     assert large.files() == large.expected
 
 
-@pytest.mark.drill("two of the same command at once")
 @pytest.mark.parametrize("stage", [stage for stage in STAGES if stage != "search"])
 def test_two_of_the_same_command_at_once(stage: str, study_of: Callable[..., Study]) -> None:
     study = study_of(stage)
@@ -95,7 +90,6 @@ def test_two_of_the_same_command_at_once(stage: str, study_of: Callable[..., Stu
     study.assert_recovered()
 
 
-@pytest.mark.drill("a second command while the first, of another params.yaml, still runs")
 def test_a_second_command_waits_for_the_first(study_of: Callable[..., Study]) -> None:
     """After kill -9 of a driver its stage still runs, with the old recipe, when the next starts."""
     study = study_of("train")
@@ -118,29 +112,11 @@ def test_a_second_command_waits_for_the_first(study_of: Callable[..., Study]) ->
     study.assert_recovered()
 
 
-@pytest.mark.drill("a run in the place of another")
-def test_the_run_of_another_seed_is_refused(study_of: Callable[..., Study]) -> None:
-    """DVC trusts dvc.lock: a hash written into it by hand brings another run from the cache."""
-    study = study_of("train")
-    command, (runs, _) = STAGES["train"]
-    study.remove([f"{runs}/1"])
-    shutil.copytree(study.path / runs / "2", study.path / runs / "1")
-    message = study.try_("score author-attention").message
-    assert (
-        "is the run of author-attention with seed 2. Run again: heed train author-attention "
-        "--seeds 1"
-    ) in message
-    study.run(command)
-    study.assert_recovered()
-
-
-@pytest.mark.drill("path with spaces, non-ASCII, and what shells read")
 @pytest.mark.parametrize("name", STRANGE)
 def test_a_strange_path(name: str, tmp_path: Path, heed: Heed, plain: Study) -> None:
     assert make_undisturbed(tmp_path / name / "clone", heed, PLAIN).expected == plain.expected
 
 
-@pytest.mark.drill("path with spaces, non-ASCII, and what shells read")
 def test_a_search_in_a_strange_path(study_of: Callable[..., Study], tmp_path: Path) -> None:
     study = study_of("search", tmp_path / STRANGE[1] / STRANGE[0])
     study.remove(STAGES["search"][1])
@@ -148,19 +124,6 @@ def test_a_search_in_a_strange_path(study_of: Callable[..., Study], tmp_path: Pa
     study.assert_recovered()
 
 
-@pytest.mark.drill("clock set back, in plain commands")
-def test_a_clock_set_back(clock_set_back: dict[str, str], study_of: Callable[..., Study]) -> None:
-    study = study_of("train")
-    late = Heed("env", *(f"{name}={value}" for name, value in clock_set_back.items()))
-    try:
-        for command in UNTUNED:
-            study.run(command, late)
-    finally:
-        late.end()
-    study.assert_recovered()
-
-
-@pytest.mark.drill("a model larger than memory")
 def test_a_model_larger_than_memory_is_one_message(study_of: Callable[..., Study]) -> None:
     study = study_of("train")
     text = (study.path / "params.yaml").read_text()

@@ -16,16 +16,11 @@ import pytest
 
 from heed.progress import INTERRUPTED
 from tests.conftest import ROOT, change_recipe
-from tests.drills.toys import STAGES, Drill, Report, each_driver
 from tests.pipeline.makers import SNAKEMAKE, Toy
+from tests.slow.toys import STAGES, Drill, Report, each_driver
 from tests.unit.search.makers import STUDY
 
 LINE = f"heed: {INTERRUPTED}"
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.drill("Ctrl-C of a training, a search, dvc repro, snakemake"),
-]
 
 
 def start(*command: str) -> subprocess.Popen:

@@ -4,29 +4,24 @@ The driver makes the same report or says what to do.
 """
 
 import json
-import os
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
 
-from tests.drills.toys import (
+from tests.pipeline.makers import CHANGES, Toy, wait_for_output
+from tests.slow.toys import (
     DRIVERS,
     MODEL,
     STAGES,
-    STRANGE,
     TITLE,
     assert_recovers,
     each_driver,
     each_stage,
     report_of,
 )  # fmt: skip
-from tests.pipeline.makers import CHANGES, Toy, wait_for_output
-
-pytestmark = pytest.mark.slow
 
 
 def locked(toy: Toy) -> dict:
@@ -57,7 +52,6 @@ def output(stage: str) -> str:
     return "reports/index.html" if stage == "report" else STAGES[stage][2]
 
 
-@pytest.mark.drill("cache object corrupted, missing")
 @pytest.mark.parametrize(
     ("fault", "which"), [(corrupt, -1), (Path.unlink, 0)], ids=["corrupted", "missing"]
 )
@@ -81,7 +75,6 @@ def edited(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-3] + b"xy\n")
 
 
-@pytest.mark.drill("output edited, cut off (token array, vocabulary, report)")
 @pytest.mark.parametrize("fault", [edited, power_cut])
 @each_driver
 @each_stage
@@ -98,9 +91,6 @@ HOLDERS = {"dead": 2**22 - 3, "other": 1}
 LOCKS = {"cut off": '{"write": {"/a/p', "empty": ""}
 
 
-@pytest.mark.drill(
-    "stale lock of DVC: of a dead process, of a process of another kind, cut off, empty"
-)
 @pytest.mark.parametrize("holder", [*HOLDERS, *LOCKS])
 @each_driver
 def test_a_stale_lock(toy: Toy, driver: str, holder: str, undisturbed: Callable) -> None:
@@ -112,7 +102,6 @@ def test_a_stale_lock(toy: Toy, driver: str, holder: str, undisturbed: Callable)
     assert_recovers(toy, DRIVERS[driver], undisturbed(TITLE), ".dvc/tmp/rwlock", ".dvc/tmp/rwlock")
 
 
-@pytest.mark.drill("two drivers at once on one clone")
 @pytest.mark.parametrize(
     ("first", "second"), [("dvc", "dvc"), ("dvc", "snakemake"), ("snakemake", "dvc")]
 )
@@ -150,7 +139,6 @@ BY_HAND: dict[str, Callable[[Toy], None]] = {
 }
 
 
-@pytest.mark.drill("dvc.lock edited by hand")
 @pytest.mark.parametrize("edit", BY_HAND)
 @each_driver
 def test_a_dvc_lock_edited_by_hand(toy: Toy, driver: str, edit: str, undisturbed: Callable) -> None:
@@ -171,7 +159,6 @@ def conflict(path: Path) -> str:
     return text
 
 
-@pytest.mark.drill("merge conflict in params.yaml, dvc.lock")
 @pytest.mark.parametrize("file", ["params.yaml", "dvc.lock"])
 @each_driver
 def test_a_merge_conflict(toy: Toy, driver: str, file: str, undisturbed: Callable) -> None:
@@ -188,32 +175,3 @@ def test_a_merge_conflict(toy: Toy, driver: str, file: str, undisturbed: Callabl
         assert file in output
         (toy.path / file).write_text(text)
     assert_recovers(toy, DRIVERS[driver], undisturbed(""))
-
-
-@pytest.mark.drill("clock set back, files of the future, under a driver")
-@each_driver
-def test_a_clock_set_back(
-    toy: Toy,
-    driver: str,
-    clock_set_back: dict[str, str],
-    undisturbed: Callable,
-) -> None:
-    change = "a corpus"
-    toy.change(*CHANGES[change][:2])
-    future = time.time() + 86_400
-    for path in toy.path.rglob("*"):
-        if path.is_file() and not path.is_symlink() and ".dvc/cache" not in str(path):
-            os.utime(path, (future, future))
-    toy.environment |= clock_set_back
-    assert_recovers(toy, DRIVERS[driver], undisturbed(change))
-
-
-@pytest.mark.drill("path with spaces, non-ASCII, and what shells read, under a driver")
-@pytest.mark.parametrize("name", STRANGE[1:3])
-@each_driver
-def test_a_strange_path(
-    finished: Toy, driver: str, name: str, tmp_path: Path, undisturbed: Callable
-) -> None:
-    toy = finished.copy(tmp_path / name)
-    toy.change(*CHANGES[MODEL][:2])
-    assert_recovers(toy, DRIVERS[driver], undisturbed(MODEL))

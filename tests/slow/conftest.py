@@ -4,16 +4,15 @@ import ctypes
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.drills import toys
-from tests.drills.study import PARAMS, PLAIN, STAGES, UNTUNED, WHOLE, Heed, Study
-from tests.drills.toys import Drill, Report, report_of
 from tests.pipeline.makers import CHANGES, Toy
+from tests.slow import toys
+from tests.slow.study import PARAMS, PLAIN, STAGES, UNTUNED, WHOLE, Heed, Study
+from tests.slow.toys import Drill, Report, report_of
 
 NEW_MOUNTS, PRIVATE_BELOW = 0x00020000, (1 << 18) | (1 << 14)  # CLONE_NEWNS; MS_PRIVATE | MS_REC
 # root then needs permissions like any other user
@@ -21,10 +20,12 @@ WITHOUT_RIGHTS = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let one worker run all that needs the warm command and the undisturbed study."""
+    """All here is slow; one worker runs all that needs the warm command and the small study."""
     for item in items:
-        if {"heed", "study_of"} & set(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.xdist_group("drills"))
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.slow)
+            if {"heed", "study_of"} & set(getattr(item, "fixturenames", ())):
+                item.add_marker(pytest.mark.xdist_group("drills"))
 
 
 @pytest.fixture(scope="session")
@@ -91,7 +92,7 @@ def study_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callabl
 def mounted(mounts: bool) -> Iterator[Callable[..., Callable[[], None]]]:
     """Return a function that runs `mount` with its arguments, and returns one that unmounts."""
     if not mounts:
-        pytest.skip("needs root, or `unshare --user --map-root-user --mount make drills`")
+        pytest.skip("needs root, or `unshare --user --map-root-user --mount make test-slow`")
     mount_points: list[str] = []
 
     def mount(*arguments: str) -> Callable[[], None]:
@@ -143,52 +144,3 @@ def undisturbed(finished: Toy, tmp_path_factory: pytest.TempPathFactory) -> Call
 @pytest.fixture
 def drill(toy: Toy, driver: str, stage: str, undisturbed: Callable[[str], Report]) -> Drill:
     return Drill(toy, driver, stage, undisturbed(toys.STAGES[stage][1]))
-
-
-CLOCK = r"""
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <time.h>
-#include <sys/time.h>
-#define BACK 864000 /* ten days */
-int clock_gettime(clockid_t id, struct timespec *t) {
-    static int (*real)(clockid_t, struct timespec *);
-    if (!real) real = dlsym(RTLD_NEXT, "clock_gettime");
-    int code = real(id, t);
-    if (id == CLOCK_REALTIME) t->tv_sec -= BACK;
-    return code;
-}
-int gettimeofday(struct timeval *t, void *zone) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    t->tv_sec = now.tv_sec;
-    t->tv_usec = now.tv_nsec / 1000;
-    return 0;
-}
-time_t time(time_t *t) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    if (t) *t = now.tv_sec;
-    return now.tv_sec;
-}
-"""
-
-
-@pytest.fixture(scope="session")
-def clock_set_back(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return the environment of a process whose clock is ten days late."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if not compiler:
-        pytest.skip("no C compiler, and so no clock to set back")
-    folder = tmp_path_factory.mktemp("clock")
-    (folder / "clock.c").write_text(CLOCK)
-    subprocess.run(
-        [compiler, "-shared", "-fPIC", "-o", folder / "clock.so", folder / "clock.c", "-ldl"],
-        check=True,
-    )
-    environment = {"LD_PRELOAD": str(folder / "clock.so")}
-    late = subprocess.run(
-        ["date", "+%s"], env=os.environ | environment, capture_output=True, text=True, check=True
-    )
-    assert time.time() - int(late.stdout) > 863_000
-    return environment

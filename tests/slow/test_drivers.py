@@ -4,7 +4,6 @@ The real dvc.yaml, DVC and Snakefile; a stub of `heed` (tests/toy), whose report
 its inputs.
 """
 
-import contextlib
 import os
 import re
 import signal
@@ -14,12 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.drills.conftest import WITHOUT_RIGHTS
-from tests.drills.study import Study
-from tests.drills.toys import DRIVERS, STAGES, STRANGE, Drill, Report, each_driver, each_stage
 from tests.pipeline.makers import Toy
-
-pytestmark = pytest.mark.slow
+from tests.slow.study import Study
+from tests.slow.toys import DRIVERS, STRANGE, Drill, each_driver, each_stage
 
 
 def kill_driver(drill: Drill) -> None:
@@ -55,19 +51,16 @@ def cut_power(drill: Drill, share: float) -> None:
             os.truncate(path, int(path.stat().st_size * share))
 
 
-CUT = "power cut under a driver: the last-written file cut off, or empty"
-FAULTS = [
-    ("kill -9 of a driver, its stage left running", kill_driver),
-    ("kill -9 of a driver and its stage", kill_all),
-    ("kill -9 of a stage under a driver", kill_stage),
-    (CUT, lambda drill: cut_power(drill, 0)),
-    (CUT, lambda drill: cut_power(drill, 0.5)),
+FAULTS: list[Callable[[Drill], None]] = [
+    kill_driver,
+    kill_all,
+    kill_stage,
+    lambda drill: cut_power(drill, 0),
+    lambda drill: cut_power(drill, 0.5),
 ]
 
 
-@pytest.mark.parametrize(
-    "fault", [pytest.param(fault, marks=pytest.mark.drill(kind)) for kind, fault in FAULTS]
-)
+@pytest.mark.parametrize("fault", FAULTS)
 @each_driver
 @each_stage
 def test_a_fault_under_a_driver(drill: Drill, fault: Callable[[Drill], None]) -> None:
@@ -75,62 +68,6 @@ def test_a_fault_under_a_driver(drill: Drill, fault: Callable[[Drill], None]) ->
     drill.assert_recovers("RWLock-file '.dvc/tmp/rwlock'", ".dvc/tmp/rwlock")
 
 
-@pytest.mark.drill("disk full under a driver")
-@each_driver
-@each_stage
-def test_a_full_disk(
-    finished: Toy, driver: str, stage: str, undisturbed: Callable[[str], Report],
-    mounted: Callable, tmp_path: Path,
-) -> None:  # fmt: skip
-    (tmp_path / "disk").mkdir()
-    mounted("-t", "tmpfs", "-o", "size=24m", "tmpfs", str(tmp_path / "disk"))
-    toy = finished.copy(tmp_path / "disk")
-    drill = Drill(toy, driver, stage, undisturbed(STAGES[stage][1]))
-    filler = tmp_path / "disk/filler"
-    with drill.stopped() as process:
-        with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
-            while file.write(bytes(4096)):
-                pass
-        drill.fail(process)
-    filler.unlink()
-    drill.assert_recovers()
-
-
-def fails(drill: Drill, reason: str, *prefix: str) -> None:
-    code, output = drill.toy.try_(*prefix, *drill.driver)
-    assert code
-    assert "Traceback" not in output
-    assert reason in output
-
-
-@pytest.mark.drill("read-only folder under a driver")
-@each_driver
-@each_stage
-def test_a_read_only_folder(drill: Drill, mounted: Callable) -> None:
-    folder = str(drill.toy.path / drill.out.split("/")[0])
-    mounted("--bind", folder, folder)
-    unmount = mounted("-o", "remount,bind,ro", folder)
-    fails(drill, "Read-only file system")
-    unmount()
-    drill.assert_recovers()
-
-
-@pytest.mark.drill("no permission under a driver")
-@each_driver
-@each_stage
-def test_no_permission(drill: Drill, mounts: bool) -> None:
-    out = drill.toy.path / drill.out
-    folder = out if drill.out == "reports" else out.parent
-    mode = folder.stat().st_mode
-    folder.chmod(0o555)
-    fails(drill, "ermission denied", *(WITHOUT_RIGHTS if os.geteuid() == 0 else ()))
-    folder.chmod(mode)
-    drill.assert_recovers()
-
-
-@pytest.mark.drill(
-    "kill -9 of all, the real heed, in a path with spaces, non-ASCII, and what shells read"
-)
 @each_driver
 def test_the_real_study_killed_is_that_of_the_plain_commands(
     driver: str, plain: Study, tmp_path: Path
