@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from heed.cli import commands
-from heed.files import HeedError, write_texts
-from heed.study import own_corpus, studies
+from heed.files import HeedError
 from heed.study.own_corpus import add_corpus, remove_corpus
 from heed.study.own_files import CorpusOptions
 from heed.study.studies import activate_study, make_study
@@ -73,21 +72,6 @@ def test_a_study_that_cannot_be_used_changes_nothing(clone: Path, file: str, mes
     assert files() == before
 
 
-@pytest.mark.parametrize("path", ["nowhere.csv", "workflow", "texts.csv/x.csv", "n" * 5000])
-def test_a_file_that_cannot_be_read_leaves_the_cost_unknown(clone: Path, path: str) -> None:
-    (clone / "elsewhere.yaml").write_text(TABLE.replace("FILE", f"path: {path}, {HASH}"))
-    assert activate_study("elsewhere.yaml", force=False).count("mine is active now") == 1
-
-
-def test_edits_with_a_mistake_are_not_saved_over_the_study(clone: Path) -> None:
-    text = (clone / "params.yaml").read_text()
-    (clone / "params.yaml").write_text(re.sub(r"seeds: \[.*\]", "seeds: [1, 1]", text))
-    before = files()
-    with pytest.raises(HeedError, match=r"params\.yaml:\d+: seeds: each seed once"):
-        activate_study("own", force=False)
-    assert files() == before
-
-
 COMMANDS: dict[str, Callable[[], object]] = {
     "study NAME": lambda: activate_study("sample", force=False),
     "study own": lambda: activate_study("own", force=False),
@@ -128,27 +112,3 @@ def test_a_failing_write_changes_nothing(
     before = files()
     if run_with_failing_write(monkeypatch, name, number):
         assert files() == before
-
-
-@pytest.mark.parametrize("name", ["study NAME", "corpus add", "corpus add to own"])
-def test_the_cost_is_estimated_before_anything_is_written(
-    clone: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    def fail(*_: object) -> None:
-        raise HeedError("no estimate")
-
-    monkeypatch.setattr(studies, "format_cost", fail)
-    monkeypatch.setattr(own_corpus, "describe_trainings", fail)
-    before = files()
-    with pytest.raises(HeedError, match="no estimate"):
-        COMMANDS[name]()
-    assert files() == before
-
-
-def test_what_cannot_be_written_leaves_the_other_files_as_they_were(tmp_path: Path) -> None:
-    (tmp_path / "taken").mkdir()
-    (tmp_path / "old").write_text("old")
-    with pytest.raises(HeedError, match="taken: cannot be written"):
-        write_texts(dict.fromkeys(map(tmp_path.joinpath, ("new", "old", "taken")), "text"))
-    assert {*tmp_path.iterdir()} == {tmp_path / "old", tmp_path / "taken"}
-    assert (tmp_path / "old").read_text() == "old"

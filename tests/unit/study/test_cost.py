@@ -80,13 +80,6 @@ def test_long_documents_are_cut_and_tokens_of_another_corpus_are_not_taken():
     assert [*known_corpora(whole)] == ["sample-sentiment"]
 
 
-@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
-def test_what_is_said_of_every_study_fits_80_columns(path: Path) -> None:
-    lines = format_cost(study.load(path), cores=2).splitlines()
-    assert max(map(len, lines[1:])) <= 80
-    assert [line for line in lines if line != line.rstrip()] == []
-
-
 @pytest.mark.parametrize(
     ("split", "seeds", "found", "better", "is_coarse"),
     [
@@ -116,12 +109,3 @@ def test_a_study_says_what_it_finds_and_what_more_would_find(
     gain = "a gain over the control that is found in 80% of cases is about"
     assert f"sample-author: {gain} {found} p" in text and better in text
     assert ("Nothing below 3 points is found so often." in text) == is_coarse
-
-
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [(0.0001, "0.01"), (0.04, "0.04"), (0.5, "0.5"), (3.0, "3"), (3.14, "3.1"), (12.4, "12"),
-     (99.6, "100"), (123.4, "120"), (98_765, "99,000"), (1_234_567, "1,200,000")],
-)  # fmt: skip
-def test_numbers_have_two_digits_at_most(number: float, text: str) -> None:
-    assert format_number(number) == text

@@ -150,15 +150,6 @@ def test_one_of_several_configurations_is_named(monkeypatch, capsys, served):
     assert rows(documents) == ROWS and [*load("params.yaml").corpora] == ["mails-b"]
 
 
-def test_a_split_that_the_hub_has_in_part_is_named(monkeypatch, capsys, served):
-    served.files = {
-        name.replace("/train/", "/partial-train/"): path for name, path in served.files.items()
-    }
-    printed, documents = added(monkeypatch, capsys, "hf://heed/mails")
-    assert "hf://heed/mails: the hub has only the first part of train as parquet" in printed
-    assert rows(documents) == ROWS
-
-
 def test_what_the_hub_does_not_have_is_one_message(monkeypatch, served):
     assert "the hub has no such data set" in refused(monkeypatch, "hf://heed/letters")
     served.gated = True
@@ -170,13 +161,3 @@ def test_what_the_hub_does_not_have_is_one_message(monkeypatch, served):
     )
     message = refused(monkeypatch, "hf://heed/mails", "more.csv")
     assert "a data set on the hub is a corpus by itself" in message
-
-
-def test_where_the_hub_cannot_be_reached_the_message_says_how_to_bring_the_files(monkeypatch):
-    constants = pytest.importorskip("huggingface_hub.constants", reason="an extra of heed")
-    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
-    message = refused(monkeypatch, "hf://stanfordnlp/imdb")
-    start = "heed: hf://stanfordnlp/imdb: cannot be read from the hub ([Errno 111]"
-    assert message.startswith(start)
-    assert "[load_dataset('stanfordnlp/imdb', split=s).to_parquet(f'imdb-{s}.parquet')" in message
-    assert message.endswith("run heed corpus add imdb-train.parquet imdb-test.parquet")

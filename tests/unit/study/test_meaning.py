@@ -151,37 +151,6 @@ def test_a_control_that_no_primary_comparison_has_is_refused(
     assert parse(text) if not message else [line for line in lines if message in line], lines
 
 
-COPY = (
-    "  copy: {task: classification, corpus: sample-letters, title: Worse, data: {label: LABEL}, "
-    "suboptimal_of: OF}\nsearches:\n"
-)
-
-
-@pytest.mark.parametrize(
-    ("label", "of", "message"),
-    [
-        ("author", "sample-author", ""),
-        ("author", "copy", "copy is this experiment: name the one that is not"),
-        ("language", "sample-author", "{'label': 'author'}, this sample-letters with {'label': 'l"),
-        ("author", "sample-sentiment", "has corpus sample-sentiment with"),
-    ],
-)
-def test_a_degraded_copy_is_of_another_experiment_on_the_same_data(label, of, message):
-    text = SMALL.replace("searches:\n", COPY.replace("LABEL", label).replace("OF", of), 1)
-    if not message:
-        assert parse(text).experiments["copy"].suboptimal_of == of
-        return
-    (line,) = mistakes(text)
-    assert ": experiments.copy.suboptimal_of: " in line and message in line
-
-
-def test_a_degraded_copy_is_compared_by_the_same_metric():
-    copy = COPY.replace("LABEL", "author").replace("OF", "sample-author, metric: macro_f1")
-    (line,) = mistakes(SMALL.replace("searches:\n", copy, 1))
-    assert ": experiments.copy.metric: sample-author is compared by accuracy of classif" in line
-    assert "this by macro_f1 of classification: no change follows from metrics of two kinds" in line
-
-
 def test_every_number_of_params_yaml_has_a_range():
     """A number without one would accept 1e-300 or 1e300."""
     for title, kind in _titles().items():

@@ -33,8 +33,3 @@ def test_translators_are_measured(name):
     encoder = "transformer" if name == "transformer" else "bidirectional"
     h = dataclasses.replace(TRANSLATOR, encoder=encoder, decoder=name, batch_size=4)
     assert measure("translation", h, PAIRS, 30) > 0
-
-
-def test_a_longer_document_takes_longer():
-    seconds = measure("classification", CLASSIFIER, SIZES, 5)
-    assert 0 < seconds < measure("classification", CLASSIFIER, SIZES, 500)

@@ -132,19 +132,6 @@ def test_a_parameter_matched_model_has_the_preset_of_the_model_that_it_matches()
     assert (values.epochs, values.dropout, values.pooling) == (2, 0.4, "attention")
 
 
-def test_a_preset_may_say_how_is_predicted() -> None:
-    text = (ROOT / "workflow/studies/translation.yaml").read_text()
-    text = text.replace("  presets:\n", "  presets:\n    greedy: {beam: 1}\n")
-    name, line = re.search(r"^  ([a-z0-9-]+-attention): (.*)$", text, re.MULTILINE).groups()
-    params = parse(text.replace(line, line.replace("preset: captions", "preset: greedy")))
-    assert params.prediction(name).beam == 1
-    error = error_message(text.replace("preset: captions", "preset: small", 1))
-    assert (
-        ".preset: there is no preset of translation small. Known: greedy, generated, captions"
-        in error
-    )
-
-
 @pytest.mark.parametrize(
     ("right", "wrong", "key", "message"),
     [
@@ -217,16 +204,6 @@ def test_a_model_like_another_has_its_keys_and_settings_replace_them(clone: Path
         assert models[name].match_parameters_of == name
 
 
-def test_models_with_presets_and_parameter_matched_ones_are_added(clone: Path) -> None:
-    commands.model_add("sample-author", "small", ["preset=small", "pooling=mean"], "")
-    match = ["match_parameters_of=sample-author-searched"]
-    commands.model_add("sample-author", "parameter-matched", match, "")
-    params = load()
-    assert params.hyperparameters("sample-author-small").epochs == SMALL["epochs"] != 6
-    matched = params.models["sample-author-parameter-matched"].match_parameters_of
-    assert matched == "sample-author-searched"
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -285,35 +262,3 @@ def test_models_within_one_line_are_left_to_the_editor(clone: Path) -> None:
     PARAMS.write_text(f"{HEAD}\nmodels: {{{inner}}}\n")
     with pytest.raises(HeedError, match=r"begins within a line\. Give each model a line"):
         commands.model_add("sample-author", "x", [], "")
-
-
-def test_the_documented_commands_work_on_the_study_that_they_name(
-    clone: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reviews = (ROOT / "workflow/studies/imdb.yaml").read_text()
-    PARAMS.write_text(reviews)
-    text = (ROOT / "docs/commands.md").read_text().split("## Write a model")[1]
-    commands = text.split("```")[1].strip().splitlines()
-    assert commands[0] == "heed study imdb"
-    for command in commands[1:]:
-        monkeypatch.setattr("sys.argv", command.split())
-        cli.main()
-    models = load().models
-    added = {*models} - {*parse(reviews).models}
-    assert added == {"imdb-attention-8", "imdb-parameter-matched"}
-    model = models["imdb-attention-8"]
-    assert (model.overrides["heads"], model.preset) == (8, "large-long")
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    ["heads=8 lr=2 --like mean", "--like mean heads=8 lr=2", "heads=8 --like mean lr=2"],
-)
-def test_settings_may_stand_before_and_after_an_option(arguments: str) -> None:
-    parse_arguments = commands.make_parser().parse_args
-    given = parse_arguments(["model", "add", "letters", "x", *arguments.split()])
-    assert (given.variant, given.settings, given.like) == ("x", ["heads=8", "lr=2"], "mean")
-    files = ["corpus", "add", "a.csv", "--name", "x", "b.csv"]
-    assert parse_arguments(files).files == ["a.csv", "b.csv"]
-    with pytest.raises(SystemExit):
-        parse_arguments([*files, "--nmae", "x"])

@@ -1,7 +1,6 @@
 """A file becomes a study of one's own by one command (docs/own-corpus.md)."""
 
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -11,7 +10,6 @@ import pandas as pd
 import pytest
 
 from heed.cli import stages
-from heed.cli.commands import OWN, make_parser
 from heed.corpora.kinds import read_documents
 from heed.corpora.source import download
 from heed.files import HeedError, sha256
@@ -19,7 +17,6 @@ from heed.study import Params, Source, load, own_entries
 from heed.study.own_corpus import add_corpus, remove_corpus
 from heed.study.own_files import CorpusOptions, changed_file_warnings
 from heed.study.studies import activate_study, format_studies, make_study
-from tests.conftest import ROOT
 
 TABLE = pd.DataFrame(
     {
@@ -111,22 +108,6 @@ def test_further_corpora_are_added_to_the_active_study_and_removed():
     activate_study("sample", force=False)
     with pytest.raises(HeedError, match="is no study of your own"):
         remove_corpus("match_parameters_of")
-
-
-def test_what_rests_on_the_noise_of_a_corpus_is_removed_with_it():
-    add_table()
-    add_table(file="more.csv", study="table")
-    text = Path("params.yaml").read_text()
-    Path("params.yaml").write_text(
-        text
-        + "explain: {documents: 1, models: {table-pooling: {noise: more}}}\n"
-        + "adversarial_attention: {differ: {model: table-pooling, goal: differ, "
-        + "strength: 0.01, epochs: 1}}\n"
-    )
-    remove_corpus("more")
-    params = load("params.yaml")
-    assert [*params.corpora] == ["table"] and not params.adversarial_attention
-    assert not params.explain.models
 
 
 def test_the_users_own_edits_stay_when_a_corpus_is_added():
@@ -223,29 +204,6 @@ def test_word_vectors_are_of_the_source_and_their_size_is_that_of_the_embeddings
         add_table(file="more.csv", vectors="bad.vec")
 
 
-def test_separators_are_taken_as_a_shell_passes_them():
-    TABLE.to_csv("table.csv", index=False, sep="\t")
-    command = ["corpus", "add", "table.csv", "--delimiter", "\\t", "--label-column", "label"]
-    given = vars(make_parser().parse_args(command))
-    given.pop("function")(**given)
-    params = load("params.yaml")
-    assert params.sources["table"].delimiter == "\t"
-    options = CorpusOptions(["a.csv"], quote="", delimiter="\t")
-    printed = add("table.csv", delimiter="\t", quote='"', name="again")
-    assert "fields are" not in printed and "quotes" not in printed
-    assert options.command() == r"heed corpus add a.csv --delimiter '\t' --quote="
-
-
-def test_most_texts_are_read_whole_and_very_long_ones_in_part():
-    lengths = [20 * (i + 1) for i in range(60)]
-    table = TABLE.assign(text=["word " * length for length in lengths])
-    message = add_table(table)
-    assert "800 tokens of a text are read, from both ends: " in message
-    assert load("params.yaml").hyperparameters("table-mean").max_tokens == 800
-    add_table(file="short.csv")
-    assert load("params.yaml").hyperparameters("short-mean").max_tokens == 10
-
-
 def test_texts_of_the_test_part_choose_no_size():
     table = TABLE.copy()
     table.loc[table["part"] == "test", "text"] = "word " * 1000
@@ -312,21 +270,6 @@ def test_an_encoder_that_is_installed_is_a_reference_model_and_goes_with_its_las
     assert "small" not in Path("params.yaml").read_text()
 
 
-def test_the_seeds_that_were_asked_for_stay_and_so_do_those_of_a_study():
-    add_table(minutes=1000, seeds=4)
-    assert load("params.yaml").seeds == [1, 2, 3, 4]
-    add_table(file="other.csv", minutes=1000, study="table")
-    assert load("params.yaml").seeds == [1, 2, 3, 4]
-    add_table(file="other.csv", minutes=1000, study="named")
-    assert len(load("params.yaml").seeds) == 10
-    make_study("mine", "")
-    chosen = [*range(11, 21)]
-    text = Path("params.yaml").read_text().replace(str([*range(1, 11)]), str(chosen))
-    Path("params.yaml").write_text(text)
-    add_table(file="third.csv", minutes=0.01, study="mine")
-    assert load("params.yaml").seeds == chosen, "someone has chosen these ten"
-
-
 def test_a_class_with_few_rows_is_named():
     table = pd.concat([TABLE] * 10, ignore_index=True)
     table["topic"] = table["label"]
@@ -338,18 +281,6 @@ def test_a_class_with_few_rows_is_named():
     assert f"Column 'label': 1 {few} ('question': 3), too few to learn from" in message
     assert f"Column 'topic': 2 {few} ('thanks': 1), too few" in message
     assert message.count("too few to learn from") == 2
-
-
-def test_a_class_that_the_split_cannot_serve_is_named():
-    table = pd.concat([TABLE] * 10, ignore_index=True)
-    table.loc[0, "label"] = "rare"
-    message = add_table(table)
-    unserved = [line for line in message.splitlines() if "no document" in line or "'rare'" in line]
-    lines = [line.split(": ")[1] for line in unserved if line.startswith("  label 'label'")]
-    assert len(lines) == 2 and {*lines} <= {
-        f"no {kind} document has the class 'rare'" for kind in ("training", "validation", "test")
-    }
-    assert "document has the class" not in add_table(TABLE, "whole.csv", split_column="part")
 
 
 REFUSED = [
@@ -394,22 +325,6 @@ def test_a_corpus_that_cannot_be_added_is_an_error_and_nothing_is_written(option
     assert Path("params.yaml").read_text() == before and not Path("studies").exists()
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        (None, "table.csv: empty: expected rows, and the names of their columns"),
-        (["fine thing,good"], "has 1 class in 1 rows: there is nothing to learn"),
-        ([], "table.csv: empty: expected rows, and the names of their columns"),
-        (["fine,good", "poor,bad"], "the split leaves 1 documents to train and 1 to test, of 2"),
-        (["a,good", "b,bad", "c,good", "d,"], r"table.csv:5: column 'label': no label"),
-    ],
-)
-def test_a_corpus_too_small_to_learn_from_is_refused_when_it_is_added(rows, message):
-    Path("table.csv").write_text("" if rows is None else "\n".join(["text,label", *rows, ""]))
-    with pytest.raises(HeedError, match=message):
-        add("table.csv")
-
-
 def test_a_column_of_rationale_is_checked_written_and_read():
     table = TABLE.assign(why="0-4")
     with pytest.raises(HeedError, match=r"table.csv:2: column 'why': the span 0-400 goes beyond"):
@@ -436,30 +351,6 @@ def test_corpora_added_at_once_are_all_there():
         _, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors
     assert set(names) == set(load("params.yaml").corpora)
-
-
-def test_a_real_corpus_with_one_damaged_row_is_refused_at_that_row(corpora):
-    text = (corpora / "sst_wiki/dev.txt").read_text(encoding="utf-8")
-    rows = [line.split("\t") for line in text.split("\n") if line]
-    assert len(rows) == 872
-    pd.DataFrame(rows, columns=["label", "text"]).to_csv("sst.csv", index=False)
-    add("sst.csv")
-    stages.download("sst")
-    documents = read_documents(load("params.yaml").corpora["sst"], Path("data/raw/sst"))
-    assert [(each.labels["label"], each.text) for each in documents] == [*map(tuple, rows)]
-    lines = Path("sst.csv").read_text().split("\n")
-    lines[600] += ",one more"
-    Path("sst.csv").write_text("\n".join(lines))
-    with pytest.raises(HeedError, match=r"sst.csv:601: expected 2 fields, .*found 3"):
-        add("sst.csv", name="again")
-
-
-def test_the_commands_of_the_documentation_have_options_that_there_are():
-    text = (ROOT / "docs/own-corpus.md").read_text()
-    commands = make_parser()
-    for command in re.findall(r"^heed (corpus (?:add|remove) .*)$", text, re.MULTILINE):
-        commands.parse_args(shlex.split(command))
-    assert {"files", *OWN} == {*CorpusOptions.__dataclass_fields__}
 
 
 @pytest.mark.parametrize("file", ["data/raw/reviews/train.csv", "results/mine.csv"])

@@ -167,8 +167,6 @@ def test_a_file_as_people_have_it_is_read_by_the_first_command(monkeypatch, caps
     write, note, name, keys = FILES[form]
     printed, documents = added(monkeypatch, capsys, write())
     rows = BY_CLASS if form == "folders of classes" else SPAM
-    if form == "quotes by '":
-        rows = [(f'{text} "{i}"', label) for i, (text, label) in enumerate(rows)]
     assert texts_and_labels(documents) == rows
     assert note in printed
     assert declared(name) == keys
@@ -221,28 +219,6 @@ def test_a_folder_of_train_and_test_is_the_users_own_split(monkeypatch, capsys, 
     assert "20 for test: as given" in printed
     assert {(each.text, each.labels["label"], each.split) for each in documents} == expected
     assert [*load("params.yaml").experiments] == ["mails"] and declared("mails") == found
-
-
-def test_texts_without_a_class_are_left_out_when_asked_for(monkeypatch, capsys):
-    text_files("train", SPAM[:40])
-    text_files("test", SPAM[40:])
-    Path("mails/train/unsup").mkdir()
-    Path("mails/train/unsup/0_0.txt").write_text("of no class")
-    message = refused(monkeypatch, "mails")
-    assert "mails/train/unsup/0_0.txt: column 'label': no label: so it is in 1 of 61" in message
-    assert message.endswith("  heed corpus add mails --drop-unlabelled")
-    printed, documents = added(monkeypatch, capsys, "mails", "--drop-unlabelled")
-    assert "1 of 61 rows have no label and are left out" in printed
-    assert documents[0].id == "test/ham/01.txt" and len(documents) == 60
-
-
-def test_a_folder_of_lines_without_labels_is_asked_for_its_label(monkeypatch):
-    Path("cooking").mkdir()
-    for name in ("train", "test"):
-        write_lines(f"cooking/{name}.txt", [f"how long does dish {i} take" for i in range(60)])
-    message = refused(monkeypatch, "cooking")
-    assert "cooking/train.txt: which column has the label? Columns: text." in message
-    assert "  heed corpus add cooking --text-column text --label-column COLUMN" in message
 
 
 def test_single_double_quotes_in_a_tsv_are_characters(monkeypatch, capsys):
@@ -315,23 +291,3 @@ def test_what_is_in_doubt_stops_with_a_question_and_the_command(
 ):
     message = refused(monkeypatch, write_lines("mine.csv", lines))
     assert question in message and f"  heed corpus add mine.csv {command}" in message
-
-
-def test_what_cannot_be_told_is_asked_with_the_likely_commands(monkeypatch):
-    lines = [f"good thing {i} it is,really a nice title {i},{i % 2},{i % 3}" for i in range(60)]
-    write_lines("mine.csv", ["what was said,headed by,mood,stars", *lines])
-    question, *commands = refused(monkeypatch, "mine.csv").splitlines()
-    assert "which column has the text and the label? Columns: what was said, headed" in question
-    command = "  heed corpus add mine.csv --text-column 'what was said' --label-column"
-    assert commands == [f"{command} mood", f"{command} stars"]
-
-
-def test_a_second_file_is_a_study_of_its_own_unless_it_joins(monkeypatch, capsys):
-    for name in ("one", "two", "three"):
-        write_lines(f"{name}.csv", lines('"{text}",{label}', "text,label"))
-    heed(monkeypatch, "corpus", "add", "one.csv")
-    heed(monkeypatch, "corpus", "add", "two.csv")
-    assert "To add the corpus to one instead: --study one" in capsys.readouterr().out
-    assert [*load("params.yaml").corpora] == ["two"]
-    heed(monkeypatch, "corpus", "add", "three.csv", "--study", "two")
-    assert [*load("params.yaml").corpora] == ["two", "three"]

@@ -13,7 +13,7 @@ from heed.files import HeedError, read_text
 from heed.study import load
 from heed.study.own_corpus import add_corpus
 from heed.study.own_files import CorpusOptions
-from heed.study.studies import activate_study, format_studies
+from heed.study.studies import activate_study
 
 ROWS = "".join(f"{('fine', 'poor')[i % 2]} thing {i},{('good', 'bad')[i % 2]}\n" for i in range(60))
 
@@ -109,21 +109,3 @@ def test_a_pipe_is_one_message_of_every_reader(reader):
         HeedError, match=f"^{path.removeprefix('./')}: expected a file, found a pipe"
     ):
         read()
-
-
-def test_a_study_that_is_a_pipe_is_listed_with_its_mistake():
-    Path("studies").mkdir()
-    os.mkfifo("studies/piped.yaml")
-    listed = format_studies().splitlines()[-1].split(maxsplit=1)
-    assert listed == ["piped", "(has a mistake: heed study piped says where)"]
-
-
-def test_labels_that_look_the_same_are_a_question_with_its_answer():
-    Path("ok.csv").write_text(f"text,label\n{ROWS}a fine text,Good\n")
-    question = r"ok.csv:2 'good', ok.csv:62 'Good'(.|\n)*--similar-labels"
-    with pytest.raises(HeedError, match=question):
-        add("ok.csv")
-    assert not Path("studies").exists()
-    assert "3 classes" in add("ok.csv", "--similar-labels")
-    assert load("params.yaml").corpora["ok"].similar_labels is True
-    download("ok")

@@ -15,30 +15,15 @@ from heed.study.own_corpus import add_corpus
 from heed.study.own_entries import VARIANTS
 from heed.study.own_files import CorpusOptions
 from tests.conftest import ROOT
-from tests.fixtures.own_corpora import (
-    write_articles,
-    write_letters,
-    write_messages,
-    write_requests,
-)
+from tests.fixtures.own_corpora import write_letters, write_messages, write_requests
 from tests.pipeline.makers import make_clone
 
 # shape: (its files, the options of docs/own-corpus.md, expected: classes, tokenizer, max_tokens)
 SHAPES = {
-    "short texts and few classes": (
-        lambda folder: [write_messages(folder, 60)],
-        {"name": "mine"},
-        (3, "xx", 20),
-    ),
     "short texts and many classes": (
         lambda folder: write_requests(folder, 120, 15),
         {"name": "mine", "metric": "macro_f1"},
         (15, "xx", 20),
-    ),
-    "long texts": (
-        lambda folder: [write_articles(folder, 16)],
-        {"name": "mine", "text_column": ["body"], "label_column": ["section"], "language": "en"},
-        (2, "en", 700),
     ),
     "German texts": (
         lambda folder: [write_letters(folder, 60)],

@@ -9,7 +9,6 @@ import pytest
 from heed import study
 from heed.files import HeedError
 from heed.study.reference import json_schema, reference
-from heed.tasks.classification.recipe import Options, Target
 from tests.conftest import ROOT
 
 SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
@@ -33,37 +32,21 @@ HUGE = 1_000_000_000
 SHA = "a" * 64
 TINY = f"encoders: {{tiny: {{folder: tiny, sha256: {SHA}}}}}"
 LETTERS = "sample-letters: {encoder: tiny}"
+
 ENCODERS = [
     (TINY, "sample-letters: {encoder: tinny}", "pretrained.sample-letters.encoder", "mean tiny?"),
     (TINY, "sample-leters: {encoder: tiny}", "pretrained.sample-leters", "mean sample-letters?"),
-    (
-        TINY.replace("folder: tiny", "folder: tiny, hub: heed/tiny"),
-        LETTERS,
-        "encoders.tiny",
-        "one of package, folder and hub says where it is, found folder, hub",
-    ),
+    (TINY.replace("folder: tiny", "folder: tiny, hub: heed/tiny"), LETTERS, "encoders.tiny",
+     "one of package, folder and hub says where it is, found folder, hub"),
     (TINY.replace("folder: tiny, ", ""), LETTERS, "encoders.tiny", "found none of them"),
-    (
-        TINY.replace("folder: tiny", "folder: tiny, revision: a"),
-        LETTERS,
-        "encoders.tiny.revision",
-        "is that of a model on the hub",
-    ),
+    (TINY.replace("folder: tiny", "folder: tiny, revision: a"), LETTERS, "encoders.tiny.revision",
+     "is that of a model on the hub"),
     (TINY.replace("}}", ", max_tokens: 4}}"), LETTERS, "encoders.tiny.max_tokens", "at least 8"),
-    (
-        TINY,
-        "sample-letters: {encoder: tiny, epochs: 5}",
-        "pretrained.sample-letters.epochs",
-        "is of a tuned encoder: add `tune: true`",
-    ),
-    (
-        TINY,
-        "sample-letters: {encoder: tiny, explain: 501}",
-        "pretrained.sample-letters.explain",
-        "at most 500",
-    ),
-]
-
+    (TINY, "sample-letters: {encoder: tiny, epochs: 5}", "pretrained.sample-letters.epochs",
+     "is of a tuned encoder: add `tune: true`"),
+    (TINY, "sample-letters: {encoder: tiny, explain: 501}", "pretrained.sample-letters.explain",
+     "at most 500"),
+]  # fmt: skip
 WRONG = [
     ("hidden_size: 32", "hiden_size: 32", f"{D}.hiden_size", "did you mean hidden_size?"),
     ("epochs: 6", "epochs: eight", f"{D}.epochs", "expected a whole number, "),
@@ -235,7 +218,7 @@ def bomb(line: str) -> str:
         ("- a", "expected sections (study, seeds, sources, ...), found list"),
         ("<<<<<<< HEAD\nstudy: 1\n=======\n", "params.yaml:1: a merge conflict: keep one side"),
         ('a: 1\nb: "\\ud800"\n', "params.yaml:2: not valid YAML: an escape of half a character"),
-        ("a: " + "[" * 5000, "params.yaml:1: not valid YAML"),
+        ("a: " + "[" * 1500, "params.yaml:1: not valid YAML"),
         (
             "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + bomb("[NAMES]"),
             ":1: more than 100,000 values",
@@ -249,23 +232,6 @@ def test_text_that_no_study_has_is_an_error_of_one_line(text, expected):
     (message,) = error_message(text).splitlines()
     assert expected in message
     assert len(message) < 300
-
-
-def test_aliases_and_merges_of_a_usual_size_are_read():
-    text = SAMPLE.replace("split: {kind", "split: &split {kind", 1)
-    text = re.sub(r"(sample-letters, split: )\{[^}]*\}", r"\1*split", text)
-    params = study.parse(text)
-    assert params.corpora["sample-letters"].split == params.corpora["sample-sentiment"].split
-
-
-@pytest.mark.parametrize("name", ["data", "classification", "split"])
-def test_a_corpus_may_be_named_as_a_section(name):
-    text = re.sub(r"(?<=[ {])sample-letters(?=[:,\n])", name, SAMPLE).replace(
-        "kind: " + name, "kind: sample-letters"
-    )
-    assert name in study.parse(text).corpora
-    text = text.replace(f"  {name}: {{source", f"  {name}: {{sorce")
-    assert f"corpora.{name}.sorce: unknown key; did you mean source?" in error_message(text)
 
 
 def table_study(columns: str) -> str:
@@ -353,16 +319,6 @@ def test_the_documented_schema_is_the_one_in_the_code():
     assert json.loads((ROOT / "docs/params.schema.json").read_text()) == json_schema(), (
         "run `make schema`"
     )
-
-
-def test_the_sections_are_plain_dataclasses_as_their_packages_declare_them():
-    params = study.parse(SAMPLE)
-    corpus, experiment = params.corpora["sample-letters"], params.experiments["sample-author"]
-    assert [type(each) for each in (params.sources["sample"], corpus, corpus.split)] == [
-        study.Source, study.Corpus, study.Split,
-    ]  # fmt: skip
-    assert (experiment.data, experiment.options) == (Target("author"), Options("both"))
-    assert type(params.models["sample-author-mean"]) is study.Model
 
 
 def test_a_parameter_matched_model_takes_its_hyperparameters_from_the_model_it_matches():
