@@ -13,12 +13,7 @@ from scipy.stats import entropy
 
 from heed.cli import stages
 from heed.explanation import registry
-from heed.explanation.adversarial_attention import (
-    MEASURES,
-    NO_RATIONALE,
-    deceive_loss,
-    differ_loss,
-)
+from heed.explanation.adversarial_attention import MEASURES, NO_RATIONALE, deceive_loss, differ_loss
 from heed.explanation.declared import AdversarialAttention
 from heed.explanation.diagnostic_mlp import (
     PLACES,
@@ -210,13 +205,6 @@ def test_the_constant_token_finds_a_class_that_the_weights_carry_and_no_other(tr
     assert accuracy(diagnostic, moved, tmp_path / "moved") <= 0.7
 
 
-def test_a_network_without_a_document_to_learn_from_has_a_reason(training, tmp_path):
-    diagnostic, _ = training
-    guide = Guide("", lambda batch: batch.ids, {}, 50, rows={0, 1})
-    rows = diagnostic.accuracies({"rationale": guide}, tmp_path, lambda *_: None)
-    assert [row.get("reason") for row in rows] == [SPLIT_WITHOUT, SPLIT_WITHOUT, None, None]
-
-
 # The stage
 
 
@@ -395,16 +383,3 @@ def test_a_deceived_model_predicts_as_before_and_leave_one_out_still_finds_the_r
     assert means["auc", "leave_one_out"] >= 0.90 > 0.5 > means["auc", "attention"]
     assert means["auc", "random"] == pytest.approx(0.5, abs=0.05)
     assert means["accuracy", "moved"] <= means["accuracy", "majority"] + 0.1
-
-
-@pytest.mark.slow
-def test_where_order_does_not_matter_better_weights_are_learned_from_at_once(tmp_path, monkeypatch):
-    means = summary_of("plain", tmp_path, monkeypatch)
-    one_epoch = means["accuracy_one_epoch"]
-    assert one_epoch["uniform"] < one_epoch["adversarial_model"] < one_epoch["base"] <= 1
-    assert one_epoch["rationale"] == 1
-    # what the deceived model's weights tell is the class, and not the rationale
-    hidden = one_epoch["adversarial_model_without_rationale"]
-    assert hidden >= one_epoch["adversarial_model"] - 0.05
-    assert one_epoch["moved"] <= means["accuracy", "majority"] + 0.1
-    assert means["accuracy", "uniform"] >= 0.99, "with more epochs a bag of words learns it too"

@@ -132,21 +132,6 @@ def test_noise_is_the_same_words_on_each_side_without_rationale_and_cuts_no_text
     assert 0.05 < unknown.mean() < 0.3, "one word of seven is new"
 
 
-def test_noise_has_its_own_sentences(corpora):
-    tokens, others = corpora
-    subject = subject_for(tokens, pooling="attention", hierarchical=True)
-    h = dataclasses.replace(HYPERPARAMETERS, hierarchical=True)
-    noise, rows = Noise(others, others.rows("train", 0)), tokens.rows("test", 0)[:3]
-    batch = add_noise(subject.encoded, tokens, noise, rows, h)[0].batch(np.arange(7))
-    sentences = dict(zip(NOISES, ([*filter(None, each)] for each in batch.sentences.tolist()),
-                         strict=True))  # fmt: skip
-    text = subject.encoded.batch(rows[:1]).sentences[0].tolist()
-    assert sentences["none"] == text == sentences["right 1"][: len(text)]
-    left = sentences["left 4"]
-    assert left[-len(text) :] == text and sum(left) == 5 * sum(text)
-    assert max(left) <= 4, "a document of noise begins a sentence, and has a new one every 4 words"
-
-
 def test_a_documents_noise_does_not_depend_on_the_others(corpora):
     others = corpora[1]
     noise = Noise(others, others.rows("train", 0))
@@ -182,13 +167,6 @@ def test_the_tenth_of_the_only_rationale_has_importance_1(solved, corpora):
         mask = rationale.mask(row)
         (tenth,) = tenths(len(mask))[mask]
         assert importance[tenth] == 1 and np.delete(importance, tenth).max() < 1
-
-
-def test_short_documents_are_left_out_and_counted(corpora):
-    subject = subject_for(corpora[0], pooling="mean", max_tokens=9)
-    measured = measure_recency(subject, np.arange(5), lambda done: None)
-    table = positions_table(measured, {}, 5)
-    assert table[["measure", "documents", "mean"]].to_numpy().tolist() == [["short", 5, 1.0]]
 
 
 def without_gradients(importance: list[np.ndarray]) -> Recency:
@@ -242,17 +220,6 @@ def test_importance_that_follows_the_rationale_is_even_where_enough_documents_ha
     assert even["at"].tolist() == [str(tenth) for tenth in np.flatnonzero(known)]
     assert even["documents"].tolist() == counts[known].tolist() and known.sum() >= 5
     assert "9" not in set(even["at"]) and counts[9] == MIN_DOCUMENTS - 1
-
-
-def test_a_tenth_with_next_to_no_rationale_has_no_quotient():
-    """Importance that is spread evenly would look like a bias towards it."""
-    rationale = {row: np.arange(50) < 40 for row in range(120)}
-    for row in range(40):
-        rationale[row][45] = True
-    table = positions_table(without_gradients([np.ones(10)] * 120), rationale, 120)
-    table = table.set_index("measure")
-    assert table.loc["importance_by_rationale"]["at"].tolist() == [str(i) for i in range(8)]
-    assert table.loc["rationale_share"].set_index("at")["mean"]["9"] < MIN_SHARE
 
 
 # Gradients of states
@@ -316,20 +283,3 @@ def test_the_end_is_where_each_direction_has_read_the_whole_document():
     assert end == pytest.approx(np.hypot(lengths[0, 8, 0], lengths[0, 0, 1]))
     assert middle == pytest.approx(np.hypot(*lengths[0, 4]), rel=1e-6)
     assert np.isnan(end_and_middle(disturbed, batch)[2]).all(), "two states have no middle"
-
-
-def test_the_gradient_vanishes_on_its_way_from_the_last_state(solved, corpora):
-    ratios = {}
-    for name, subject in solved.items():
-        measured = measure_recency(subject, corpora[0].rows("test", 0), lambda done: None)
-        table = positions_table(measured, {}, len(measured.rows)).set_index("measure")
-        ratios[name] = table.loc["vanishing_ratio", "mean"]
-    assert ratios["last"] > 5 * ratios["max"]
-
-
-def test_a_certain_prediction_has_a_gradient_too():
-    model = make(**ATTENTION).requires_grad_(False)
-    batch = batch_for(model, (9,))
-    model.network.output.bias[0] += 60
-    lengths = state_gradients(with_disturbed_states(model.network), batch)
-    assert lengths.isfinite().all() and (lengths[0, :9] > 1e-8).all()

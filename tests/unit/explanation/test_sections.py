@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from heed.explanation.stage import read_adversarial_model, read_explain
+from heed.explanation.stage import read_explain
 from heed.files import HeedError
 from heed.study import parse
 from tests.conftest import ROOT
@@ -93,27 +93,3 @@ def test_a_stage_reads_its_section(text, scale, tmp_path, monkeypatch):
     Path("params.yaml").write_text(text)
     assert read_explain().documents == scale
     assert [each.noise for each in read_explain().models.values()] == ["b"] * ("noise" in text)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("explain: {documents: many}", "explain: documents"),
-        ("explain: {documents: 0}", "explain: documents"),
-        ("explain: {documents: 1, models: [m]}", "explain: models"),
-        ("a: [", "explain: "),
-        ("adversarial_attention: {}", "adversarial_attention.liar: model"),
-        (
-            "adversarial_attention: {liar: {model: m}}",
-            "adversarial_attention.liar: goal",
-        ),
-        (LIAR.replace("strength: 1", "strength: -1"), "liar: strength"),
-    ],
-)
-def test_a_mistake_is_one_message_in_a_stage(text, message, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("params.yaml").write_text(text)
-    with pytest.raises(HeedError, match=r"^params.yaml: .*`heed check` says more$") as caught:
-        read_explain()
-        read_adversarial_model("liar")
-    assert message in str(caught.value)

@@ -12,13 +12,11 @@ from heed.explanation.agreement import CORRELATIONS
 from heed.explanation.erasure import NOT_ALL_UNITS
 from heed.explanation.noise import NOISES
 from heed.explanation.rankings import draw_documents
-from heed.explanation.recency import COLUMNS, NO_NOISE, NOISE_HAS_LABELS
+from heed.explanation.recency import COLUMNS, NOISE_HAS_LABELS
 from heed.explanation.registry import EXPLAINED, NOT_MEASURED, RecencyTest, summarize
 from heed.explanation.stage import write_explanations
 from heed.models.encoder import Last
 from heed.recipe import read_model_recipe, write_recipe
-from heed.tasks.classification import explanation
-from heed.tokens.arrays import load_tokens
 from tests.conftest import change_recipe, make_workplace, train, write_tokens
 
 MODELS = {
@@ -96,20 +94,6 @@ def test_the_means_are_those_of_the_documents():
     assert (flipped["removed_share"] == 1).all(), "a decision that never changes counts as all"
 
 
-def test_as_many_units_are_chosen_as_documents_with_rationale_have(monkeypatch):
-    shares, measure = set(), explanation.measure_rankings
-
-    def note(judged, rationale, share):
-        shares.add(share)
-        return measure(judged, rationale, share)
-
-    monkeypatch.setattr(explanation, "measure_rankings", note)
-    explain("tiny-last", scale=0.01)
-    units = read("tiny-last", "units").groupby("id")["rationale"].mean()
-    assert 0 < (units > 0).sum() < len(units) == 5, "some have none, of those that are explained"
-    assert [*shares] == [pytest.approx(units[units > 0].mean())]
-
-
 def test_a_model_without_a_weighted_sum_says_so_and_has_the_other_tests():
     summary = explain("tiny-last").set_index("test")
     for test in ("permutation", "adversarial_weights", "erasure", "conicity"):
@@ -166,43 +150,12 @@ def test_recency_has_a_table_by_seed_and_its_numbers_stand_in_the_summary():
     assert short["mean"] * short["documents"] == pytest.approx((documents["units"] < 10).sum())
 
 
-def test_a_number_of_recency_that_is_not_defined_has_its_reason():
-    numbers = explain("tiny-transformer", scale=0.02, noise="tiny").set_index("measure")
-    assert "`transformer` is no BiLSTM" in numbers.loc["vanishing_ratio", "reason"]
-    assert np.isfinite(numbers.loc["accuracy_lost", "mean"])
-    numbers = explain("tiny-last", scale=0.02).set_index("measure")
-    assert numbers.loc["accuracy_lost", "reason"] == NO_NOISE
-    assert np.isfinite(numbers.loc["vanishing_ratio", "mean"])
-    numbers = explain("tiny-last", scale=0.02, noise="plain").set_index("measure")
-    assert np.isfinite(numbers.loc["accuracy_lost", "mean"])
-
-
 def test_a_corpus_without_rationale_is_no_noise_for_its_own_models(without_rationale):
     summary = explain("tiny-last", noise="tiny").set_index("measure")
     assert summary.loc["accuracy_lost", "reason"] == NOISE_HAS_LABELS
     table = pd.read_csv("results/explain/tiny-last/recency.csv")
     measures = {"short", "importance", "last_minus_middle", "vanishing_ratio"}
     assert set(table["measure"]) == measures, "nothing about rationale or noise"
-
-
-@pytest.mark.parametrize("without", [1, 2])
-def test_what_one_seed_alone_lacks_is_measured_by_the_others(without, monkeypatch):
-    path, explain_run = Path("data/tokens/tiny/evidence.parquet"), explanation.explain_run
-    rationale = pd.read_parquet(path)
-
-    def explain_one(run, *arguments):
-        rationale.iloc[: 0 if run.seed == without else None].to_parquet(path)
-        try:
-            return explain_run(run, load_tokens("data/tokens/tiny"), *arguments[1:])
-        finally:
-            rationale.to_parquet(path)
-
-    monkeypatch.setattr(explanation, "explain_run", explain_one)
-    summary = explain("tiny-attention", (1, 2), 0.05, noise="tiny")
-    auc = summary[(summary["measure"] == "auc") & (summary["ranking"] == "attention")]
-    assert set(auc["seed"].dropna()) == {3 - without} and auc["reason"].isna().all()
-    lost = summary[summary["measure"] == "accuracy_lost"]
-    assert lost["seed"].tolist() == [3 - without] and lost["mean"].notna().all()
 
 
 def test_fewer_documents_are_the_first_of_more():

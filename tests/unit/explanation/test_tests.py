@@ -43,10 +43,7 @@ from heed.models.classifier import Classifier, WeightedSum, weighted_sum
 from tests.makers.classifiers import batch_for, make
 
 ATTENTION = {"attention": "none", "pooling": "attention"}
-UNIFORM = [
-    {"attention": "none", "pooling": "mean"},
-    {"attention": "uniform", "pooling": "mean"},
-]
+UNIFORM = [{"attention": "none", "pooling": "mean"}, {"attention": "uniform", "pooling": "mean"}]
 HEADS = {"attention": "multi-head", "pooling": "mean"}
 SENTENCES = {"attention": "none", "pooling": "attention", "hierarchical": True}
 LENGTHS = (9, 7, 4, 2)
@@ -157,14 +154,6 @@ def test_two_heads_that_exchange_their_weights_agree_as_two_seeds_would():
     assert divergence_of_seeds(weights, weights.flip(1)) == pytest.approx(0, abs=1e-6)
 
 
-def test_weights_are_removed_in_the_order_of_a_ranking_until_the_decision_changes():
-    weighted = sum_of([3.0, 2.0, -1.0, -1.0], [0.5, 0.3, 0.1, 0.1])
-    assert int(weighted.predict().argmax()) == 0
-    assert remove_until_flip(weighted, np.array([4.0, 3.0, 2.0, 1.0])) == (0.5, True)
-    assert remove_until_flip(weighted, np.array([2.0, 4.0, 1.0, 3.0])) == (0.75, True)
-    assert remove_until_flip(weighted, np.array([1.0, 2.0, 3.0, 4.0])) == (1.0, False)
-
-
 @pytest.mark.parametrize("changes", [ATTENTION, HEADS])
 def test_all_removals_at_once_are_those_one_by_one(changes):
     model = frozen(**changes)
@@ -250,31 +239,6 @@ def test_integrated_gradients_add_up_to_the_change_of_the_probability():
     assert torch.allclose(integrated_gradients(model, batch).sum(1), change, atol=1e-4)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("changes", [ATTENTION, HEADS, SENTENCES])
-def test_integrated_gradients_are_captums(changes):
-    captum = pytest.importorskip("captum.attr", reason="captum is in envs/development.lock")
-    model = frozen(**changes)
-    batch = batch_for(model, (9,))
-    embeddings = model.network.embed(batch)
-
-    def predict(points: torch.Tensor) -> torch.Tensor:
-        copied = {
-            name: getattr(batch, name).expand(len(points), *[-1] * (getattr(batch, name).dim() - 1))
-            for name in ("ids", "lengths", "sentences")
-        }
-        return torch.softmax(logits_of(model, dataclasses.replace(batch, **copied), points), -1)
-
-    expected = captum.IntegratedGradients(predict).attribute(
-        embeddings,
-        torch.zeros_like(embeddings),
-        target=int(predict(embeddings).argmax()),
-        n_steps=32,
-        method="riemann_middle",
-    )
-    assert torch.allclose(integrated_gradients(model, batch), expected.sum(-1), atol=1e-12)
-
-
 def test_the_gradient_of_a_weight_is_a_finite_difference():
     model = frozen(**HEADS)
     weighted = weighted_sum(model, batch_for(model))[0]
@@ -307,12 +271,7 @@ def test_the_norm_of_what_a_unit_adds_is_that_of_its_part_of_the_sum(changes):
 # Inputs
 
 
-KINDS = [
-    ATTENTION,
-    HEADS,
-    SENTENCES,
-    {**ATTENTION, "character_buckets": 5},
-]
+KINDS = [ATTENTION, HEADS, SENTENCES, {**ATTENTION, "character_buckets": 5}]
 
 
 @pytest.mark.parametrize("changes", KINDS)
