@@ -14,13 +14,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from heed.models import scores
-from heed.models.attention import (
-    Attention,
-    MultiHeadAttention,
-    SingleHeadAttention,
-    masked_softmax,
-    uniform_weights,
-)
+from heed.models.attention import Attention, MultiHeadAttention, masked_softmax
 from heed.models.classifier import Classifier
 from heed.models.encoder import LearnedQuery, make_pooling
 from heed.models.recurrent import padding_mask
@@ -149,14 +143,6 @@ def test_the_worked_example_of_lecture_001(query, expected, weights):
     assert torch.allclose(scaled, torch.tensor(expected) / 3**0.5), "divided, not multiplied"
 
 
-def test_sizes_that_a_score_cannot_take_are_an_error():
-    for name in ("dot", "scaled-dot"):
-        with pytest.raises(ValueError, match="one size, found 3 and 4"):
-            SCORES[name](3, 4, 1)
-    with pytest.raises(ValueError, match="over 2 positions was given 5"):
-        SCORES["location"](SIZE, SIZE, 2)(*inputs(torch.float32))
-
-
 @pytest.mark.parametrize("heads", [1, 2, 4])
 def test_multi_head_attention_equals_torchs(heads):
     torch.manual_seed(0)
@@ -169,17 +155,6 @@ def test_multi_head_attention_equals_torchs(heads):
     for tensor, reference in zip(ours.attend(query, keys, values, mask), expected, strict=True):
         assert torch.allclose(tensor, reference, atol=1e-12)
     assert torch.allclose(ours(query, keys, values, mask), expected[0], atol=1e-12)
-
-
-def test_uniform_attention_is_the_mean_of_the_values():
-    torch.manual_seed(0)
-    attention = MultiHeadAttention(8, 2, uniform=True)
-    states, mask = torch.randn(2, 5, 8), padding_mask(torch.tensor([5, 3]), 5)
-    expected = attention.output(attention.value(states[1, :3]).mean(0))
-    assert torch.allclose(
-        attention(states, states, states, mask)[1], expected.expand(5, -1), atol=1e-6
-    )
-    assert (uniform_weights(states[:, None], states[:, None], mask)[1, 0, :, :3] == 1 / 3).all()
 
 
 def test_the_learned_query_with_the_additive_score_is_lecture_003():
@@ -308,13 +283,6 @@ def test_each_head_has_its_own_weights_and_the_output_projection_does_not_change
     assert weights.shape == (1, 2, 5, 5) and not torch.allclose(*weights[0])
     two.output.weight.data *= 3
     assert torch.equal(two.weights(states, states, mask), weights)
-
-
-def test_single_head_self_attention_attends_to_the_states_themselves():
-    attention = SingleHeadAttention("general", 8, 6)
-    states, mask = torch.randn(2, 5, 8), padding_mask(torch.tensor([5, 3]), 5)
-    expected = attention.weights(states, states, mask)[:, 0] @ states
-    assert torch.allclose(attention(states, states, states, mask), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["additive", "concat", "concat-tanh"])

@@ -13,7 +13,7 @@ from torch import nn
 from heed.inputs.vocabulary import BOS, EOS, PADDING, UNKNOWN
 from heed.models import beam as beam_module
 from heed.models.beam import Hypothesis, score, search, translate
-from heed.models.translator import Decoded, Memory, Places, Translator
+from heed.models.translator import Decoded, Memory, Translator
 from heed.models.translators import make_translator
 from tests.makers.translators import ARCHITECTURE, SOURCE, make_pairs
 
@@ -183,32 +183,6 @@ def test_the_n_best_are_sorted_distinct_and_scored_as_forced_translations():
         log_probability, forced = score(model, batch, 0.6)
         assert np.allclose(log_probability, [h.log_probability for h in hypotheses], atol=1e-9)
         assert np.allclose(forced, scores, atol=1e-9)
-
-
-def test_the_scores_of_given_translations_sum_to_the_loss():
-    model = make_model(25)
-    batch = make_pairs([[5, 6, 7], [4]], [[5, 6], [7, 8, 9]])
-    log_probability, _ = score(model, batch, 1.0)
-    assert float(log_probability.sum()) == pytest.approx(-float(model.loss(batch).detach()))
-
-
-@pytest.mark.parametrize("columns", [7, 40, 3001])
-def test_the_largest_of_a_row_are_those_of_topk(columns):
-    torch.manual_seed(columns)
-    values = torch.randn(20, columns)
-    values[3, 1:] = -math.inf
-    found, column = beam_module._largest(values, 5)
-    assert torch.equal(found, values.topk(5).values)
-    assert torch.equal(values.gather(1, column), found)
-    assert all(len(set(row)) == 5 for row in column.tolist())
-
-
-def test_the_rows_of_a_sentence_are_side_by_side_in_its_line_of_a_table():
-    places = Places(torch.tensor([1, 1, 4, 6, 6]))
-    assert places.sentences.tolist() == [1, 4, 6]
-    table = places.spread(torch.tensor([1, 2, 3, 4, 5]), -1)
-    assert table.tolist() == [[1, 2], [3, -1], [4, 5]]
-    assert places.gather(table).tolist() == [1, 2, 3, 4, 5]
 
 
 class MarkovChain(Translator):

@@ -90,16 +90,6 @@ def test_the_forward_part_is_the_gradient_of_what_the_forward_direction_reads(ch
         assert (np.abs(found.forward - found.whole) > 1e-12).all()
 
 
-@pytest.mark.parametrize("changes", RECURRENT, ids=str)
-def test_truncation_at_the_length_or_after_it_truncates_nothing(changes):
-    model, pair = make_model(**changes), make_pair()
-    whole = source_gradients(model, pair)
-    for truncation in (LENGTH, LENGTH + 5):
-        truncated = source_gradients(model, pair, truncation)
-        np.testing.assert_array_equal(truncated.whole, whole.whole)
-        np.testing.assert_array_equal(truncated.forward, whole.forward)
-
-
 @pytest.mark.parametrize("decoder", ["last-state", "output"])
 @pytest.mark.parametrize("recurrence", ["lstm", "gru"])
 @pytest.mark.parametrize("truncation", [1, 3, 4])

@@ -220,21 +220,6 @@ def test_uniform_differs_from_attention_in_its_weights_alone():
         assert equal, "equal scores are equal weights"
 
 
-@pytest.mark.parametrize(
-    "changes", [{"pooling": "last"}, {"skip": True}, {"hierarchical": True, "pooling": "attention"}]
-)
-def test_a_gru_learns_in_one_step_with_both_of_its_directions(changes):
-    model = make(encoder="gru", attention="none", dropout=0.0, **changes)
-    batch = make_batch([[5, 6, 7, 8], [9, 10]], [[3, 1], [2]])
-    goal = torch.tensor([0, 3])
-    before = nn.functional.cross_entropy(model(batch), goal)
-    before.backward()
-    names = [name for name, weights in model.named_parameters() if weights.grad.any()]
-    assert {"forward_gru", "backward_gru"} <= {name.split(".")[-2] for name in names}
-    torch.optim.SGD(model.parameters(), 0.1).step()
-    assert nn.functional.cross_entropy(model(batch), goal) < before
-
-
 def test_every_part_that_is_described_can_be_built():
     assert {*SCORES, "diagonal"} == {*described.SCORES, *described.FIXED_SCORES}
     for encoder, attention, pooling in itertools.product(

@@ -5,7 +5,6 @@ before these were deleted (commit 404525ba).
 """
 
 import dataclasses
-from functools import partial
 
 import pytest
 
@@ -13,8 +12,6 @@ from heed.hyperparameters import CorpusSizes
 from heed.models.size import count_parameters
 from heed.tasks.classification import learning as classification
 from heed.tasks.classification.recipe import Hyperparameters
-from heed.tasks.translation import learning as translation
-from heed.tasks.translation.recipe import Hyperparameters as TranslatorHyperparameters
 
 H = Hyperparameters(embedding_dim=10, hidden_size=4, linear_size=3, vocabulary_size=100)
 WORDS, HEAD = 52 * 10, 9 * 3 + 4 * 2  # 50 types with padding and unknown; 8 -> 3 -> 2
@@ -39,19 +36,3 @@ EMBEDDED = 11 * 3 + 4 * 2  # 10 -> 3 -> 2
 def test_a_classifier_has_the_parameters_that_can_be_written_down(changes, expected):
     h = dataclasses.replace(H, **changes)
     assert count_parameters(lambda: classification.build(h, CorpusSizes((50,), 2))) == expected
-
-
-def test_a_vocabulary_is_as_large_as_its_limit_at_most():
-    count = {
-        types: count_parameters(lambda n=types: classification.build(H, CorpusSizes((n,), 2)))
-        for types in (97, 98, 5000)
-    }
-    assert count[98] == count[5000] == count[97] + 10
-    h = TranslatorHyperparameters(source_vocabulary=20, target_vocabulary=20, embedding_dim=4)
-    pieces = dataclasses.replace(h, segmentation="bpe")
-    few, many = CorpusSizes((8, 8)), CorpusSizes((80, 80))
-    sizes = [
-        count_parameters(partial(translation.build, each, corpus))
-        for each, corpus in ((h, few), (h, many), (pieces, few))
-    ]
-    assert sizes[0] < sizes[1] == sizes[2]

@@ -13,13 +13,7 @@ from heed.files import HeedError
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import BOS, PADDING
 from heed.models.dependence import require_attention
-from heed.models.recurrent import (
-    LAYERS,
-    RecurrentEncoder,
-    padding_mask,
-    run_layer,
-    step_layer,
-)
+from heed.models.recurrent import LAYERS, RecurrentEncoder, padding_mask
 from heed.models.scores import SCORES, ConcatTanh
 from heed.models.translator import Memory
 from heed.models.translators import RecurrentTranslator, SourceAttention
@@ -147,19 +141,6 @@ def test_the_decoders_cell_starts_as_its_state_and_not_as_the_cell_behind_paddin
         assert torch.equal(h, source) and torch.equal(c, source)
 
 
-@pytest.mark.parametrize("recurrence", LAYERS)
-def test_a_step_of_a_layer_is_the_layer(recurrence):
-    torch.manual_seed(0)
-    layer = LAYERS[recurrence](4, 3, batch_first=True).double()
-    inputs = torch.randn(2, 5, 4, dtype=torch.float64)
-    state = tuple(torch.randn(2 if recurrence == "lstm" else 1, 2, 3, dtype=torch.float64))
-    states, last = run_layer(layer, inputs, state)
-    for t in range(5):
-        state = step_layer(layer, inputs[:, t], state)
-        assert torch.allclose(state[0], states[:, t], atol=1e-12)
-    assert all(torch.allclose(a, b, atol=1e-12) for a, b in zip(state, last, strict=True))
-
-
 def copying_model(decoder: str, ahead: int) -> RecurrentTranslator:
     """Return a model whose queries name a source word by hand.
 
@@ -268,20 +249,6 @@ def test_a_fixed_context_is_the_state_at_the_words_place_or_the_one_vector_in_ea
         require_attention(model)
 
 
-@pytest.mark.parametrize("score", ["additive", "concat", "general"])
-def test_what_depends_on_the_keys_alone_is_computed_once_a_sentence(score, monkeypatch):
-    model, batch = make_model(decoder="input", score=score), make_pairs(SOURCES, TARGETS)
-    calls = []
-    project = SCORES[score].project_keys
-    monkeypatch.setattr(
-        SCORES[score], "project_keys", lambda self, keys: calls.append(1) or project(self, keys)
-    )
-    decode(model, batch)
-    assert len(calls) == 1
-    memory, _ = model.encode(batch.source, batch.source_lengths)
-    assert len(memory.keys) == (score != "general"), "keys that are the states are stored once"
-
-
 def test_the_literal_decoder_of_lecture_004_never_reads_the_previous_word():
     batch = make_pairs(SOURCES, TARGETS)
     other = dataclasses.replace(batch, target=(batch.target + 3) % TARGET)
@@ -337,25 +304,6 @@ def test_the_tied_readout_is_the_target_embedding():
     )
 
 
-def test_residual_layers_that_return_nothing_change_nothing():
-    batch = make_pairs(SOURCES, TARGETS)
-    for residual in (True, False):
-        model = make_model(encoder_layers=4, decoder_layers=4, residual=residual)
-        for layers in (model.encoder.layers[1:], model.decoder.stack.layers[1:]):
-            for parameter in layers.parameters():
-                nn.init.zeros_(parameter)
-        states, last = model.encoder(model.embed(batch.source), batch.source_lengths)
-        first = model.encoder.layers[0](model.embed(batch.source), batch.source_lengths)
-        assert torch.equal(states, first) == residual
-        assert (last[-1] == 0).all()
-        # a decoder's zero cells do not stay zero where the cell starts at something else
-        inputs = torch.randn(2, 3, 5, dtype=torch.float64)
-        zeros = tuple(torch.zeros(2, 6, dtype=torch.float64) for _ in range(8))
-        upper, _ = model.decoder.stack(inputs, zeros)
-        lower, _ = run_layer(model.decoder.stack.layers[0], inputs)
-        assert torch.equal(upper, lower) == residual
-
-
 def test_lecture_004s_score_gives_one_word_of_twenty_at_most_28_percent():
     torch.manual_seed(0)
     query, keys = 100 * torch.randn(1, 50, 6), 100 * torch.randn(1, 20, 6)
@@ -379,27 +327,3 @@ def memory_of(states: torch.Tensor, attention: SourceAttention) -> Memory:
     """Return the memory of sources without padding."""
     padding = torch.zeros(states.shape[:2], dtype=torch.bool)
     return Memory(states, padding, attention.keys(states))
-
-
-def test_hyperparameters_that_contradict_each_other_are_errors():
-    with pytest.raises(ValueError, match="even hidden_size, found 7"):
-        make_model(hidden_size=7)
-    assert make_model(hidden_size=7, encoder="unidirectional")
-    with pytest.raises(ValueError, match="transformer"):
-        make_model(encoder="transformer")
-
-
-@pytest.mark.parametrize("decoder", ATTENTION)
-def test_the_context_in_the_features_is_the_weighted_sum_of_the_states(decoder):
-    model, batch = make_model(decoder=decoder, decoder_layers=2), make_pairs(SOURCES, TARGETS)
-    memory, _ = model.encode(batch.source, batch.source_lengths)
-    decoded = decode(model, batch)
-    context = decoded.features[..., ARCHITECTURE.hidden_size :]
-    assert torch.allclose(context, decoded.weights @ memory.states, atol=1e-12)
-
-
-def test_eight_residual_layers_run_and_every_layer_learns():
-    model = make_model(decoder="input", encoder_layers=8, decoder_layers=8, residual=True).train()
-    model.loss(make_pairs(SOURCES, TARGETS)).backward()
-    for name, parameter in model.named_parameters():
-        assert parameter.grad.isfinite().all() and (parameter.grad != 0).any(), name

@@ -9,8 +9,6 @@ import torch
 import torch.nn.functional as F
 
 from heed.files import HeedError
-from heed.hyperparameters.classifier import Architecture
-from heed.models import attention as attention_module
 from heed.models.attention import Attention, MultiHeadAttention, SingleHeadAttention
 from heed.models.classifier import Classifier, WeightedSum, _linear_part, weighted_sum
 from heed.models.encoder import make_pooling
@@ -90,21 +88,6 @@ def test_a_pooling_with_given_weights_is_their_sum(name):
     assert torch.equal(pooling.pool(*arguments, one_hot)[0], states[torch.arange(3), [3, 1, 0]])
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"), [("last", "half from the first"), ("max", "a token of its own")]
-)
-def test_a_pooling_that_is_no_sum_takes_no_weights_and_says_why(name, reason):
-    states, lengths = torch.randn(2, 5, SIZE), torch.tensor([5, 2])
-    arguments = (states, lengths, padding_mask(lengths, 5))
-    pooling = make_pooling(name, "additive", SIZE, 9)
-    vectors, weights = pooling.pool(*arguments)
-    assert torch.equal(vectors, pooling(*arguments))
-    assert torch.equal(weights, pooling.weights(*arguments))
-    message = f"pooling `{name}` takes .*{reason}.*: mean, attention, max-attention"
-    with pytest.raises(HeedError, match=message):
-        pooling.pool(*arguments, weights)
-
-
 # Networks: encode, attend, classify
 
 NETWORKS = [
@@ -137,23 +120,6 @@ def test_encode_attend_and_classify_give_the_logits_and_the_weights_reproduce_th
         assert (attention.movedim(1, -1)[padding] == 0).all()
     given = pooling if changes["pooling"] in SUMS else None
     assert torch.equal(network.attend(states, given, attention)[0], vectors)
-
-
-def test_a_prediction_uses_fused_attention_and_computes_no_weights(monkeypatch):
-    model = make(attention="multi-head", pooling="mean").train()
-    batch = batch_for(model)
-    calls = []
-    softmax, fused = attention_module.masked_softmax, F.scaled_dot_product_attention
-    monkeypatch.setattr(
-        attention_module, "masked_softmax", lambda *a: calls.append("softmax") or softmax(*a)
-    )
-    monkeypatch.setattr(
-        F, "scaled_dot_product_attention", lambda *a, **k: calls.append("fused") or fused(*a, **k)
-    )
-    model(batch).sum().backward()
-    assert calls == ["fused"]
-    model.network.attend(model.network.encode(batch))
-    assert calls == ["fused", "softmax"]
 
 
 # The weighted sum
@@ -252,12 +218,3 @@ def test_the_documented_snippet_runs():
     exec(text.split("```python\n")[1].split("```")[0], names)
     assert torch.allclose(names["given"], names["logits"], atol=1e-6)
     assert names["permuted"].shape == (100, 2)
-
-
-def test_weights_of_a_self_attention_that_is_not_there_are_refused():
-    network = Classifier(
-        30, 2, Architecture(attention="none", pooling="mean", embedding_dim=4, hidden_size=3)
-    ).network
-    states = network.encoder.encode(torch.randn(2, 5, 4), torch.tensor([5, 3]))
-    with pytest.raises(HeedError, match="given to a model that has none"):
-        network.encoder.attend(states, attention=torch.ones(2, 1, 5, 5))
