@@ -1,7 +1,5 @@
 """The explanation of a pretrained encoder by its attention, here tiny and random."""
 
-import dataclasses
-import functools
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +18,6 @@ transformers = pytest.importorskip(
 import torch  # noqa: E402
 
 from heed import pretrained, reference_models  # noqa: E402
-from heed.explanation.registry import measure_rankings  # noqa: E402
 from heed.explanation.test import HELD  # noqa: E402
 from heed.pretrained import AttentionTap, load_encoder  # noqa: E402
 from heed.tasks.classification import reference_models as linear  # noqa: E402
@@ -88,26 +85,6 @@ def test_words_that_are_removed_are_as_if_the_text_had_never_had_them(folder: Pa
     fall = 0.5 * np.abs(reader.predict_kept(pieces, ~torch.eye(4, dtype=torch.bool)).numpy()
                         - judged.probabilities).sum(1)  # fmt: skip
     assert judged.rankings["leave_one_out"] == pytest.approx(fall, abs=1e-5)
-
-
-def test_the_tables_of_a_document_that_was_judged_need_no_further_pass(folder: Path, monkeypatch):
-    reader = reader_of(folder)
-    pieces, predict = reader.cut(TEXT, STARTS), reader.predict_kept
-    rows: list[bytes] = []
-
-    def count(pieces, kept: torch.Tensor) -> torch.Tensor:
-        rows.extend(row.tobytes() for row in kept.numpy())
-        return predict(pieces, kept)
-
-    monkeypatch.setattr(reader, "predict_kept", count)
-    judged, rationale = reader.judge(1, pieces), np.asarray([False, True, False, False])
-    asked = len(rows)
-    tables = [measure_rankings(each, rationale, 0.25) for each in judged.values()]
-    assert len(rows) == asked == len({*rows}), "no words are removed twice"
-    for each, table in zip(judged.values(), tables, strict=True):
-        again = dataclasses.replace(each, predict_kept=functools.partial(predict, pieces))
-        for name, values in measure_rankings(again, rationale, 0.25).items():
-            assert table[name] == pytest.approx(values, abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,6 @@
 
 import functools
 import json
-import os
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,17 +17,11 @@ from sklearn.svm import LinearSVC
 
 from heed.files import HeedError
 from heed.inputs import tfidf
-from heed.inputs.tfidf import (
-    ANALYZERS,
-    SparseFile,
-    count_ngrams,
-    write_tfidf,
-)
+from heed.inputs.tfidf import ANALYZERS, SparseFile, count_ngrams, write_tfidf
 from heed.task.interface import DeclaredExperiment
 from heed.tasks.classification import reference_models
 from heed.tasks.classification.recipe import Data, Options
 from heed.tokens.arrays import TokenizedCorpus
-from tests.conftest import PRINT_PEAK
 
 CLASSES = ["bad", "fair", "good"]
 TEXTS = [
@@ -123,20 +114,6 @@ def test_where_too_many_ngrams_would_remain_the_rare_ones_are_left_out(tmp_path,
     assert fewest.features == 2 and fewest.min_documents == 40, "the two words of all documents"
 
 
-@pytest.mark.parametrize("limit", [60, 1])
-def test_of_equally_frequent_ngrams_those_with_the_smallest_hashes_stay(
-    tmp_path, monkeypatch, limit
-):
-    texts = [f"w{i}" for i in range(100)] * 2
-    complete = written(texts, "words", tmp_path, slice(200))
-    assert complete.features == 100
-    monkeypatch.setattr(tfidf, "MAX_FEATURES", limit)
-    fewer = written(texts, "words", tmp_path, slice(200))
-    assert fewer.features == limit and fewer.min_documents == 2
-    # columns are sorted by their hashes, and each text has one word
-    assert (dense(fewer.splits["train"]) == dense(complete.splits["train"])[:, :limit]).all()
-
-
 @pytest.mark.parametrize("classes", [2, 3])
 def test_passes_over_chunks_find_the_weights_of_liblinear(folder, monkeypatch, classes, capsys):
     corpus = write_documents(folder, 600, classes)
@@ -203,22 +180,6 @@ def test_where_models_are_compared_by_macro_f1_the_linear_model_may_balance_clas
     assert scores[1] > scores[0] + 0.05
 
 
-def test_a_group_of_classes_is_bounded_by_documents_too(tmp_path, monkeypatch):
-    groups = []
-
-    def record(rows: SparseFile, columns: int, targets: np.ndarray, _: None) -> SimpleNamespace:
-        groups.append(targets.shape)
-        weights = np.zeros((columns + 1, targets.shape[1]))
-        optimum = reference_models.Optimum(1, weights, "", 0, True)
-        return SimpleNamespace(solve=lambda *arguments: optimum)
-
-    monkeypatch.setattr(reference_models, "_Problem", record)
-    monkeypatch.setattr(reference_models, "IN_MEMORY", -1)
-    monkeypatch.setattr(reference_models, "MAX_TARGETS", 3 * 50)
-    assert len([*reference_models.optima(SparseFile(tmp_path), 2, np.arange(50) % 8, (1,))]) == 3
-    assert groups == [(50, 3), (50, 3), (50, 2)]
-
-
 @pytest.mark.parametrize("in_memory", [0, 10**9])
 def test_two_runs_give_the_same_bytes_and_every_fold_has_its_own_fit(
     folder, monkeypatch, in_memory
@@ -265,46 +226,9 @@ def test_a_class_without_a_training_document_has_no_share(folder):
     assert np.allclose(table.filter(like="p:").sum(axis=1), 1, atol=1e-6)
 
 
-def test_an_analyzer_that_finds_nothing_is_left_to_the_other(tmp_path):
-    file = written(["a b", "b c", "c a"] * 9, "both", tmp_path)  # a word has two letters
-    assert file.features == written(["a b", "b c", "c a"] * 9, "characters", tmp_path).features > 0
-
-
 def test_a_corpus_without_words_is_one_message(folder):
     corpus = write_documents(folder, 50, 2)
     table = pd.read_parquet(folder / "documents.parquet").assign(text=". !")
     table.to_parquet(folder / "documents.parquet", index=False)
     with pytest.raises(HeedError, match=r"label_kind: no linear reference model.*has no words"):
         fit(corpus, "words", 2)
-
-
-MEASURED = f"""
-import sys
-from tests.unit.tasks.test_linear_reference_model import Path, SimpleNamespace, TokenizedCorpus
-from tests.unit.tasks.test_linear_reference_model import fit, reference_models, tfidf
-reference_models.IN_MEMORY, tfidf.CHUNK_CHARACTERS, tfidf.MERGED = 0, 500_000, 500_000
-tfidf.MAX_FEATURES = 50_000
-meta = SimpleNamespace(folds=0, repeats=1, documents=int(sys.argv[1]))
-fit(TokenizedCorpus(Path("."), meta), classes=2)
-{PRINT_PEAK}
-"""
-
-
-@pytest.mark.slow
-def test_memory_grows_by_little_of_the_size_of_the_features(tmp_path):
-    peaks = []
-    for documents in (40_000, 160_000):
-        write_documents(tmp_path, documents, 2)
-        done = subprocess.run(
-            [sys.executable, "-c", MEASURED, str(documents)],
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        peaks.append(int(done.stdout) / 1e6)
-    texts = TokenizedCorpus(tmp_path, None).texts()
-    counts = count_ngrams(texts, documents, "both", tmp_path, ignore)
-    gigabytes = 16 * sum(each.values for each in counts) / 1e9  # counts and features on disk
-    assert peaks[1] - peaks[0] < gigabytes / 3, (peaks, gigabytes)

@@ -52,19 +52,6 @@ def test_nothing_outside_a_task_names_it() -> None:
     assert found == {path: {word} for path, word in OTHER_WORDS.items()}
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        'task == "translation"',
-        "from heed.tasks.classification import recipe",
-        "import heed.tasks.classification.recipe",
-        "measure.is_translation",
-    ],
-)
-def test_a_name_of_a_task_is_found(source: str) -> None:
-    assert named(source)
-
-
 def test_every_task_has_the_parts_that_the_stages_import() -> None:
     for task in task_names():
         for parts in STAGE_MODULES.values():

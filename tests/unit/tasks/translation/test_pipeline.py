@@ -1,8 +1,6 @@
 """Translation from end to end: from a generated pair of languages to a comparison."""
 
-import hashlib
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +12,7 @@ import heed
 from heed.cli import stages
 from heed.evaluation.tested import evaluate
 from heed.files import HeedError
-from heed.models.size import count_parameters
-from heed.paths import TOKENS, recipe_file
+from heed.paths import recipe_file
 from heed.prediction import load_predictor, write_predictions
 from heed.recipe import read_model_recipe
 from heed.study import load
@@ -26,8 +23,7 @@ from heed.tasks.translation.texts import translate
 from heed.tokens.arrays import Side, load_tokens
 from heed.tokens.meta import read_meta
 from heed.training.run import read_run
-from tests.conftest import ROOT, change_recipe, hashes, killed, train
-from tests.makers.precision import has_bfloat16
+from tests.conftest import train
 from tests.unit.tasks.translation.conftest import MODEL, MODELS, PARAMS, STUDY, TRAINED, predicted
 
 pytestmark = pytest.mark.xdist_group("translation")  # one worker trains the models
@@ -50,23 +46,6 @@ def test_every_decoder_trains_predicts_and_is_evaluated(pair, variant):
         test["hypothesis"].tolist(), [test["reference"].tolist()], tokenize="none", force=True
     )
     assert summary["bleu"][0] == pytest.approx(expected.score / 100, abs=1e-9)
-
-
-@has_bfloat16
-@pytest.mark.parametrize("variant", ["attention", "input", "transformer"])
-def test_in_bfloat16_a_training_that_was_killed_ends_with_the_same_bytes(pair, variant):
-    model = f"pair-{variant}"
-    run = Path("results/train", model, "1")
-    change_recipe(model, epochs=3)
-    train(model, 1)
-    exact = hashes(run)["model.safetensors"]
-    change_recipe(model, precision="bfloat16")
-    train(model, 1)
-    whole = hashes(run)
-    with pytest.raises(KeyboardInterrupt):
-        train(model, 1, killed)
-    train(model, 1)
-    assert hashes(run) == whole and whole["model.safetensors"] != exact
 
 
 def test_a_training_reads_no_test_sentence(pair, monkeypatch):
@@ -96,46 +75,6 @@ def test_a_recipe_with_a_tokenizer_that_does_not_exist_is_refused(pair):
     path.write_text(text)
     with pytest.raises(HeedError, match=r"data.target_tokenizer: expected one of xx, .*'os'"):
         read_model_recipe("pair-attention")
-
-
-def test_the_same_sentences_are_shown_and_measured_for_every_model(runs):
-    tested = predicted("baseline").query("split == 'test'").drop_duplicates("id")
-    words = tested.set_index("id")["source_words"]
-    shown = [predicted(variant, "sentences") for variant in TRAINED]
-    assert len(shown[0]) == 6 and all(list(t["id"]) == list(shown[0]["id"]) for t in shown)
-    lengths = [len(words) for words in shown[0]["source_words"]]
-    assert lengths == sorted(lengths) and lengths[0] < lengths[-1]
-    sums = predicted("attention", "weights").groupby(["id", "target"])["weight"].sum()
-    assert np.allclose(sums, 1, atol=1e-5) and predicted("baseline", "weights").empty
-    gradients = {variant: predicted(variant, "gradients") for variant in TRAINED}
-    for table in gradients.values():
-        assert set(table["id"]) == set(words.index) and set(table["truncation"]) == {0, 8}
-        means = table.groupby(["id", "truncation"])[["relative", "forward_relative"]].mean()
-        assert np.allclose(means, 1)
-    sizes = gradients["attention"].groupby(["id", "truncation"])["position"].agg(["size", "max"])
-    assert (sizes["size"] == words.loc[sizes.index.get_level_values("id")].to_numpy()).all()
-    assert (sizes["max"] == sizes["size"] - 1).all()
-    truncated = gradients["baseline"].query("truncation == 8")
-    is_cut = truncated["position"] < (truncated["source_words"] - 1) // 8 * 8
-    assert is_cut.any() and ((truncated["forward_norm"] == 0) == is_cut).all()
-    assert (gradients["attention"]["forward_norm"] > 0).all()
-
-
-def test_the_study_of_docs_translation_reads_a_table_of_ones_own(tmp_path, monkeypatch):
-    text = (ROOT / "docs/translation.md").read_text(encoding="utf-8")
-    (study,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    pairs = [(f"Der Hund {n} schläft.", f"The dog {n} sleeps.") for n in range(40)]
-    pd.DataFrame(pairs, columns=["german", "english"]).to_csv("pairs.csv", index=False)
-    digest = hashlib.sha256(Path("pairs.csv").read_bytes()).hexdigest()
-    Path("params.yaml").write_text(study.replace("SHA256", digest), encoding="utf-8")
-    stages.download("mine")
-    stages.tokenize("mine")
-    for model in load().models:
-        stages.recipe(model)
-        recipe = read_model_recipe(model)
-        assert (recipe.data.source, recipe.data.target) == ("de", "en")
-    assert read_meta(Path("data/tokens/mine")).splits == {"train": 31, "validation": 3, "test": 6}
 
 
 def test_gold_links_are_the_generators_and_sentences_without_them_are_not_counted(runs):
@@ -222,20 +161,6 @@ def test_translations_are_printed_as_text_with_links_or_as_json_lines(runs):
     assert line["weights"] is None and line["links"] == ""
 
 
-def test_the_attention_between_given_sentences_is_one_picture(runs):
-    table = predicted("attention").head(2)
-    for name in ("source", "reference"):
-        Path(f"{name}.txt").write_text("".join(f"{text}\n" for text in table[name]))
-    arguments = ("pair-attention", "source.txt", "reference.txt")
-    (svg,) = translate(*arguments, "svg", 1)
-    shown = re.findall(r"<text[^>]*>([^<]+)</text>", svg)
-    for text in (*table["source"], *table["reference"]):
-        assert not {*text.split()} - {*shown}
-    assert svg.startswith('<svg role="img" aria-label="Attention of pair-attention, ')
-    with pytest.raises(HeedError, match="draws 1 to 20 translations with attention, and here 0"):
-        [*translate("pair-baseline", "source.txt", "reference.txt", "svg", 1)]
-
-
 NOTHING = ["", "  \t", "\u200b\u2060\ufeff", "\u00ad \u200d", "\u2603 \ud55c\u2603"]
 
 
@@ -254,11 +179,6 @@ def test_a_text_of_which_nothing_is_known_has_an_empty_translation(runs, variant
         (line,) = translate(model, nothing, "", "json", None)
         assert json.loads(line)["translation"] == json.loads(line)["links"] == ""
         assert [*translate(model, nothing, "", "pharaoh", None)] == [" ||| 0.0000 ||| "]
-
-
-def test_a_file_without_lines_has_no_translation(runs):
-    Path("none.txt").write_text("")
-    assert [*translate("pair-attention", "none.txt", "", "text", None)] == []
 
 
 @pytest.mark.parametrize(
@@ -294,46 +214,26 @@ def test_pairs_beyond_the_caps_are_left_out_and_counted(pair):
         learning.make_learner(recipe, tokens, rows, 1, "cpu")
 
 
+DECODER, UNIFORM = "decoder: output}", "decoder: output, score: uniform}"
+DEEP, COPY = (MODEL.format(name, MODELS["deep"]) for name in ("deep", "copy"))
 WRONG = {
     "a language": ("source: norvic", "source: norvik", "data.source: .*no language norvik"),
     "the same language twice": ("target: soldan", "target: norvic", "data.target: is the source"),
-    "a key of classification": (
-        "decoder: output}",
-        "pooling: mean}",
-        "pooling: unknown key",
-    ),
-    "a decoder": ("decoder: output}", "decoder: outputs}", "decoder: expected one"),
-    "an encoder of classification": (
-        "decoder: output}",
-        "encoder: bilstm}",
-        "encoder: expected one",
-    ),
-    "half a transformer": ("decoder: output}", "decoder: transformer}", "a transformer has both"),
+    "a key of classification": (DECODER, "pooling: mean}", "pooling: unknown key"),
+    "a decoder": (DECODER, "decoder: outputs}", "decoder: expected one"),
+    "an encoder of classification": (DECODER, "encoder: bilstm}", "encoder: expected one"),
+    "half a transformer": (DECODER, "decoder: transformer}", "a transformer has both"),
     "attention in the baseline": ("last-state", "output", "variant baseline is without attention"),
-    "equal weights in attention": (
-        "decoder: output}",
-        "decoder: output, score: uniform}",
-        "variant attention needs a score that is learned, found score: uniform",
-    ),
+    "equal weights in attention": (DECODER, UNIFORM, "a score that is learned, found score: unif"),
     "learned weights in uniform": ("score: uniform", "score: general", "found score: general"),
-    "a variant of a reference model": (
-        MODEL.format("deep", MODELS["deep"]),
-        MODEL.format("copy", MODELS["deep"]),
-        "copy is the name of a reference model",
-    ),
+    "a variant of a reference model": (DEEP, COPY, "copy is the name of a reference model"),
     "a reference": ("tokenize: none", "references: [b]", "data.references: .*no language b"),
-    "the target as a reference": (
-        "tokenize: none",
-        "references: [soldan]",
-        "data.references: soldan is the target; name further languages",
-    ),
+    "the target as a reference": ("tokenize: none", "references: [soldan]",
+                                  "data.references: soldan is the target; name further languages"),
     "an odd size": ("hidden_size: 8", "hidden_size: 7", "which must be even, found 7"),
-    "a metric of classification": (
-        "title: A pair of languages",
-        "title: A pair\n    metric: accuracy",
-        "metric: ",
-    ),
-}
+    "a metric of classification": ("title: A pair of languages",
+                                   "title: A pair\n    metric: accuracy", "metric: "),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("right", "wrong", "message"), WRONG.values(), ids=WRONG.keys())
@@ -342,24 +242,3 @@ def test_a_mistake_in_params_yaml_is_one_clear_message(tmp_path, right, wrong, m
     (tmp_path / "params.yaml").write_text(PARAMS.replace(right, wrong, 1))
     with pytest.raises(HeedError, match=rf"params.yaml:\d+: .*{message}"):
         load(tmp_path / "params.yaml")
-
-
-def test_the_wide_control_is_as_large_as_the_model_that_it_matches(pair):
-    wide = MODEL.format("parameter-matched", "decoder: last-state").replace(
-        "pair-parameter-matched, d", "pair-input, d"
-    )
-    Path("params.yaml").write_text(PARAMS + wide)
-    with pytest.raises(
-        HeedError, match="variant parameter-matched takes its hyperparameters from pair-input"
-    ):
-        load()
-    Path("params.yaml").write_text(PARAMS + wide.replace(", decoder: last-state", ""))
-    stages.recipe("pair-parameter-matched")
-    recipe = read_model_recipe("pair-parameter-matched")
-    assert recipe.hyperparameters.decoder == "last-state" and not recipe.hyperparameters.attends
-    sizes = learning.sizes(recipe.data, read_meta(TOKENS / recipe.corpus))
-    wide, matched = (
-        count_parameters(lambda h=each.hyperparameters: learning.build(h, sizes))
-        for each in (recipe, read_model_recipe("pair-input"))
-    )
-    assert abs(wide - matched) / matched < 0.05

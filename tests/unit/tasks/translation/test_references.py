@@ -16,14 +16,8 @@ from heed.cli import stages
 from heed.evaluation.tested import evaluate
 from heed.files import HeedError
 from heed.prediction import write_predictions
-from heed.recipe import read_model_prediction, read_model_recipe
 from heed.study import Corpus, Split, load
-from heed.tasks.translation.metrics import (
-    make_metrics,
-    sentence_table,
-    signatures,
-    statistics_table,
-)
+from heed.tasks.translation.metrics import make_metrics, sentence_table, statistics_table
 from heed.tasks.translation.recipe import Data, Prediction
 from heed.tokens.arrays import load_tokens
 from heed.tokens.corpus import tokenize as tokenize_corpus
@@ -167,13 +161,3 @@ def test_references_that_are_none_are_an_error(scored, tmp_path, right, wrong, m
     (tmp_path / "params.yaml").write_text(text)
     with pytest.raises(HeedError, match=rf"params.yaml:\d+: .*{message}"):
         load(tmp_path / "params.yaml")
-
-
-def test_the_settings_of_a_prediction_have_the_references_and_no_recipe_has(scored, monkeypatch):
-    monkeypatch.chdir(scored)
-    recipe = read_model_recipe("mine-baseline")
-    settings = read_model_prediction(recipe)
-    assert settings.references == ["en2", "en3"]
-    assert "en2" not in str(recipe.as_dict()["data"])
-    for count, text in ((1, "nrefs:1|"), (3, "nrefs:3|"), (None, "nrefs:var|")):
-        assert all(text in f"{each}|" for each in signatures(settings, count).values())
