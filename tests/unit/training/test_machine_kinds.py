@@ -11,13 +11,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from heed.evaluation.results import Comparison, mixed_machine_kinds, runs_by_machine_kind
-from heed.files import CHECKSUMS, HeedError, write_json, write_text
-from heed.prediction import write_predictions
-from heed.report.provenance import provenance as describe_provenance
+from heed.evaluation.results import Comparison, mixed_machine_kinds
+from heed.files import write_text
 from heed.training import machine as device
-from heed.training.machine import continue_kind, machine_kind
-from heed.training.run import read_run
+from heed.training.machine import machine_kind
 from tests.conftest import killed, train
 from tests.fixtures.report import made_up
 
@@ -94,28 +91,6 @@ def test_a_run_notes_its_kind_and_a_training_that_moved_notes_both(workplace, mo
     assert train("tiny-attention", 1).machine_kind == f"{OLD}, then {NEW}"
 
 
-def test_a_training_that_moves_back_and_forth_names_each_stretch():
-    assert continue_kind("", NEW) == NEW == continue_kind(NEW, NEW)
-    moved = continue_kind(OLD, NEW)
-    assert continue_kind(moved, NEW) == moved
-    assert continue_kind(moved, OLD) == f"{OLD}, then {NEW}, then {OLD}"
-
-
-def test_a_run_of_an_older_heed_is_read_and_its_kind_is_not_noted(workplace):
-    train("tiny-attention", 1)
-    values = json.loads((RUN / "run.json").read_text())
-    (RUN / CHECKSUMS).unlink()
-    (RUN / "run.json").write_text(json.dumps(values | {"machine_kind": 7}))
-    with pytest.raises(HeedError, match=r"not a run \(machine_kind: expected text, found 7"):
-        read_run("tiny-attention", 1)
-    del values["machine_kind"]
-    (RUN / "run.json").write_text(json.dumps(values))
-    assert read_run("tiny-attention", 1).machine_kind == ""
-    write_predictions("tiny-attention", [1])
-    runs = json.loads(Path("results/predict/tiny-attention/runs.json").read_text())
-    assert [run["machine_kind"] for run in runs] == [""]
-
-
 def with_kinds(data: Comparison, kinds: dict[str, list[str]]) -> Comparison:
     """A copy whose first experiment has runs of these kinds, by variant."""
     data = copy.deepcopy(data)
@@ -132,17 +107,6 @@ NONE = with_kinds(SAMPLE, dict.fromkeys(("baseline", "mean", "attention"), [""] 
 del NONE.experiments["sample-author"]
 
 
-def test_runs_are_grouped_by_their_kind_and_those_without_come_last():
-    runs = runs_by_machine_kind(MIXED.experiments["sample-sentiment"], [1, 2, 3])
-    assert runs == {
-        OLD: {"baseline": [1, 3]},
-        NEW: {"baseline": [2], "mean": [1, 2, 3], "attention": [1, 2, 3]},
-    }
-    assert list(runs_by_machine_kind(SOME.experiments["sample-sentiment"], [1, 2, 3])) == [
-        "made-up kind", ""
-    ]  # fmt: skip
-
-
 def test_a_mixed_experiment_has_one_line_and_others_have_none():
     assert list(mixed_machine_kinds(MIXED)) == [
         "sample-sentiment: runs of several machine kinds stand in this comparison "
@@ -152,20 +116,3 @@ def test_a_mixed_experiment_has_one_line_and_others_have_none():
     (some,) = mixed_machine_kinds(SOME)
     assert some.endswith(", not noted (seeds of attention 1, 2)")
     assert not list(mixed_machine_kinds(SAMPLE)) and not list(mixed_machine_kinds(NONE))
-
-
-def test_provenance_names_the_kind_of_each_run_and_of_a_searchs_trials(tmp_path):
-    time = {"seconds": 9, "cpu_seconds": 9, "code": "c0de", "device": "cpu", "host": "here",
-            "torch": "2", "ended": "2026-01-02T03:04:05+0000"}  # fmt: skip
-    results = tmp_path / "results"
-    for seed in (1, 2):
-        write_json(results / f"timing/train/it/{seed}.json", time)
-    write_json(results / "train/it/1/run.json", {"machine_kind": OLD})
-    write_json(results / "train/it/2/run.json", {"an older": "heed"})
-    trials = [{"starts": [{"machine_kind": NEW}, {"an older": "heed"}]}]
-    write_json(
-        results / "timing/search/hunt.json", {"seconds": 1.0, "on": "2 hosts", "trials": trials}
-    )
-    found = describe_provenance(tmp_path, ["it"])
-    assert found["trainings"]["it"]["machines"] == ["machine kind not noted", OLD]
-    assert found["searches"] == {"hunt": {"trials": 1, "seconds": 1.0, "machines": [NEW]}}

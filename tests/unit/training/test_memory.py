@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.cli import program
 from heed.inputs import vocabulary
 from heed.tokens import arrays
 from heed.tokens.arrays import load_tokens
@@ -61,11 +60,3 @@ def test_a_training_restarts_once_without_the_cache(before, after, starts):
         env=environment, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout.split() == ["started"] * starts + [after]
-
-
-def test_a_process_that_runs_a_command_for_others_is_not_restarted(monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["heed", "train", "no-argument-of-this-process"])
-    monkeypatch.setattr(os, "execve", lambda *_: pytest.fail("replaced the process"))
-    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
-    program.restart_without_cache()
-    assert "GLIBC_TUNABLES" not in os.environ

@@ -8,7 +8,7 @@ from torch import nn
 from heed.files import HeedError
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import SPECIAL_OF_PAIRS
-from heed.models.attention import MultiHeadAttention, causal_mask, masked_softmax
+from heed.models.attention import masked_softmax
 from heed.models.translators import make_translator
 from heed.tasks.translation.learning import TranslationLearner
 from heed.tasks.translation.recipe import Hyperparameters
@@ -127,19 +127,3 @@ def test_the_weights_of_attention_are_summed_in_float32():
     assert float(weights.double().sum()) == pytest.approx(1, abs=1e-6)
     exact = torch.zeros(1, 3, dtype=torch.float64)
     assert masked_softmax(exact, exact > 0).dtype == torch.float64
-
-
-@pytest.mark.parametrize("causal", [True, False])
-def test_attention_in_bfloat16_is_that_of_the_fused_kernel(causal):
-    torch.manual_seed(1)
-    attention = MultiHeadAttention(16, 2)
-    states, padding = torch.randn(3, 7, 16), torch.arange(7)[None] >= torch.tensor([[7], [4], [1]])
-    mask = causal_mask(states, states) if causal else ~padding[:, None, None]
-
-    def attend() -> torch.Tensor:
-        return attention.attend_projected(attention.query(states), *attention.project(states), mask)
-
-    with torch.autocast("cpu", torch.bfloat16):
-        short = attend()
-    assert short.dtype == torch.bfloat16
-    assert torch.allclose(short.float(), attend(), atol=0.02)
