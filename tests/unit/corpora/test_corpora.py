@@ -1,13 +1,10 @@
 """Documents are made by the talk's rules, and every document is in one part."""
 
-import dataclasses
 import json
-import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from heed.corpora import published
@@ -16,7 +13,6 @@ from heed.corpora.publication import Document, read_members
 from heed.corpora.source import download
 from heed.files import HeedError
 from heed.study import Corpus, Source, Split
-from heed.tokens.splits import DocumentLabels, split_columns
 from tests.makers.federalist import papers
 
 GIVEN = Split(kind="given")
@@ -85,14 +81,6 @@ def test_the_disputed_papers_are_for_test_alone(tmp_path):
     )
 
 
-def test_the_letters_use_both_files_as_published(corpora, tmp_path):
-    fixture = {published.TRAIN: "classifier_data_fixture_train.jsonl"}
-    for name in (published.TRAIN, published.EVAL):
-        shutil.copy(corpora / "letters" / fixture.get(name, name), tmp_path / name)
-    documents = list(read_documents(corpus("letters", split=GIVEN), tmp_path))
-    assert Counter(document.split for document in documents) == {"train": 183, "test": 4881}
-
-
 def test_europarl_is_10000_pairs_without_escapes(read):
     documents = read("europarl")
     assert len(documents) == 10_000 and not sum("&apos;" in d.texts["en"] for d in documents)
@@ -141,30 +129,3 @@ def test_the_rationale_of_sst_wiki_is_the_first_sentence(read):
         assert not str(document.text)[:start].strip() and end < len(document.text)
     words = sum(len(" ".join(marked(document)).split()) for document in documents)
     assert round(words / sum(len(str(d.text).split()) for d in documents), 3) == 0.455
-
-
-@pytest.mark.slow
-def test_the_group_of_a_real_letter_piece_is_its_letter(corpora, tmp_path):
-    source = corpora / "letters/classifier_data_eval.json"
-    (tmp_path / source.name).write_bytes(source.read_bytes())
-    documents = list(read_documents(corpus("letters-pieces"), tmp_path))
-    authors = {(document.group, document.labels["author"]) for document in documents}
-    letters = np.asarray([document.group for document in documents])
-    assert len(set(letters)) == len(authors) == 4504, "a letter has one author"
-    split = Split(kind="folds", k=5)
-    labels = DocumentLabels.read(documents)
-    loose, tight = (
-        split_columns(
-            dataclasses.replace(split, grouped=grouped), labels.strata, labels.groups, letters
-        )
-        for grouped in (False, True)
-    )
-
-    def count_siblings(folds: dict[str, np.ndarray]) -> int:
-        return sum(
-            np.isin(letters[column == "test"], letters[column != "test"]).sum()
-            for column in folds.values()
-        )
-
-    assert count_siblings(loose) == 597 and count_siblings(tight) == 0
-    assert all(column.tolist().count("test") in (976, 977) for column in tight.values())

@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import http.server
 import io
-import os
 import tarfile
 import threading
 from collections.abc import Callable, Iterator
@@ -14,20 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from heed.corpora import source, user_files
+from heed.corpora import source
 from heed.corpora.kinds import SOURCE_KINDS
 from heed.corpora.publication import File, read_members, read_published_lines
-from heed.files import CHECKSUMS, HeedError, sha256
+from heed.files import CHECKSUMS, HeedError
 from heed.study import Source, load
 from heed.study.corpora import check_source
 from tests.conftest import ROOT
 
 CONTENT = bytes(range(256)) * 400
 NAME = "corpus.bin"
-HOSTILE = "download: the server drops, ignores ranges, answers 500, redirects, hangs, is gone"
-WRONG = (
-    "download: a wrong file, a page that is not there, a spoiled mirror, a changed table or sample"
-)
 
 
 class Server:
@@ -270,18 +265,6 @@ def test_a_file_without_a_public_address_says_where_to_put_it(tmp_path, monkeypa
         source.download("huffpost", asked, Path("data/raw/huffpost"))
     with pytest.raises(ValueError, match="files: eval: no file of letters, whose files are class"):
         check_source(Source(kind="letters", files=["eval"]))
-
-
-@pytest.mark.skipif(not os.access("/dev/full", os.W_OK), reason="no /dev/full on this system")
-def test_a_full_disk_is_one_message(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("table.csv").write_text("text,label\n")
-    write = lambda table, path: Path("/dev/full").write_bytes(b"x")  # noqa: E731
-    monkeypatch.setattr(user_files, "write_table", write)
-    given = Source(kind="table", path="table.csv", sha256=sha256("table.csv"))
-    with pytest.raises(HeedError, match="No space left on device"):
-        source.download("mine", given, Path("data/raw/mine"))
-    assert not list(Path("data/raw/mine").glob("*"))
 
 
 def test_the_sample_is_the_same_bytes_everywhere_and_its_hash_is_checked(tmp_path):

@@ -1,7 +1,6 @@
 """The talk's News: version 2 of the data, from its public parts or from the official file."""
 
 import json
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 
 from heed.corpora import huffpost, source
 from heed.corpora.kinds import read_documents
-from heed.corpora.publication import read_published_lines
 from heed.files import HeedError
 from heed.study import Corpus, Source, Split
 
@@ -70,53 +68,6 @@ def test_the_genuine_first_rows_are_equal_in_every_field_and_in_order(
     assert all(a == b and all(x[f] == y[f] for f in fields) for (a, x), (b, y) in numbered)
 
 
-def test_the_official_file_gives_the_same_documents_in_the_same_order(raw, articles, tmp_path):
-    rows = (row | {"authors": "", "link": ""} for _, row in huffpost.read_version_2(raw))
-    (tmp_path / huffpost.OFFICIAL).write_text("\n".join(map(json.dumps, rows)))
-    assert read("news-big", tmp_path) == articles
-
-
-def test_the_headlines_of_few_shot_work_are_among_the_articles(corpora, raw):
-    plain = lambda text: re.sub(r"\W+", "", text.lower())  # noqa: E731  # they are tokenised
-    known = {(row["category"], plain(row["headline"])) for _, row in huffpost.read_version_2(raw)}
-    found = Counter(
-        (row["class_name"].upper(), plain(row["sentence"])) in known
-        for file in huffpost.FEW_SHOT_HASHES
-        for _, row in read_published_lines(corpora / "news/few_shot_01" / file)
-    )
-    # in the others the word "text" became "sentence"
-    assert found == {True: 36_855, False: 45}
-
-
-def test_news_has_at_most_2001_articles_of_a_class_drawn_by_the_seed(raw, articles):
-    news = read("news", raw)
-    counts = Counter(document.labels["category"] for document in news)
-    whole = Counter(document.labels["category"] for document in articles)
-    assert counts == {name: min(count, 2_001) for name, count in whole.items()}
-    assert len(news) == 64_021
-    assert news == read("news", raw)
-    places = {document.id: place for place, document in enumerate(articles)}
-    order = [places[document.id] for document in news]
-    assert order == sorted(order), "in the order of the file"
-
-
-def test_the_headlines_are_in_34_classes_and_five_of_a_class_make_a_longer_text(
-    corpora, monkeypatch, tmp_path
-):
-    monkeypatch.setenv("HEED_MIRROR", str(corpora))
-    raw = download(tmp_path / "few-shot-01", *huffpost.FEW_SHOT_HASHES)
-    single, joined = read("news-headlines", raw), read("news-headlines-joined", raw)
-    counts = Counter(document.labels["category"] for document in single)
-    assert len(single) == 36000 and len(counts) == 34
-    expected = {"WORLD": 2700, "PARENTING": 1800, "ARTS & CULTURE": 900}
-    assert counts | expected == counts and not {"LATINO VOICES", "PARENTS"} & {*counts}
-    assert Counter(document.labels["category"] for document in joined) == {
-        category: count // 5 for category, count in counts.items()
-    }
-    of_first = [each.text for each in single if each.labels == joined[0].labels]
-    assert joined[0].text == " ".join(of_first[:5])
-
-
 # --- wrong files ----------------------------------------------------------------------------------
 
 ROWS: Rows = [
@@ -160,17 +111,6 @@ def test_a_wrong_part_is_one_message_with_its_address(made, how):
     assert message.startswith(f"{made / PART.name}: ") and PART.url in message
     assert "heed download" in message and len(message.splitlines()) == 1
     assert how == "missing" or PART.hashes[0] in message
-
-
-def test_a_wrong_part_of_a_mirror_is_refused_with_what_was_expected(tmp_path, monkeypatch):
-    monkeypatch.setenv("HEED_MIRROR", str(tmp_path / "mirror"))
-    copy = tmp_path / "mirror" / huffpost.PARTS[0].mirror
-    copy.parent.mkdir(parents=True)
-    pq.write_table(COLUMNS, copy)
-    with pytest.raises(HeedError) as raised:
-        download(tmp_path / "raw")
-    for text in (str(copy), huffpost.PARTS[0].url, huffpost.PARTS[0].hashes[0], "Replace it by"):
-        assert text in str(raised.value)
 
 
 @pytest.mark.parametrize("ending", ["", '\n{"category": "TASTE", "head'], ids=["whole", "cut off"])

@@ -92,36 +92,3 @@ def test_where_all_quotes_can_be_characters_it_is_asked_about(tmp_path, far):
         add(path, Format())
     rows = add(path, Format(quote=""))
     assert len(rows) == len(lines) and rows[-20][0].startswith('"text')
-
-
-LONG_LABEL = "a very long label that describes the class in many many words indeed"
-JOINED = {
-    "sorted": (["apple", "berry", "cherry"] * 30, 29, 59),
-    "a long label": (["pos", "neg", LONG_LABEL] * 20, 11, 15),
-}
-
-
-@pytest.mark.parametrize("name", JOINED)
-@pytest.mark.parametrize("order", ["text label", "label text"])
-def test_a_class_whose_rows_are_all_joined_is_not_lost(tmp_path, name, order):
-    labels, first, last = JOINED[name]
-    if name == "sorted":
-        labels = sorted(labels)
-        first, last = (29, 59) if order == "label text" else (30, 60)
-    texts = [f"text {i} is good" for i in range(len(labels))]
-    texts[first], texts[last] = f'"{texts[first]}', f'{texts[last]}"'
-    path = tmp_path / "t.csv"
-    rows = [",".join(cells(order, *row, 0)) for row in zip(texts, labels, strict=True)]
-    path.write_text("\n".join([",".join(order.split()), *rows]))
-    with pytest.raises(JoinedRowsError, match=f"t.csv:{first + 2}: a quote begins a text"):
-        add(path, Format())
-
-
-def test_a_text_whose_lines_look_like_rows_is_asked_about(tmp_path):
-    rows = [f"{'yes' if i % 2 else 'no'},I {i} liked it" for i in range(60)]
-    rows[20] = 'no,"Would you buy it again?\nno, never\nno, I would not\nno, thanks"'
-    path = tmp_path / "t.csv"
-    path.write_text("\n".join(["recommend,review", *rows]))
-    with pytest.raises(JoinedRowsError, match="a quote begins a text that ends in line 25"):
-        add(path, Format())
-    assert len(add(path, Format(quote=QUOTE))) == 60
