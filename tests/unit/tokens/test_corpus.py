@@ -1,14 +1,11 @@
 """One pass makes a table into arrays: the same bytes by any chunks, in little memory."""
 
 import hashlib
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 
 from heed.corpora.source import download
@@ -18,8 +15,6 @@ from heed.tokens import corpus as corpus_module
 from heed.tokens import duplicates, writer
 from heed.tokens.arrays import Tokens, load_tokens
 from heed.tokens.corpus import tokenize
-from heed.tokens.writer import ArrayWriter
-from tests.conftest import PRINT_PEAK
 
 RANDOM = Split(kind="random", test=0.2)
 TEXTS = [
@@ -111,16 +106,6 @@ def test_more_repeats_of_folds_change_neither_the_digest_nor_the_first_folds(tmp
     assert all(sorted(np.concatenate(each)) == every for each in (tests[:3], tests[3:]))
 
 
-def test_row_groups_hold_the_same_documents(tmp_path, monkeypatch):
-    one = tokenize_sample(tmp_path, "sample-letters", "one") / "documents.parquet"
-    monkeypatch.setattr(writer, "CHUNK_DOCUMENTS", 7)
-    monkeypatch.setattr(writer, "ROW_GROUP", 1)
-    many = tokenize_sample(tmp_path, "sample-letters", "many") / "documents.parquet"
-    assert (pq.ParquetFile(one).num_row_groups, pq.ParquetFile(many).num_row_groups) == (1, 9)
-    assert pq.read_schema(one).equals(pq.read_schema(many), check_metadata=True)
-    pd.testing.assert_frame_equal(pd.read_parquet(one), pd.read_parquet(many))
-
-
 def test_the_arrays_give_the_text_back(tmp_path):
     tokens = make(tmp_path)
     table = tokens.documents(["text", "label_l"])
@@ -210,58 +195,3 @@ def test_an_error_while_tokenising_leaves_nothing(tmp_path, monkeypatch):
     with pytest.raises(HeedError, match="was killed"):
         tokenize_sample(tmp_path, "sample-letters", "failed")
     assert not [*(tmp_path / "failed").iterdir()]
-
-
-@pytest.mark.parametrize("sizes", [[], [0], [3], [0, 1, 1000, 99_999]])
-def test_an_array_written_in_pieces_has_the_bytes_of_one_saved_at_once(tmp_path, sizes):
-    pieces = [np.arange(size, dtype=np.int32) for size in sizes]
-    grown = ArrayWriter(tmp_path / "grown.npy")
-    for piece in pieces:
-        grown.append(piece)
-    grown.close()
-    np.save(tmp_path / "saved.npy", np.concatenate([np.zeros(0, np.int32), *pieces]))
-    assert (tmp_path / "grown.npy").read_bytes() == (tmp_path / "saved.npy").read_bytes()
-
-
-def test_real_letters_are_tokenised_with_folds(corpora, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("HEED_MIRROR", str(corpora))
-    download(
-        "letters", Source(kind="letters", files=["classifier_data_eval.json"]), tmp_path / "raw"
-    )
-    corpus = Corpus(source="letters", kind="letters-pieces", split=Split(kind="folds", k=5))
-    tokenize("letters-pieces", corpus, tmp_path / "raw", tmp_path / "tokens", 2)
-    tokens = load_tokens(tmp_path / "tokens")
-    near = tokens.meta.near_duplicates
-    assert near.complete and len(near.test) == 5 and near.total == 0
-    assert "0 of 4,881 test documents (0.0%) have a near duplicate" in capsys.readouterr().out
-    assert tokens.meta.documents == 4881 and tokens.meta.folds == 5
-    assert len(tokens.rows("test", 0)) == pytest.approx(976, abs=3)
-    assert not set(tokens.rows("test", 0)) & set(tokens.rows("test", 4))
-
-
-@pytest.mark.slow
-def test_memory_does_not_grow_with_the_documents(tmp_path):
-    generator = np.random.default_rng(0)
-    words = np.asarray([f"w{i}" for i in range(20_000)], object)
-    peaks = []
-    for count in (20_000, 200_000):
-        corpus = tmp_path / str(count)
-        (corpus / "raw").mkdir(parents=True)
-        with (corpus / "raw/table.csv").open("w") as file:
-            file.write("t,l\n")
-            for row in range(count):
-                text = words[np.minimum(generator.zipf(1.2, 71), 20_000) - 1]
-                file.write(f"{' '.join(text)},{'xy'[row % 2]}\n")
-        code = f"""
-import pathlib
-from heed.study import Corpus, Split
-from heed.tokens.corpus import tokenize
-split = Split(kind="random", test=0.2)
-corpus = Corpus(source="raw", kind="table", text_column="t", label_column="l", split=split)
-tokenize("mine", corpus, pathlib.Path("raw"), pathlib.Path("mine"), 1)
-{PRINT_PEAK}
-"""
-        command = [sys.executable, "-c", code]
-        output = subprocess.run(command, cwd=corpus, capture_output=True, check=True).stdout
-        peaks.append(1024 * int(output.split()[-1]))
-    assert peaks[1] < 0.8e9 and peaks[1] - peaks[0] < 0.35e9, peaks

@@ -1,7 +1,6 @@
 """Duplicates, exact and near: a comparison of all pairs finds no others; the time is bounded."""
 
 import re
-import time
 
 import numpy as np
 import pytest
@@ -102,19 +101,6 @@ def test_the_search_ends_with_a_lower_bound_where_it_would_take_too_long(monkeyp
     bounded = count(texts.tolist(), column)
     assert complete[1] and not bounded[1]
     assert bounded[0][0] < complete[0][0] <= 1500
-
-
-@pytest.mark.slow
-def test_a_million_short_documents_take_seconds():
-    generator = np.random.default_rng(0)
-    lengths = generator.integers(1, 20, 1_000_000)
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    ids = (np.minimum(generator.zipf(1.2, offsets[-1]), 200_000) - 1).astype(np.int32)
-    column = np.where(generator.random(1_000_000) < 0.2, "test", "train").astype(object)
-    start = time.monotonic()
-    words = [f"w{i}" for i in range(200_000)]
-    _, is_complete = find_near_duplicates(ids, offsets, words, {"split": column})
-    assert is_complete and time.monotonic() - start < 120
 
 
 @settings(max_examples=50, deadline=None)

@@ -268,20 +268,3 @@ def test_a_source_needs_a_table_or_a_file_for_each_language(keys, message):
 def test_keys_that_contradict_each_other_are_an_error_of_params_yaml(keys, message):
     with pytest.raises(ValueError, match=message):
         check_corpus(table_corpus(**keys))
-
-
-@pytest.mark.slow
-def test_multi30k_has_its_published_parts_in_three_languages(corpora, tmp_path, monkeypatch):
-    monkeypatch.setenv("HEED_MIRROR", str(corpora))
-    download("multi30k", Source(kind="multi30k"), tmp_path / "raw")
-    corpus = Corpus(source="multi30k", kind="multi30k", split=GIVEN, tokenizers={"en": "en"})
-    tokens = make(tmp_path, corpus)
-    assert tokens.meta.splits == {"train": 29_000, "validation": 1_014, "test": 1_000}
-    assert list(tokens.sides) == ["en", "de", "fr"]
-    first = tokens.documents(["text_en", "text_de"]).iloc[0].tolist()
-    assert first == [
-        "Two young, White males are outside near many bushes.",
-        "Zwei junge weiße Männer sind im Freien in der Nähe vieler Büsche.",
-    ]
-    assert tokens.meta.duplicates == {"texts": 58, "test_texts_in_train": 0, "dropped": 0}
-    assert tokens.meta.near_duplicates.test == [0]

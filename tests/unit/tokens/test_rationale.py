@@ -9,9 +9,8 @@ import pytest
 
 from heed.annotations import parse_spans
 from heed.corpora.publication import SPLITS
-from heed.corpora.source import download
 from heed.files import HeedError, write_checksums
-from heed.study import Corpus, Source, Split
+from heed.study import Corpus, Split
 from heed.tokens.arrays import mark_rationale
 from heed.tokens.corpus import tokenize
 from heed.tokens.meta import read_meta
@@ -109,21 +108,3 @@ def test_a_span_within_a_break_names_the_document(tmp_path):
     rows = [{"text": "a<br />b", "label": label, "why": "3-8"} for label in "ab" * 5]
     with pytest.raises(HeedError, match=r"mine: document row/1: the rationale 3-8 begins or ends"):
         tokenize_rows(tmp_path, rows)
-
-
-@pytest.mark.slow
-def test_words_that_people_marked_are_not_moved_by_the_damage_in_the_movies(
-    corpora, tmp_path, monkeypatch
-):
-    monkeypatch.setenv("HEED_MIRROR", str(corpora))
-    download("movies", Source(kind="movies"), tmp_path / "movies")
-    corpus = Corpus(
-        source="movies", kind="movies", tokenizer="whitespace", split=Split(kind="given")
-    )
-    tokenize("movies", corpus, tmp_path / "movies", tmp_path / "tokens", 1)
-    meta = read_meta(tmp_path / "tokens")
-    assert meta.cleaned["controls"] == 3, "in two reviews that have a rationale"
-    assert meta.rationale.kind == "human"
-    assert meta.rationale.documents == {"train": 1599, "validation": 200, "test": 199}
-    shares = {split_name: round(share, 3) for split_name, share in meta.rationale.words.items()}
-    assert shares == {"train": 0.086, "validation": 0.065, "test": 0.303}

