@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from heed.hyperparameters.translator import Segmentation
-from heed.inputs.batches import MAX_PADDED_TOKENS
 from heed.inputs.pairs import EncodedPairs, PairBatch
 from heed.inputs.segmentation import encode_pairs, make_segmenter
 from heed.inputs.vocabulary import BOS, EOS, PADDING, UNKNOWN
@@ -62,16 +61,6 @@ def test_the_order_depends_on_seed_and_epoch_alone():
 
     assert order(1, 0) == order(1, 0) == order(1, 0, limit=400)
     assert order(1, 0) != order(1, 1) and order(1, 0) != order(2, 0)
-
-
-def test_evaluation_has_every_pair_once_the_longest_first_and_bounded_padding():
-    pairs, rows = make_pairs(2000, 60)
-    batches = list(pairs.evaluation_batches(rows))
-    assert sorted(row for batch in batches for row in batch.rows.tolist()) == sorted(rows.tolist())
-    assert all(padded_tokens(batch) <= MAX_PADDED_TOKENS for batch in batches)
-    longest = [int(batch.target_lengths.max()) for batch in batches]
-    assert longest == sorted(longest, reverse=True) and len(batches) > 10
-    assert list(pairs.evaluation_batches(rows[:0])) == []
 
 
 def test_pairs_that_are_left_out_of_training_are_counted_by_their_first_reason():

@@ -1,7 +1,6 @@
 """Words and pieces: made from the training split alone, and text comes back from them."""
 
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 
 from heed.files import HeedError
 from heed.hyperparameters.translator import Segmentation
-from heed.inputs.segmentation import Detokenizer, Pieces, Segmenter, make_segmenter, read_segmenter
+from heed.inputs.segmentation import Pieces, Segmenter, make_segmenter, read_segmenter
 from heed.inputs.vocabulary import BOS, EOS, PADDING, SPECIAL_OF_PAIRS, UNKNOWN
 from heed.tasks.translation.prediction import count_unknown_words
 from heed.tokens.arrays import Side
@@ -157,11 +156,6 @@ def test_text_that_was_tokenised_already_keeps_a_space_everywhere():
     assert decoded == texts
 
 
-def test_without_knowledge_there_is_a_space_between_all_words():
-    assert Detokenizer().joined(np.asarray([4, 5, 6])).tolist() == [False, False]
-    assert Detokenizer().joined(np.zeros(0, np.int64)).tolist() == []
-
-
 BROKEN = [
     ("words", "x.detokenizer.csv", lambda text: text.replace(b",", b";"), "cannot be read"),
     ("bpe", "x.model", lambda model: b"no model", "cannot be read"),
@@ -174,23 +168,3 @@ def test_units_that_were_changed_are_one_message(tmp_path, kind, name, damage, m
     (tmp_path / name).write_bytes(damage((tmp_path / name).read_bytes()))
     with pytest.raises(HeedError, match=rf"{message}.* Run again: heed train"):
         read_segmenter(tmp_path, "x", settings_of(kind))
-
-
-def read_multi30k(folder: Path, name: str) -> list[str]:
-    import gzip
-
-    return gzip.decompress((folder / f"multi30k/{name}.en.gz").read_bytes()).decode().splitlines()
-
-
-@pytest.mark.slow
-def test_references_of_multi30k_come_back_from_words_and_from_pieces(corpora):
-    train, test = read_multi30k(corpora, "train"), read_multi30k(corpora, "test_2016_flickr")
-    side = tokenize_sentences(train + test, "en")
-    rows = np.arange(len(train), len(train) + len(test))
-    for kind, size, known, exact in (("words", 6_190, 806, 803), ("bpe", 3_000, 1000, 1000)):
-        h = settings_of(kind)
-        segmenter = make_segmenter(side, np.arange(len(train)), size, h)
-        encoded = segmenter.encode(side, rows)
-        without_unknown = [i for i, ids in enumerate(encoded) if UNKNOWN not in ids]
-        assert len(without_unknown) == known
-        assert sum(segmenter.decode(encoded[i]) == test[i] for i in without_unknown) == exact
