@@ -1,10 +1,8 @@
 """Comparisons are computed from predictions, with the same tests for models of every kind."""
 
 import dataclasses
-import functools
 import io
 import json
-import re
 import shutil
 from pathlib import Path
 
@@ -137,48 +135,6 @@ def test_the_tidy_table_has_every_score_of_every_run_as_pandas_reads_it(study):
         assert metrics[name] == pytest.approx(means[result.metric, name], abs=5.1e-5)
 
 
-# keys of the experiment → the value that is put there (None: removed), and the message
-BROKEN = {
-    "models.attention.summary.accuracy.values": (None, r"\.K: missing"),
-    "task": (None, r"\.K: missing"),
-    " task": ("summary", ": there is no task summary"),
-    "corpus.generated": (None, r"\.K: missing"),
-    "comparisons.attention.linear.p": ("0.5", r"\.K: expected a number, found '0.5'"),
-    "comparisons.attention.linear.interval_pp": (
-        [1.0],
-        r"\.K: expected a list of 2 values, found \[1.0\]",
-    ),
-    "models.attention.best_epochs": ([True], r"\.K.0: expected a whole number, found True"),
-    "models.attention.hyperparameters.lemmatize": (True, ": .*unexpected keyword .* 'lemmatize'"),
-}
-
-
-def test_a_file_that_is_no_comparison_is_one_clear_message_with_the_key(study):
-    compared()
-    original = FILE.read_text()
-    for keys, (value, message) in BROKEN.items():
-        values = json.loads(original)
-        *path, last = keys.strip().split(".")
-        entry = functools.reduce(dict.__getitem__, path, values["experiments"]["tiny"])
-        entry.pop(last) if value is None else entry.update({last: value})
-        FILE.write_text(json.dumps(values))
-        message = f"experiments.tiny{message.replace('K', keys)}"
-        with pytest.raises(HeedError) as caught:
-            read_comparison(FILE)
-        expected = rf"{FILE}: cannot be read \({message}.*\). Run again: heed compare"
-        assert re.fullmatch(expected, str(caught.value))
-    for text, message in (
-        ("[]", r"cannot be read \(expected keys with values, found \[\]\). Run again"),
-        ("{", "not valid JSON"),
-    ):
-        FILE.write_text(text)
-        with pytest.raises(HeedError, match=f"comparison.json: {message}.*: heed compare"):
-            read_comparison(FILE)
-    FILE.unlink()
-    with pytest.raises(HeedError, match=r"comparison.json: not there. Run: heed compare"):
-        read_comparison(FILE)
-
-
 def test_an_edition_gets_every_answer_of_every_run_and_no_id(study):
     table = published_statistics(compared())
     assert [*table] == ["experiment", "model", "seed", "fold", "item", "metric", "right"]
@@ -304,17 +260,6 @@ def test_answers_on_other_documents_are_refused(study):
         compared()
 
 
-def test_models_that_were_scored_with_other_repeats_are_refused(study):
-    path = Path("results/predict/tiny-attention")
-    recipe = recipes.read_recipe(path / "recipe.yaml", "")
-    (path / CHECKSUMS).unlink()
-    again = dataclasses.replace(recipe, folds=4, repeats=2)
-    recipes.write_recipe(path / "recipe.yaml", again)
-    message = "tiny-attention: scored with 4 folds, and tiny-baseline with 0. Run again: heed score"
-    with pytest.raises(HeedError, match=message):
-        compared()
-
-
 def test_one_seed_is_compared_without_interval_and_p(study):
     for model in MODELS["tiny"].values():
         write_predictions(model, [1])
@@ -342,30 +287,6 @@ def test_predictions_of_other_seeds_or_missing_ones_are_refused(study):
     with pytest.raises(HeedError, match="not there"):
         compared({"parameter-matched": "tiny-parameter-matched"})
     assert not FILE.parent.exists() and not METRICS.exists()
-
-
-def test_the_linear_reference_model_finds_the_word_that_decides_and_the_majority_is_the_majority(
-    study,
-):
-    table = pd.read_parquet("results/reference_models/tiny/linear-0.parquet")
-    test = table.query("split == 'test'")
-    # the word 'fine' decides the label; the majority class is right half of the time
-    assert (test["label"] == test["predicted"]).mean() > 0.5
-    assert list(table.columns) == ["id", "split", "label", "predicted", "p:bad", "p:good"]
-    assert np.allclose(table[["p:bad", "p:good"]].sum(axis=1), 1, atol=1e-6)
-    majority = pd.read_parquet("results/reference_models/tiny/majority-0.parquet")
-    assert majority["predicted"].nunique() == 1
-    info = json.loads(Path("results/reference_models/tiny/reference_models.json").read_text())
-    assert info["C"][0] in info["tried"]
-
-
-def test_one_class_in_train_is_an_error(workplace):
-    path = Path("data/tokens/tiny/documents.parquet")
-    table = pd.read_parquet(path)
-    table.loc[table["split"] == "train", "label_kind"] = "good"
-    table.to_parquet(path, index=False)
-    with pytest.raises(HeedError, match="one class only"):
-        write_reference_models("tiny", TINY)
 
 
 def test_classify_gives_mean_probabilities_and_weights_for_a_text_a_file_or_standard_input(

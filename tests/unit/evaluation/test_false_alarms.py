@@ -8,8 +8,7 @@ from their distributions, so that hundreds of thousands of studies take a second
 import numpy as np
 import pytest
 
-from heed.evaluation.significance import VarianceComponents, crossed_components, t_test
-from tests.unit.evaluation.simulations import crossed
+from heed.evaluation.significance import VarianceComponents, crossed_components
 
 LEVELS = (0.05, 0.01, 0.05 / 36)
 # Variances of a document's difference: over documents, and of the seeds' on the same document.
@@ -73,15 +72,3 @@ def test_false_alarms_of_folds_are_at_most_the_level(folds):
     for level in LEVELS:
         alarms = np.abs(fold_means.mean(axis=1)) > components.critical_difference(folds, level)
         assert alarms.mean() <= level
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("seeds", "std"), [(3, 0.01), (5, 0.02)])
-def test_false_alarms_on_answers_of_0_and_1(seeds, std):
-    """The same from answers, which are not normal: 20,000 studies of 500 documents."""
-    generator = np.random.default_rng(seeds)
-    p = np.array([t_test(*crossed(generator, seeds, 500, 0.0, std)).p for _ in range(20_000)])
-    rates = [float((p < level).mean()) / level for level in LEVELS]
-    print(f"\n{seeds} seeds, deviation {100 * std:.0f}: false alarms {rates} times the level")
-    for level, rate in zip(LEVELS, rates, strict=True):
-        assert rate <= 1 + 3 / np.sqrt(level * len(p))

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from heed.evaluation import significance
 from heed.evaluation.significance import (
     VarianceComponents,
     assess,
@@ -252,18 +251,3 @@ def test_unequal_folds_count_by_their_seeds_not_their_documents():
         [np.ones((1, 10)), np.zeros((1, 30))], [np.zeros((1, 10)), np.zeros((1, 30))]
     )
     assert mean_difference(blocks) == 0.5
-
-
-def test_the_signature_names_all_that_must_be_equal_for_two_reports_to_be_compared():
-    fields = dict(
-        field.split(":", 1) for field in significance.signature(folds=True, fixed=True).split("|")
-    )
-    assert fields["design"] == "crossed:seeds(Welch)×documents(Howe)+folds:t(Nadeau-Bengio)"
-    assert fields["scipy"] and fields["alpha"] == "0.05"
-    assert "folds" not in significance.signature(folds=False, fixed=True)
-
-
-def test_models_that_are_right_on_the_same_documents_do_not_detect_every_difference():
-    same = [np.tile([True, False, True, True] * 25, (5, 1))]
-    found = assess(same, same)
-    assert found.detectable_pp == found.equal_within_pp == pytest.approx(100 - 100 * 0.05**0.01)

@@ -210,10 +210,3 @@ def test_a_variant_that_trains_on_a_part_is_compared_with_its_own_baseline_alone
     del models["baseline"]
     without = families_of(assign_roles(models, [], ["attention"]))
     assert ("attention", "half") in without, "nothing says what the others train on"
-
-
-def test_a_variant_that_a_study_does_not_name_answers_nothing():
-    families = roles(["pooling"])
-    assert families["attention", "baseline"] == "secondary"
-    assert families["pooling", "attention"] == "secondary"
-    assert ("attention", "linear") not in families
