@@ -65,13 +65,6 @@ def test_a_mistake_is_named_by_its_key(right, wrong, key, message):
     assert any(f"searches.{key}: " in line and message in line for line in lines), lines
 
 
-def test_a_model_of_another_experiment_names_no_search_of_this_one():
-    more = "more: {task: classification, corpus: tiny, data: {label: kind}, title: More}"
-    other = EACH.replace("experiments: {", f"experiments: {{{more}, ")
-    with pytest.raises(HeedError, match=r"models.more-baseline.search: search hunt is of tiny"):
-        parse(f"{other}  more-baseline: {{experiment: more, search: hunt}}\n")
-
-
 def test_the_first_configuration_is_the_models_own(study):
     setup = planned(EACH, model="tiny-attention")
     own, *drawn = find_candidates(parse(EACH), "hunt", setup).drawn

@@ -14,14 +14,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from ray._private import node, parameter
 
 from heed.cli import stages
 from heed.files import CHECKSUMS, HeedError, write_json, write_yaml
 from heed.recipe import read_model_recipe
 from heed.search import trials
 from heed.search.candidates import draw
-from heed.search.cluster import _without_idle_processes, read_address
+from heed.search.cluster import read_address
 from heed.search.results import (
     ASHA,
     FAILED,
@@ -136,16 +135,6 @@ def test_no_other_user_can_enter_the_folder_of_a_local_ray():
             capture_output=True, text=True,
         )  # fmt: skip
     assert done.stdout.split() == ["0o40700"], done.stderr
-
-
-def test_a_local_ray_starts_without_the_processes_that_nobody_asks():
-    """By private names of Ray: with a version that has others this fails, and all would start."""
-    before = parameter.RayParams, node.Node.start_api_server
-    with _without_idle_processes():
-        params = parameter.RayParams()
-        assert params.no_monitor is True and params.include_log_monitor is False
-        assert node.Node.start_api_server != before[1]
-    assert (parameter.RayParams, node.Node.start_api_server) == before
 
 
 FILES = [CHECKSUMS, "best.yaml", "epochs.csv", "search.json", "trials.csv"]
@@ -271,19 +260,6 @@ def test_options_about_where_trials_run_do_not_restart_a_search(study):
         assert planned(STUDY.replace(*change)).work != first
 
 
-def test_word_vectors_of_another_size_are_said_before_a_trial_starts(study):
-    text = STUDY.replace(
-        "path: tiny.csv,", f"path: tiny.csv, vectors: v, vectors_sha256: {'a' * 64},"
-    )
-    text = text.replace("{learning_rate:", "{vectors: {choice: [none, tuned]}, learning_rate:")
-    path = Path("data/tokens/tiny/meta.json")
-    meta = json.loads(path.read_text())
-    path.write_text(json.dumps(meta | {"vectors": {"size": 300, "types": 1.0, "tokens": {}}}))
-    message = r"searches\.hunt\.space\.vectors: embedding_dim is \d+, and the word vectors .* 300"
-    with pytest.raises(HeedError, match=message):
-        planned(text)
-
-
 # --- search.json ----------------------------------------------------------------------------------
 
 
@@ -311,24 +287,6 @@ def test_the_address_of_a_cluster_is_in_the_environment_alone(
     assert read_address() == "local"
     monkeypatch.setenv("HEED_RAY_ADDRESS", "10.0.0.2:6379")
     assert read_address() == "10.0.0.2:6379"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("arguments", "other", "instead"),
-    [
-        (("--address", "127.0.0.1:9"), "127.0.0.1:8", "leave out --address"),
-        ((), "127.0.0.1:9", "unset HEED_RAY_ADDRESS"),
-    ],
-)
-def test_an_address_without_a_cluster_is_one_line_and_the_option_goes_first(
-    study, arguments, other, instead
-):
-    done = heed("search", "hunt", *arguments, HEED_RAY_ADDRESS=other)
-    assert done.returncode == 1
-    assert done.stderr.startswith("heed: no Ray cluster at 127.0.0.1:9 (")
-    assert instead in done.stderr
-    assert len(done.stderr.splitlines()) == 1
 
 
 def test_a_search_is_read_back_as_it_was_written(tmp_path):
