@@ -19,16 +19,6 @@ with training_progress("author-attention seed 1") as report_progress:
         report_progress(Progress(epoch, 3, 100, 100, 0.5, 0.0, {"accuracy": 0.75}))
 assert ("rich.progress" in sys.modules) == sys.stderr.isatty()
 """
-SEARCH = """
-import time
-from heed.progress import Counts, SearchProgress, progress_bar
-with progress_bar("hunt") as bar:
-    progress = SearchProgress(bar)
-    for ended in range(4):
-        time.sleep(0.25)
-        counts = Counts(ended=ended, early=1, failed=0, running=3 - ended, trials=3)
-        progress.report_progress(counts, "no score yet", trial_ended=ended > 0)
-"""
 EPOCH = (
     r"author-attention seed 1: epoch {0}/3, train loss 0\.5000, validation accuracy 0\.7500, \d+ "
     r"docs/s, \d+ s, \d+ s left"
@@ -74,12 +64,3 @@ def test_a_terminal_has_a_live_bar_above_which_the_lines_of_the_epochs_stay():
     ), "the bar is wiped"
     plain = re.sub(r"\x1b\[[\d?;]*[a-zA-Z]", "", received)
     assert [n for n in (1, 2, 3) if re.search(EPOCH.format(n), plain)] == [1, 2, 3], plain
-
-
-def test_a_search_logs_its_last_line():
-    logged = in_a_log(SEARCH)
-    assert re.fullmatch(
-        r"hunt: 3 of 3 trials ended \(1 stopped early\), 0 running, no score yet, "
-        r"\d+ s\n",
-        logged,
-    )

@@ -1,7 +1,6 @@
 """Characters that control a terminal are printed as code points, wherever heed prints."""
 
 import ast
-import os
 import subprocess
 import sys
 
@@ -9,7 +8,6 @@ import pytest
 
 from heed.cli import program
 from heed.files import HeedError
-from heed.progress import Bar
 from heed.terminal import print_line, visible, wrap
 from tests.conftest import ROOT
 
@@ -42,12 +40,6 @@ def test_a_character_that_controls_a_terminal_is_printed_as_its_code_point(name,
     assert "[U+" in out and all(letter.isprintable() or letter == "\n" for letter in out)
 
 
-def test_plain_text_of_every_language_is_printed_as_it_is(capsys):
-    text = "Größe\tλ 語 עברית −1.5 ✓ 👩‍🔬\nnext line"
-    print_line(text)
-    assert capsys.readouterr().out == text + "\n"
-
-
 def test_no_other_module_prints():
     prints = [
         f"{path.relative_to(SOURCE)}:{node.lineno}"
@@ -63,41 +55,10 @@ def test_no_other_module_prints():
     assert not prints, "use heed.terminal.print_line"
 
 
-def test_the_progress_bar_shows_them_too():
-    class Progress:
-        console = type("Console", (), {"width": 200})
-        description = ""
-
-        def add_task(self, title: str, total: None) -> int:
-            return 0
-
-        def update(self, task: int, description: str, **others: object) -> None:
-            self.description = description
-
-    progress = Progress()
-    Bar("a\x1b[31m", progress).update(1, 2, "b\u202e")
-    assert progress.description == "a[U+001B][31m: b[U+202E]"
-
-
-def test_a_reader_that_has_read_enough_is_no_error():
-    """`heed study | head -1` ends without a message, whenever `head` ends."""
-    read_end, write_end = os.pipe()
-    os.close(read_end)
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "heed.cli", "study"],
-            cwd=ROOT, stdout=write_end, stderr=subprocess.PIPE, text=True, timeout=300,
-        )  # fmt: skip
-    finally:
-        os.close(write_end)
-    assert done.stderr == "" and done.returncode == 141
-
-
 FULL, CLOSED, READ = "> /dev/full", ">&-", "| head --lines 1"
 LOST = "standard output: {}. What the command prints is lost; what it writes may be there"
 
 
-@pytest.mark.parametrize("buffered", [True, False])
 @pytest.mark.parametrize(
     ("command", "where", "code", "message"),
     [
@@ -109,11 +70,11 @@ LOST = "standard output: {}. What the command prints is lost; what it writes may
     ],
 )
 def test_an_output_that_cannot_be_written_is_one_message(
-    command: str, where: str, code: int, message: str, buffered: bool
+    command: str, where: str, code: int, message: str
 ) -> None:
     done = subprocess.run(
         f"{sys.executable} -m heed.cli {command} {where}", shell=True, cwd=ROOT, text=True,
-        capture_output=True, env=os.environ | {"PYTHONUNBUFFERED": "" if buffered else "1"},
+        capture_output=True,
     )  # fmt: skip
     assert done.stderr == (f"heed: {message}\n" if message else "")
     assert done.returncode == code
@@ -125,16 +86,6 @@ def test_an_argument_that_is_not_utf_8_is_refused() -> None:
     )
     assert done.returncode == 1
     assert done.stderr == b"heed: [U+DCFF]: is not UTF-8: type it as UTF-8, or rename the file\n"
-
-
-def test_a_locale_in_which_arguments_are_read_otherwise_is_one_message() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "heed.cli", "study"], cwd=ROOT, capture_output=True, text=True,
-        env=os.environ | {"PYTHONUTF8": "0", "LC_ALL": "C"},
-    )  # fmt: skip
-    assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert "reads arguments and names of files as ascii" in done.stderr
-    assert done.stderr.endswith("export PYTHONUTF8=1\n")
 
 
 @pytest.mark.parametrize(
