@@ -227,11 +227,7 @@ def test_without_javascript_every_table_and_figure_still_reads(browser, reports)
         assert metric.bounding_box()["height"] > 100 and metric.get_attribute("alt")
     links = page.locator(".contents.side a").evaluate_all("all => all.map(a => a.hash.slice(1))")
     assert len(links) > 5 and all(page.locator(f"[id='{link}']").count() == 1 for link in links)
-    page = opened(
-        browser,
-        first_documents(reports["sample"]),
-        java_script_enabled=False,
-    )
+    page = opened(browser, first_documents(reports["sample"]), java_script_enabled=False)
     assert (
         page.locator("article:visible").count() == 3 and not page.locator("#filters").is_visible()
     )

@@ -236,17 +236,6 @@ def test_a_killed_search_on_one_machine_leaves_no_process_and_goes_on(
     assert f"{TRIALS} of {TRIALS} trials ended" in output
 
 
-def test_asha_stops_bad_trials_early_and_the_log_counts_them(study: Path) -> None:
-    change("scheduler: none", "reduction_factor: 2")
-    change(*RATES)
-    output = finish(search(HEED_THREADS="2"))
-    found = summary()
-    assert found["stops"]["stopped by asha"] > 0
-    assert found["epochs"] < TRIALS * EPOCHS
-    assert "did not run to their end" in found["expected_best"]["reason"]
-    assert f"({found['stops']['stopped by asha']} stopped early)" in output
-
-
 def test_a_search_ends_after_its_wall_time_with_the_trials_that_have_a_score(study: Path) -> None:
     change(f"epochs: {EPOCHS}", "epochs: 2000\n    minutes: 0.4")
     began = time.monotonic()
@@ -269,26 +258,6 @@ def test_a_local_ray_has_a_token_whatever_the_environment_says(study: Path) -> N
     finally:
         kill(process)
     assert modes == {"gcs_server": "token", "raylet": "token"}
-
-
-def test_two_searches_at_once_do_not_interfere(study: Path) -> None:
-    """Each is a Ray of its own: no port, no folder, no trial in common; the second has another
-    space.
-    """
-    text = Path("params.yaml").read_text()
-    second = text[text.index("  hunt:") : text.index("defaults:")].replace("hunt:", "other:", 1)
-    Path("params.yaml").write_text(
-        text.replace("defaults:", second.replace("0.001, 0.05", "0.001, 0.02") + "defaults:")
-    )
-    both = [search(HEED_THREADS="1"), search("other", HEED_THREADS="1")]
-    for process in both:
-        finish(process)
-    drawn = [summary(name)["trials"] for name in ("hunt", "other")]
-    assert [len(trials) for trials in drawn] == [TRIALS, TRIALS]
-    assert drawn[0] != drawn[1]
-    together = results()
-    finish(search(HEED_THREADS="2"))
-    assert results() == together
 
 
 def test_asha_stops_within_an_epoch_and_a_kill_there_changes_no_score(study: Path) -> None:

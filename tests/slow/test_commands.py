@@ -117,13 +117,6 @@ def test_a_strange_path(name: str, tmp_path: Path, heed: Heed, plain: Study) -> 
     assert make_undisturbed(tmp_path / name / "clone", heed, PLAIN).expected == plain.expected
 
 
-def test_a_search_in_a_strange_path(study_of: Callable[..., Study], tmp_path: Path) -> None:
-    study = study_of("search", tmp_path / STRANGE[1] / STRANGE[0])
-    study.remove(STAGES["search"][1])
-    study.run("search hunt")
-    study.assert_recovered()
-
-
 def test_a_model_larger_than_memory_is_one_message(study_of: Callable[..., Study]) -> None:
     study = study_of("train")
     text = (study.path / "params.yaml").read_text()

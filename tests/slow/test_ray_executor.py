@@ -3,7 +3,6 @@ nothing (ray_nodes.py). It gives the bytes of a local run, whatever dies meanwhi
 """
 
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -50,7 +49,6 @@ rule gpu:
 """
 RUN = ("snakemake", "--executor", "ray", "--jobs", "8", "--shared-fs-usage")
 SHARED = "persistence input-output software-deployment sources source-cache"
-LEFT = re.compile("snakemake|second")  # of a job
 
 
 @pytest.fixture(scope="module")
@@ -123,65 +121,6 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return there.results()
 
 
-def jobs_left(nodes: RayNodes) -> list[str]:
-    """Return what jobs have left on the nodes after 5 s."""
-    end = time.monotonic() + 5
-    while True:
-        commands = [*nodes.processes(1).values(), *nodes.processes(2).values()]
-        left = [command for command in commands if LEFT.search(command)]
-        if not left or time.monotonic() > end:
-            return left
-        time.sleep(0.1)
-
-
-def test_two_nodes_give_the_bytes_of_one_machine_and_logs_arrive_meanwhile(
-    workflow: Workflow, local: dict[str, bytes]
-) -> None:
-    process = workflow.start()
-    log = workflow.folder / "logs/0.log"
-    workflow.until(lambda: log.exists() and "second 2" in log.read_text(), process)
-    assert not (workflow.folder / "out/0.txt").exists() and "second 6" not in log.read_text()
-    workflow.finish(process)
-    assert workflow.results() == local and len(local) == 2 * SPLITS + 1
-    assert log.read_text() == "".join(f"second {i}\n" for i in range(1, 7))
-    assert workflow.placed(1) > 0 and workflow.placed(2) > 0
-    assert not jobs_left(workflow.nodes)
-
-
-def test_a_node_killed_twice_costs_only_its_jobs(
-    workflow: Workflow, local: dict[str, bytes]
-) -> None:
-    process = workflow.start()
-    for _ in range(2):
-        before = workflow.placed(2)
-        workflow.until(lambda before=before: workflow.placed(2) > before, process)
-        workflow.nodes.kill(2)
-        workflow.nodes.start(2, cpus=2, gpus=1)
-    workflow.finish(process)
-    assert workflow.results() == local
-    assert workflow.placed(1) + workflow.placed(2) > SPLITS + 1, "those of the node ran again"
-    assert "(raylet)" not in workflow.output()
-
-
-@pytest.mark.parametrize("death", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
-def test_a_run_that_ends_leaves_nothing_on_nodes_and_the_next_goes_on(
-    nodes: RayNodes, local: dict[str, bytes], death: signal.Signals
-) -> None:
-    workflow = Workflow(nodes, nodes.folder / f"death{death}")
-    process = workflow.start()
-    workflow.until(lambda: "steps (" in workflow.output() and workflow.placed(1) > 1, process)
-    assert any(LEFT.search(command) for command in nodes.processes(2).values())
-    process.send_signal(death)
-    assert process.wait(60) != 0
-    assert jobs_left(nodes) == []
-    done = len([*workflow.folder.glob("out/?.txt")])
-    assert done > 0
-    process = workflow.start("--rerun-incomplete", "--nolock")
-    workflow.finish(process)
-    assert workflow.results() == local
-    assert workflow.placed(1) + workflow.placed(2) == SPLITS + 1 - done, "no result is made again"
-
-
 @pytest.mark.parametrize(("share", "at_once"), [("1", 1), ("0.5", 2)])
 def test_jobs_share_a_gpu_as_declared(nodes: RayNodes, share: str, at_once: int) -> None:
     workflow = Workflow(nodes, nodes.folder / f"gpu{at_once}", GPU_SNAKEFILE)
@@ -191,15 +130,6 @@ def test_jobs_share_a_gpu_as_declared(nodes: RayNodes, share: str, at_once: int)
     starts_ends = [(float(line[0]), float(line[1])) for line in lines]
     running = [sum(s <= start < e for s, e in starts_ends) for start, _ in starts_ends]
     assert max(running) == at_once
-
-
-def test_a_node_that_joins_gets_work(nodes: RayNodes, workflow: Workflow) -> None:
-    process = workflow.start()
-    workflow.until(lambda: workflow.placed(2), process)
-    nodes.start(3)
-    workflow.finish(process)
-    assert workflow.placed(3) > 0
-    nodes.kill(3)
 
 
 ABSOLUTE = 'rule all:\n    output: "/tmp/elsewhere"\n    shell: "touch {output}"\n'

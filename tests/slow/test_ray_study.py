@@ -5,6 +5,7 @@ dies meanwhile.
 
 import re
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ STUDY = PARAMS.replace("epochs: 2", "epochs: 120").replace("heads: 2}", "heads: 
 BASELINE, ATTENTION = "train@author-baseline", "train@author-attention"
 RAY = ("snakemake", "--executor", "ray", "--shared-fs-usage", "none", "--jobs", "8")
 OPTIONS = ("--max-threads", "2", "--resources", "gpu=1", "--ray-gpu-share", "0.5")
+LEFT = re.compile("snakemake|heed train")  # of a job
 EPOCH = re.compile(r"seed (\d+): epoch \d+/")
 
 
@@ -105,6 +107,17 @@ def make_study(folder: Path, nodes: RayNodes | None = None) -> Clone:
     return Clone(folder / "clone", nodes)
 
 
+def jobs_left(nodes: RayNodes) -> list[str]:
+    """Return what jobs have left on the nodes after 5 s."""
+    end = time.monotonic() + 5
+    while True:
+        commands = [*nodes.processes(1).values(), *nodes.processes(2).values()]
+        left = [command for command in commands if LEFT.search(command)]
+        if not left or time.monotonic() > end:
+            return left
+        time.sleep(0.1)
+
+
 def test_two_nodes_give_the_bytes_of_one_machine_and_a_new_seed_trains_only_itself(
     nodes: RayNodes, local: dict[str, object]
 ) -> None:
@@ -145,15 +158,17 @@ def test_a_training_whose_node_dies_starts_again_on_another(
     assert clone.is_up_to_date()
 
 
-def test_after_kill_9_the_same_command_makes_no_delivered_training_again(
-    nodes: RayNodes, local: dict[str, object]
+@pytest.mark.parametrize("death", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
+def test_after_its_end_the_same_command_makes_no_delivered_training_again(
+    nodes: RayNodes, local: dict[str, object], death: signal.Signals
 ) -> None:
-    clone = make_study(nodes.folder / "killed", nodes)
+    clone = make_study(nodes.folder / f"killed-{death}", nodes)
     process = clone.start_on_ray()
     done = (clone.path / ".heed/snakemake").glob
     clone.until(lambda: [*done(f"*/done/{BASELINE}")], process)
-    process.kill()
+    process.send_signal(death)
     assert process.wait(60) != 0
+    assert jobs_left(nodes) == []
     before = clone.path.joinpath("logs", f"{BASELINE}.log").read_bytes()
     output = clone.finish(clone.start_on_ray())
     assert BASELINE not in output

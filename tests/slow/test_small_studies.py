@@ -69,24 +69,6 @@ def test_seeds_that_were_killed_together_continue_at_their_last_epochs(
     assert same_bytes(killed.path / RUNS, whole.path / RUNS)
 
 
-def test_results_may_be_links_into_the_cache(real_study: Toy, tmp_path: Path) -> None:
-    clone = copy_of(real_study, tmp_path / "clone")
-    clone.run("dvc", "config", "cache.type", "symlink")
-    for seeds, old in (("[1, 2, 3]", "1"), ("[3, 2]", "3")):
-        before = contents(clone.path / RUNS / old)
-        clone.params.write_text(re.sub("seeds: .*", f"seeds: {seeds}", clone.params.read_text()))
-        clone.run(*SNAKEMAKE)
-        runs = clone.path / RUNS
-        assert {path.name for path in runs.iterdir()} == {*re.findall(r"\d", seeds)}
-        after = contents(runs / old)
-        assert {name: file[0] for name, file in after.items()} == {
-            name: file[0] for name, file in before.items()
-        }
-        assert (runs / "3/model.safetensors").is_symlink()
-        assert clone.is_up_to_date()
-        assert "stages are up to date" in clone.run("snakemake", "-n")
-
-
 @pytest.fixture(scope="module")
 def small_studies(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The small study, run by the real heed under each driver: the folders of both clones."""

@@ -64,19 +64,6 @@ def test_a_full_disk(
     study.recovers(stage)
 
 
-@each_stage
-def test_a_read_only_folder(stage: str, study_of: Callable[..., Study], mounted: Callable) -> None:
-    study = study_of(stage)
-    command, outs, before = prepare(study, stage)
-    folder = str(study.path / outs[0].split("/")[0])
-    mounted("--bind", folder, folder)
-    unmount = mounted("-o", "remount,bind,ro", folder)
-    assert "Read-only file system" in study.try_(command).message
-    assert study.files() == before
-    unmount()
-    study.recovers(stage)
-
-
 INPUTS = {
     "download": "params.yaml", "tokenize": "data/raw/sample/sample.jsonl",
     "search": "data/tokens/letters/ids.npy", "recipe": "data/tokens/letters/meta.json",
