@@ -26,9 +26,6 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("HEED_SHARED", ROOT.parent / "shared"))
 
 RUN = Path("results/train/tiny-attention/1")  # of the corpus `tiny`
-# The last line of a program whose memory is measured: the most that it had, in kB. The ru_maxrss of
-# getrusage is at least that of the process which started it, so a large test process hid the rest.
-PRINT_PEAK = 'print(*(line.split()[1] for line in open("/proc/self/status") if "VmHWM" in line))'
 
 HYPERPARAMETERS = Hyperparameters(
     vocabulary_size=50, max_tokens=12, embedding_dim=8, hidden_size=6, linear_size=5,

@@ -94,13 +94,6 @@ def test_digests_are_the_same_under_every_python(version: str) -> None:
     }
 
 
-def test_code_that_does_not_parse_is_named_with_its_line(tmp_path: Path) -> None:
-    path = tmp_path / "a.py"
-    path.write_text("x = 1\ny = (\n")
-    with pytest.raises(HeedError, match=r"a\.py:2: not valid Python: '\(' was never closed"):
-        digests.digest_file(path)
-
-
 def test_versions_do_not_name_a_build(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.metadata.version", lambda name: "2.13.0+cpu")
     assert digests.versions({"torch", "json"}) == {"torch": "2.13.0"}
@@ -288,24 +281,6 @@ def test_whether_models_are_trained_longer_is_known_to_trainings_alone(edited: P
     changed = {path for path, text in before.items() if path.read_bytes() != text}
     assert changed == {path for path in before if path.relative_to(edited).parts[2] == "train"}
     assert code(edited, "train", "author")["longer_training"] is False
-
-
-ATTENTION = "src/heed/models/attention.py"
-UNCLOSED = f"heed: {ATTENTION}:1: not valid Python: '(' was never closed\n"
-MISTAKES = [
-    (ATTENTION, "x = (\n", UNCLOSED),
-    ("params.yaml", "study: 1\n", "heed: params.yaml:1: study: "),
-]
-
-
-@pytest.mark.parametrize(("path", "text", "message"), MISTAKES, ids=["code", "params"])
-def test_a_mistake_is_one_message_and_removes_nothing(
-    edited: Path, path: str, text: str, message: str
-) -> None:
-    before = sorted((edited / "results/code").rglob("*"))
-    (edited / path).write_text(text)
-    assert run(edited).startswith(message)
-    assert sorted((edited / "results/code").rglob("*")) == before
 
 
 # --- a clone runs its own code --------------------------------------------------------------------

@@ -118,6 +118,7 @@ def test_an_edit_of_the_code_runs_exactly_the_stages_that_run_it(
     assert toy.is_up_to_date() if driver == SNAKEMAKE else planned(toy) == []
 
 
+@pytest.mark.slow
 def test_a_stage_that_fails_says_why_once_and_k_finishes_the_others(toy: Toy) -> None:
     edit_evaluation(toy)
     toy.log.write_text("")
@@ -132,6 +133,7 @@ def test_a_stage_that_fails_says_why_once_and_k_finishes_the_others(toy: Toy) ->
     assert toy.executed(*SNAKEMAKE) == left
 
 
+@pytest.mark.slow
 def test_a_dry_run_names_what_may_run_and_changes_nothing(toy: Toy) -> None:
     toy.change("heads: 2", "heads: 4")
     toy.change("[1, 2]", "[1]")
@@ -190,36 +192,6 @@ def test_deleted_outputs_come_back_from_the_cache(toy: Toy, driver: list[str]) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("driver", [DVC, SNAKEMAKE], ids=["dvc", "snakemake"])
-def test_a_seed_trains_itself_alone(toy: Toy, driver: list[str]) -> None:
-    runs = toy.path / "results/train/author-baseline"
-    weights = runs.joinpath("2/model.safetensors").read_text()
-    for seeds, trained in (("[1, 2, 3]", "3"), ("[3, 2]", ""), ("[3, 2, 4]", "4")):
-        toy.params.write_text(re.sub(r"seeds: .*", f"seeds: {seeds}", toy.params.read_text()))
-        assert f"train author-baseline {trained}".strip() in toy.executed(*driver)
-        assert {path.name for path in runs.iterdir()} == {*re.findall(r"\d", seeds)}
-        assert runs.joinpath("2/model.safetensors").read_text() == weights
-
-
-@pytest.mark.slow
-def test_results_are_kept_after_an_edit_that_does_not_change_them(toy: Toy) -> None:
-    """By docs/drivers.md: one stage of each kind runs again, then `dvc commit` keeps the others."""
-    add_to(ATTENTION, "\nRENAMED = 1\n")(toy)
-    toy.run("dvc", "repro", "--quiet", "--single-item", "code")
-    stale = [
-        line.strip() for line in toy.run("dvc", "status").splitlines() if line.startswith("\t\t")
-    ]
-    assert stale and all("results/code/" in line for line in stale)
-    outs = runs_of(toy)
-    for stage in ("train@author-baseline", "score@author-baseline"):
-        toy.run("dvc", "repro", "--quiet", "--force", "--single-item", stage)
-    assert runs_of(toy) == outs
-    toy.run("dvc", "commit", "--quiet", "--force", "train")
-    toy.run("dvc", "commit", "--quiet", "--force")
-    assert toy.is_up_to_date()
-    assert toy.executed(*SNAKEMAKE) == []
-
-
 def test_a_training_that_gives_the_same_run_again_repeats_the_report_alone(toy: Toy) -> None:
     """Its time is another one, and an output of its own."""
     stage, before = "train@author-baseline", runs_of(toy)
@@ -244,39 +216,6 @@ def runs_of(toy: Toy) -> dict[str, list]:
 
 def lock_of(toy: Toy) -> dict:
     return YAML(typ="safe").load(toy.path / "dvc.lock")["stages"]
-
-
-# the stages that one model's scores are made by; the training keeps its runs, of the same recipe
-CHAIN = ["code", "download two", "recipe author-baseline", "score author-baseline",
-    "tokenize letters", "train author-baseline"]  # fmt: skip
-
-
-@pytest.mark.slow
-def test_forced_stages_run_and_nothing_else_does(toy: Toy) -> None:
-    force = [*SNAKEMAKE, "--forcerun", "score@author-baseline"]
-    assert toy.executed(*force) == ["score author-baseline"]
-    assert toy.is_up_to_date()
-    assert "(forced)" in toy.run(*force, "-n")
-    assert toy.executed(*SNAKEMAKE, "--force", "results/compare") == ["compare"]
-    for forced in (
-        [*SNAKEMAKE, "--forceall", "results/evaluate/author-baseline"],
-        [*DVC, "--force", "score@author-baseline"],
-    ):
-        assert toy.executed(*forced) == CHAIN
-
-
-@pytest.mark.slow
-def test_what_runs_nothing_does_not_say_that_the_study_is_up_to_date(toy: Toy) -> None:
-    drawn = toy.run("snakemake", "--rulegraph")
-    assert "train@author-baseline" in drawn
-    assert "compare" in drawn
-    toy.change("dropout: 0.2", "dropout: 0.3")
-    output = toy.run("snakemake", "-n")
-    assert "would then be up to date" in output
-    code, output = toy.try_(*SNAKEMAKE, "--touch")
-    assert code != 0
-    assert "there is nothing to touch" in output
-    assert "is up to date" not in output
 
 
 @pytest.mark.slow

@@ -101,10 +101,10 @@ WRONG = {
     "no dvc": (["mv", ".dvc", "away"], "it needs .git and .dvc"),
     "dvc.yaml": ([*EDIT, "s/cmd: heed compare/cmt: a/", "dvc.yaml"], "`dvc status` says more"),
 }
-SLOW = [pytest.param(what, marks=pytest.mark.slow) for what in ("no dvc", "dvc.yaml")]
+SLOW = [pytest.param(what, marks=pytest.mark.slow) for what in ("no git", "no dvc", "dvc.yaml")]
 
 
-@pytest.mark.parametrize("what", ["params", "no git", *SLOW])
+@pytest.mark.parametrize("what", ["params", *SLOW])
 def test_a_mistake_is_one_message(toy: Toy, what: str) -> None:
     mistake, message = WRONG[what]
     toy.run(*mistake)

@@ -12,7 +12,7 @@ import pytest
 from heed import pretrained, reference_models
 from heed.files import HeedError
 from heed.hyperparameters.pretrained import Encoder, Pretrained
-from heed.pretrained import WEIGHTS, batches, embed, find_model, load_encoder
+from heed.pretrained import WEIGHTS, embed, find_model, load_encoder
 from heed.task.interface import DeclaredExperiment
 from heed.tasks.classification.recipe import Data, Options
 from heed.tokens.arrays import TokenizedCorpus
@@ -70,12 +70,6 @@ def test_the_vectors_are_the_same_bytes_with_any_number_of_cores(
     assert one.tobytes() == three.tobytes() and len(np.unique(one, axis=0)) == 6
 
 
-def test_nothing_behind_the_last_piece_that_is_read_counts(model: Path):
-    start = "it was a bad film . it was a bad film . the film "  # 14 pieces and two marks
-    first, second = vectors_of(model, [start + "good good", start + "bad"])
-    assert np.array_equal(first, second)
-
-
 @pytest.mark.parametrize(
     ("modules", "modes", "pooling", "normalized"),
     [
@@ -97,12 +91,6 @@ def test_pooling_and_length_are_those_of_the_encoders_own_files(
     lengths = np.linalg.norm(plain if normalized else vectors, axis=1, keepdims=True)
     expected = plain / lengths if normalized else plain
     assert np.allclose(vectors, expected, atol=1e-5) == (pooling == "mean")
-
-
-def test_batches_hold_texts_of_like_length_within_the_limit_each_once():
-    lengths = np.asarray([3, 9, 1, 50, 9, 2, 4])
-    made = [*batches(lengths, 18)]
-    assert [rows.tolist() for rows in made] == [[3], [1, 4], [6, 0, 5, 2]]
 
 
 def without_weights(folder: Path, *names: str) -> Encoder:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -11,7 +10,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import torch
 from benchmarks import remote as remote_module
 
 from heed.files import write_json
@@ -29,15 +27,6 @@ def bare(tmp_path_factory):
             f"raise ImportError('{engine} is not on the bare machine')"
         )
     return os.environ | {"PYTHONPATH": f"{engines}:{ROOT}:{ROOT / 'src'}"}
-
-
-def test_the_gpu_benchmark_without_engines_and_gpu_says_so(bare):
-    if torch.cuda.is_available():
-        pytest.skip("this machine has a GPU")
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.gpu"], capture_output=True, text=True, env=bare
-    )
-    assert done.returncode == 1 and "no GPU" in done.stderr and "Traceback" not in done.stderr
 
 
 @pytest.fixture
@@ -86,22 +75,6 @@ def test_of_an_archive_all_runs_are_adopted_or_none(workplace, baseline, monkeyp
     message = adopt(monkeypatch, tmp_path / "runs.tar")
     assert "tiny-baseline/1 was trained by another recipe, or by other code" in message
     assert not Path("results/train").exists()
-
-
-def test_an_archive_without_code_or_that_is_none_is_one_message(workplace, monkeypatch, tmp_path):
-    train("tiny-attention", 1)
-    pack_runs(tmp_path / "runs.tar")
-    message = adopt(monkeypatch, tmp_path / "runs.tar")
-    assert re.match(r"heed: .*code\.json: .*tar -C FOLDER", message)
-    (tmp_path / "runs.tar").write_text("<html>")
-    assert adopt(monkeypatch, tmp_path / "runs.tar").startswith("heed: file could not be opened")
-
-
-def test_the_reason_why_the_code_of_a_clone_has_no_digest_is_printed(monkeypatch, capfd):
-    monkeypatch.setattr(sys, "executable", "ls")
-    with pytest.raises(SystemExit, match="heed train no-such failed: its message is above"):
-        remote_module.clone_code("classification", "no-such")
-    assert "ls: " in capfd.readouterr().err
 
 
 @pytest.mark.slow
