@@ -260,6 +260,17 @@ def test_answers_on_other_documents_are_refused(study):
         compared()
 
 
+def test_models_that_were_scored_with_other_repeats_are_refused(study):
+    path = Path("results/predict/tiny-attention")
+    recipe = recipes.read_recipe(path / "recipe.yaml", "")
+    (path / CHECKSUMS).unlink()
+    again = dataclasses.replace(recipe, folds=4, repeats=2)
+    recipes.write_recipe(path / "recipe.yaml", again)
+    message = "tiny-attention: scored with 4 folds, and tiny-baseline with 0. Run again: heed score"
+    with pytest.raises(HeedError, match=message):
+        compared()
+
+
 def test_one_seed_is_compared_without_interval_and_p(study):
     for model in MODELS["tiny"].values():
         write_predictions(model, [1])

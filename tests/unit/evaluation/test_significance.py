@@ -251,3 +251,9 @@ def test_unequal_folds_count_by_their_seeds_not_their_documents():
         [np.ones((1, 10)), np.zeros((1, 30))], [np.zeros((1, 10)), np.zeros((1, 30))]
     )
     assert mean_difference(blocks) == 0.5
+
+
+def test_models_that_are_right_on_the_same_documents_do_not_detect_every_difference():
+    same = [np.tile([True, False, True, True] * 25, (5, 1))]
+    found = assess(same, same)
+    assert found.detectable_pp == found.equal_within_pp == pytest.approx(100 - 100 * 0.05**0.01)

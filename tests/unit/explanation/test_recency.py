@@ -132,6 +132,21 @@ def test_noise_is_the_same_words_on_each_side_without_rationale_and_cuts_no_text
     assert 0.05 < unknown.mean() < 0.3, "one word of seven is new"
 
 
+def test_noise_has_its_own_sentences(corpora):
+    tokens, others = corpora
+    subject = subject_for(tokens, pooling="attention", hierarchical=True)
+    h = dataclasses.replace(HYPERPARAMETERS, hierarchical=True)
+    noise, rows = Noise(others, others.rows("train", 0)), tokens.rows("test", 0)[:3]
+    batch = add_noise(subject.encoded, tokens, noise, rows, h)[0].batch(np.arange(7))
+    sentences = dict(zip(NOISES, ([*filter(None, each)] for each in batch.sentences.tolist()),
+                         strict=True))  # fmt: skip
+    text = subject.encoded.batch(rows[:1]).sentences[0].tolist()
+    assert sentences["none"] == text == sentences["right 1"][: len(text)]
+    left = sentences["left 4"]
+    assert left[-len(text) :] == text and sum(left) == 5 * sum(text)
+    assert max(left) <= 4, "a document of noise begins a sentence, and has a new one every 4 words"
+
+
 def test_a_documents_noise_does_not_depend_on_the_others(corpora):
     others = corpora[1]
     noise = Noise(others, others.rows("train", 0))
@@ -283,3 +298,11 @@ def test_the_end_is_where_each_direction_has_read_the_whole_document():
     assert end == pytest.approx(np.hypot(lengths[0, 8, 0], lengths[0, 0, 1]))
     assert middle == pytest.approx(np.hypot(*lengths[0, 4]), rel=1e-6)
     assert np.isnan(end_and_middle(disturbed, batch)[2]).all(), "two states have no middle"
+
+
+def test_a_certain_prediction_has_a_gradient_too():
+    model = make(**ATTENTION).requires_grad_(False)
+    batch = batch_for(model, (9,))
+    model.network.output.bias[0] += 60
+    lengths = state_gradients(with_disturbed_states(model.network), batch)
+    assert lengths.isfinite().all() and (lengths[0, :9] > 1e-8).all()

@@ -17,6 +17,7 @@ from heed.explanation.registry import EXPLAINED, NOT_MEASURED, RecencyTest, summ
 from heed.explanation.stage import write_explanations
 from heed.models.encoder import Last
 from heed.recipe import read_model_recipe, write_recipe
+from heed.tasks.classification import explanation
 from tests.conftest import change_recipe, make_workplace, train, write_tokens
 
 MODELS = {
@@ -92,6 +93,20 @@ def test_the_means_are_those_of_the_documents():
     assert (row["mean"], row["documents"]) == (pytest.approx(aucs.mean()), len(aucs))
     flipped = rankings[rankings["flipped"] == 0]
     assert (flipped["removed_share"] == 1).all(), "a decision that never changes counts as all"
+
+
+def test_as_many_units_are_chosen_as_documents_with_rationale_have(monkeypatch):
+    shares, measure = set(), explanation.measure_rankings
+
+    def note(judged, rationale, share):
+        shares.add(share)
+        return measure(judged, rationale, share)
+
+    monkeypatch.setattr(explanation, "measure_rankings", note)
+    explain("tiny-last", scale=0.01)
+    units = read("tiny-last", "units").groupby("id")["rationale"].mean()
+    assert 0 < (units > 0).sum() < len(units) == 5, "some have none, of those that are explained"
+    assert [*shares] == [pytest.approx(units[units > 0].mean())]
 
 
 def test_a_model_without_a_weighted_sum_says_so_and_has_the_other_tests():

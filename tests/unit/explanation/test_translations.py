@@ -10,7 +10,7 @@ import torch
 from heed.explanation import adversarial_weights, translations
 from heed.explanation.adversarial_weights import EPSILON, find_adversarial_weights
 from heed.explanation.agreement import find_rationale
-from heed.explanation.test import total_variation
+from heed.explanation.test import ALL_UNITS, DRAWN_UNITS, total_variation
 from heed.explanation.trained_models import step_agreement
 from heed.explanation.translations import (
     DRAWN_TARGETS,
@@ -21,7 +21,7 @@ from heed.explanation.translations import (
 )
 from heed.files import HeedError
 from heed.inputs.pairs import EncodedPairs, PairBatch
-from heed.inputs.vocabulary import BOS, EOS
+from heed.inputs.vocabulary import BOS, EOS, UNKNOWN
 from heed.models.dependence import TargetSteps, read_target, target_steps
 from heed.models.translator import Translator
 from heed.models.translators import make_translator
@@ -137,6 +137,15 @@ def test_leave_one_out_is_the_distance_to_the_sentence_without_the_word(name, mo
     assert np.allclose(leave_out_sources(model, pair, np.array([0, 3])), changes, atol=1e-12)
 
 
+def test_a_source_of_one_word_without_it_is_an_unknown_word():
+    model, pair = make_model("output"), make_pairs([[5]], [[4, 6]])
+    words = pair.target[:, :-1]
+    whole, empty = (next_units(model, torch.tensor([[word]]), words) for word in (5, UNKNOWN))
+    changes = leave_out_sources(model, pair, np.array([0]))
+    assert np.allclose(changes[:, 0], total_variation(empty, whole)[0, :-1], atol=1e-12)
+    assert changes.min() > 1e-3
+
+
 @pytest.mark.parametrize("name", [*MODELS, "last-state"])
 def test_gradients_are_those_of_finite_differences(name):
     # sum_d e_d dp/de_d is how p changes when the embedding e is scaled
@@ -220,6 +229,17 @@ def test_leave_one_out_finds_the_alignment_of_a_solved_model(solved, monkeypatch
     assert np.mean(right) >= 0.99
     assert np.mean(aucs["leave_one_out"]) >= 0.95
     assert np.mean(aucs["random"]) == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_long_source_leaves_out_words_drawn_at_random(monkeypatch):
+    monkeypatch.setattr(adversarial_weights, "STEPS", 2)
+    model, length = make_model("output", torch.float32), ALL_UNITS + 1
+    encoded = EncodedPairs(
+        np.array([7]), [np.resize(np.arange(4, 30), length)], [np.array([4, 5, 6])]
+    )
+    (pair,) = judge_pairs(model, encoded, np.array([7]), 1.0, lambda *_: None)
+    known = np.isfinite(pair.matrices["leave_one_out"])
+    assert known.sum(1).tolist() == [DRAWN_UNITS] * 3 and (known == known[0]).all()
 
 
 def test_seeds_are_compared_at_the_steps_that_both_have():

@@ -13,7 +13,7 @@ from heed.files import HeedError
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import BOS, PADDING
 from heed.models.dependence import require_attention
-from heed.models.recurrent import LAYERS, RecurrentEncoder, padding_mask
+from heed.models.recurrent import LAYERS, RecurrentEncoder, padding_mask, run_layer
 from heed.models.scores import SCORES, ConcatTanh
 from heed.models.translator import Memory
 from heed.models.translators import RecurrentTranslator, SourceAttention
@@ -302,6 +302,25 @@ def test_the_tied_readout_is_the_target_embedding():
     assert torch.equal(
         model.logits(features), features @ model.target_embedding.weight.T + model.output.bias
     )
+
+
+def test_residual_layers_that_return_nothing_change_nothing():
+    batch = make_pairs(SOURCES, TARGETS)
+    for residual in (True, False):
+        model = make_model(encoder_layers=4, decoder_layers=4, residual=residual)
+        for layers in (model.encoder.layers[1:], model.decoder.stack.layers[1:]):
+            for parameter in layers.parameters():
+                nn.init.zeros_(parameter)
+        states, last = model.encoder(model.embed(batch.source), batch.source_lengths)
+        first = model.encoder.layers[0](model.embed(batch.source), batch.source_lengths)
+        assert torch.equal(states, first) == residual
+        assert (last[-1] == 0).all()
+        # a decoder's zero cells do not stay zero where the cell starts at something else
+        inputs = torch.randn(2, 3, 5, dtype=torch.float64)
+        zeros = tuple(torch.zeros(2, 6, dtype=torch.float64) for _ in range(8))
+        upper, _ = model.decoder.stack(inputs, zeros)
+        lower, _ = run_layer(model.decoder.stack.layers[0], inputs)
+        assert torch.equal(upper, lower) == residual
 
 
 def test_lecture_004s_score_gives_one_word_of_twenty_at_most_28_percent():
