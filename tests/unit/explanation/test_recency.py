@@ -237,6 +237,17 @@ def test_importance_that_follows_the_rationale_is_even_where_enough_documents_ha
     assert "9" not in set(even["at"]) and counts[9] == MIN_DOCUMENTS - 1
 
 
+def test_a_tenth_with_next_to_no_rationale_has_no_quotient():
+    """Importance that is spread evenly would look like a bias towards it."""
+    rationale = {row: np.arange(50) < 40 for row in range(120)}
+    for row in range(40):
+        rationale[row][45] = True
+    table = positions_table(without_gradients([np.ones(10)] * 120), rationale, 120)
+    table = table.set_index("measure")
+    assert table.loc["importance_by_rationale"]["at"].tolist() == [str(i) for i in range(8)]
+    assert table.loc["rationale_share"].set_index("at")["mean"]["9"] < MIN_SHARE
+
+
 # Gradients of states
 
 

@@ -154,6 +154,14 @@ def test_two_heads_that_exchange_their_weights_agree_as_two_seeds_would():
     assert divergence_of_seeds(weights, weights.flip(1)) == pytest.approx(0, abs=1e-6)
 
 
+def test_weights_are_removed_in_the_order_of_a_ranking_until_the_decision_changes():
+    weighted = sum_of([3.0, 2.0, -1.0, -1.0], [0.5, 0.3, 0.1, 0.1])
+    assert int(weighted.predict().argmax()) == 0
+    assert remove_until_flip(weighted, np.array([4.0, 3.0, 2.0, 1.0])) == (0.5, True)
+    assert remove_until_flip(weighted, np.array([2.0, 4.0, 1.0, 3.0])) == (0.75, True)
+    assert remove_until_flip(weighted, np.array([1.0, 2.0, 3.0, 4.0])) == (1.0, False)
+
+
 @pytest.mark.parametrize("changes", [ATTENTION, HEADS])
 def test_all_removals_at_once_are_those_one_by_one(changes):
     model = frozen(**changes)
@@ -236,7 +244,7 @@ def test_integrated_gradients_add_up_to_the_change_of_the_probability():
     embeddings = model.network.embed(batch)
     whole, empty = (logits_of(model, batch, x).softmax(-1) for x in (embeddings, 0 * embeddings))
     change = (whole - empty).gather(1, whole.argmax(-1, keepdim=True)).squeeze(1)
-    assert torch.allclose(integrated_gradients(model, batch).sum(1), change, atol=1e-4)
+    assert torch.allclose(integrated_gradients(model, batch).sum(1), change, atol=1e-8)
 
 
 def test_the_gradient_of_a_weight_is_a_finite_difference():

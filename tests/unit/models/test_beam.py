@@ -185,6 +185,17 @@ def test_the_n_best_are_sorted_distinct_and_scored_as_forced_translations():
         assert np.allclose(forced, scores, atol=1e-9)
 
 
+@pytest.mark.parametrize("columns", [7, 40, 3001])
+def test_the_largest_of_a_row_are_those_of_topk(columns):
+    torch.manual_seed(columns)
+    values = torch.randn(20, columns)
+    values[3, 1:] = -math.inf
+    found, column = beam_module._largest(values, 5)
+    assert torch.equal(found, values.topk(5).values)
+    assert torch.equal(values.gather(1, column), found)
+    assert all(len(set(row)) == 5 for row in column.tolist())
+
+
 class MarkovChain(Translator):
     """A translator without a source: the next token depends on the last one alone."""
 

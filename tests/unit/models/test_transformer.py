@@ -227,3 +227,15 @@ def test_embeddings_are_scaled_and_the_vectors_of_sentences_are_not():
     for encoder, scale in (scales | {levels.sentences: 1.0}).items():
         expected = encoder.transformer(inputs * scale, padding)
         assert torch.allclose(encoder.encode(inputs, lengths).vectors, expected, atol=1e-6)
+
+
+def test_a_transformer_is_not_without_attention():
+    model = dataclasses.replace(HYPERPARAMETERS, encoder="transformer", attention="none")
+    assert model.attends and model.has_heads and not model.chooses_weights
+    assert model.score_functions == {"scaled-dot": "transformer"}
+    by_maximum = dataclasses.replace(
+        HYPERPARAMETERS, encoder="bilstm", attention="none", pooling="max-attention", score="concat"
+    )
+    assert by_maximum.score_functions == {"dot": "max-attention"}, "it does not read `score`"
+    with pytest.raises(ValueError, match="transformer is attention"):
+        model.without_attention()

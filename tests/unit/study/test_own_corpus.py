@@ -204,6 +204,16 @@ def test_word_vectors_are_of_the_source_and_their_size_is_that_of_the_embeddings
         add_table(file="more.csv", vectors="bad.vec")
 
 
+def test_most_texts_are_read_whole_and_very_long_ones_in_part():
+    lengths = [20 * (i + 1) for i in range(60)]
+    table = TABLE.assign(text=["word " * length for length in lengths])
+    message = add_table(table)
+    assert "800 tokens of a text are read, from both ends: " in message
+    assert load("params.yaml").hyperparameters("table-mean").max_tokens == 800
+    add_table(file="short.csv")
+    assert load("params.yaml").hyperparameters("short-mean").max_tokens == 10
+
+
 def test_texts_of_the_test_part_choose_no_size():
     table = TABLE.copy()
     table.loc[table["part"] == "test", "text"] = "word " * 1000

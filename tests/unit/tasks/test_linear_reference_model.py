@@ -114,6 +114,20 @@ def test_where_too_many_ngrams_would_remain_the_rare_ones_are_left_out(tmp_path,
     assert fewest.features == 2 and fewest.min_documents == 40, "the two words of all documents"
 
 
+@pytest.mark.parametrize("limit", [60, 1])
+def test_of_equally_frequent_ngrams_those_with_the_smallest_hashes_stay(
+    tmp_path, monkeypatch, limit
+):
+    texts = [f"w{i}" for i in range(100)] * 2
+    complete = written(texts, "words", tmp_path, slice(200))
+    assert complete.features == 100
+    monkeypatch.setattr(tfidf, "MAX_FEATURES", limit)
+    fewer = written(texts, "words", tmp_path, slice(200))
+    assert fewer.features == limit and fewer.min_documents == 2
+    # columns are sorted by their hashes, and each text has one word
+    assert (dense(fewer.splits["train"]) == dense(complete.splits["train"])[:, :limit]).all()
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_passes_over_chunks_find_the_weights_of_liblinear(folder, monkeypatch, classes, capsys):
     corpus = write_documents(folder, 600, classes)
@@ -224,6 +238,11 @@ def test_a_class_without_a_training_document_has_no_share(folder):
     table = fit(corpus, "words").predictions["linear", 0]
     assert (table["p:good"] == 0).all() and (table["p:bad"] > 0).all()
     assert np.allclose(table.filter(like="p:").sum(axis=1), 1, atol=1e-6)
+
+
+def test_an_analyzer_that_finds_nothing_is_left_to_the_other(tmp_path):
+    file = written(["a b", "b c", "c a"] * 9, "both", tmp_path)  # a word has two letters
+    assert file.features == written(["a b", "b c", "c a"] * 9, "characters", tmp_path).features > 0
 
 
 def test_a_corpus_without_words_is_one_message(folder):

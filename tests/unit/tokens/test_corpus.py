@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from heed.corpora.source import download
@@ -104,6 +105,16 @@ def test_more_repeats_of_folds_change_neither_the_digest_nor_the_first_folds(tmp
     assert all((tests[fold] == first.rows("test", fold)).all() for fold in range(3))
     every = [*range(second.meta.documents)]
     assert all(sorted(np.concatenate(each)) == every for each in (tests[:3], tests[3:]))
+
+
+def test_row_groups_hold_the_same_documents(tmp_path, monkeypatch):
+    one = tokenize_sample(tmp_path, "sample-letters", "one") / "documents.parquet"
+    monkeypatch.setattr(writer, "CHUNK_DOCUMENTS", 7)
+    monkeypatch.setattr(writer, "ROW_GROUP", 1)
+    many = tokenize_sample(tmp_path, "sample-letters", "many") / "documents.parquet"
+    assert (pq.ParquetFile(one).num_row_groups, pq.ParquetFile(many).num_row_groups) == (1, 9)
+    assert pq.read_schema(one).equals(pq.read_schema(many), check_metadata=True)
+    pd.testing.assert_frame_equal(pd.read_parquet(one), pd.read_parquet(many))
 
 
 def test_the_arrays_give_the_text_back(tmp_path):

@@ -6,6 +6,7 @@ import pkgutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -98,6 +99,16 @@ def test_a_process_that_is_killed_is_an_error():
 
     with pytest.raises(HeedError, match="a process of this command was killed"):
         list(tokenize_chunks(texts(), "xx", 2))
+
+
+@pytest.mark.parametrize("name", ["xx", "en", "whitespace"])
+def test_a_tokenizer_that_has_forgotten_words_makes_the_same_tokens(monkeypatch, name):
+    texts = [f"It's Mr. Smith's {i}th e-mail: https://a.org/{i}!" for i in range(30)]
+    expected = tokenize_chunk(texts, name)
+    monkeypatch.setattr(tokenizer, "MAX_REMEMBERED", 1)
+    tokenizer.blank_pipeline.cache_clear()
+    for values, others in zip(expected, tokenize_chunk(texts, name), strict=True):
+        assert np.array_equal(values, others)
 
 
 SIGNS = '([{"!#$%&*+,:;<=>?_`€—😀'

@@ -14,7 +14,7 @@ import torch
 from heed.evaluation.results import Comparison, mixed_machine_kinds
 from heed.files import write_text
 from heed.training import machine as device
-from heed.training.machine import machine_kind
+from heed.training.machine import continue_kind, machine_kind
 from tests.conftest import killed, train
 from tests.fixtures.report import made_up
 
@@ -24,7 +24,7 @@ OLD, NEW = "x86_64 AVX2, Intel family 6 model 79, torch 2", "x86_64 AVX512, AMD 
 
 TWO_PROCESSES = """
 import os
-from heed.training.machine import machine_kind
+from heed.training.machine import continue_kind, machine_kind
 if os.fork():
     os.wait()
 else:
@@ -89,6 +89,13 @@ def test_a_run_notes_its_kind_and_a_training_that_moved_notes_both(workplace, mo
         train("tiny-attention", 1, killed)
     monkeypatch.setattr("heed.training.loop.machine_kind", lambda *_: NEW)
     assert train("tiny-attention", 1).machine_kind == f"{OLD}, then {NEW}"
+
+
+def test_a_training_that_moves_back_and_forth_names_each_stretch():
+    assert continue_kind("", NEW) == NEW == continue_kind(NEW, NEW)
+    moved = continue_kind(OLD, NEW)
+    assert continue_kind(moved, NEW) == moved
+    assert continue_kind(moved, OLD) == f"{OLD}, then {NEW}, then {OLD}"
 
 
 def with_kinds(data: Comparison, kinds: dict[str, list[str]]) -> Comparison:

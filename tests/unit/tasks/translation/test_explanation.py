@@ -10,7 +10,7 @@ from heed.explanation import adversarial_weights
 from heed.explanation.stage import write_explanations
 from heed.tasks.translation.explanation import MISSING, NO_GOLD
 from heed.tasks.translation.metrics import COUNTS, corpus_counts, error_rate, read_links
-from heed.tokens.arrays import load_tokens
+from heed.tokens.arrays import Side, load_tokens
 from tests.unit.tasks.translation.conftest import predicted
 
 pytestmark = [
@@ -107,6 +107,17 @@ def test_explained_pieces_stand_where_their_words_do_and_are_linked_as_they_are(
         assert [text[start:end] for start, end in spans] == text.split()
         assert (own.groupby(["target", "start"])["rationale"].nunique() == 1).all()
     assert units["rationale"].any() and units["unit"].max() > 0
+
+
+def test_a_source_with_the_mark_of_a_blank_is_explained_too(monkeypatch):
+    texts = Side.texts
+    monkeypatch.setattr(
+        Side,
+        "texts",
+        lambda self, rows: [each.replace(" ", "\u2581") for each in texts(self, rows)],
+    )
+    _, tables = explain("pieces", 1)
+    assert (tables["units"]["start"] == 0).all(), "one word"
 
 
 def test_without_gold_links_their_test_has_a_reason(monkeypatch):

@@ -12,7 +12,8 @@ import heed
 from heed.cli import stages
 from heed.evaluation.tested import evaluate
 from heed.files import HeedError
-from heed.paths import recipe_file
+from heed.models.size import count_parameters
+from heed.paths import TOKENS, recipe_file
 from heed.prediction import load_predictor, write_predictions
 from heed.recipe import read_model_recipe
 from heed.study import load
@@ -242,3 +243,24 @@ def test_a_mistake_in_params_yaml_is_one_clear_message(tmp_path, right, wrong, m
     (tmp_path / "params.yaml").write_text(PARAMS.replace(right, wrong, 1))
     with pytest.raises(HeedError, match=rf"params.yaml:\d+: .*{message}"):
         load(tmp_path / "params.yaml")
+
+
+def test_the_wide_control_is_as_large_as_the_model_that_it_matches(pair):
+    wide = MODEL.format("parameter-matched", "decoder: last-state").replace(
+        "pair-parameter-matched, d", "pair-input, d"
+    )
+    Path("params.yaml").write_text(PARAMS + wide)
+    with pytest.raises(
+        HeedError, match="variant parameter-matched takes its hyperparameters from pair-input"
+    ):
+        load()
+    Path("params.yaml").write_text(PARAMS + wide.replace(", decoder: last-state", ""))
+    stages.recipe("pair-parameter-matched")
+    recipe = read_model_recipe("pair-parameter-matched")
+    assert recipe.hyperparameters.decoder == "last-state" and not recipe.hyperparameters.attends
+    sizes = learning.sizes(recipe.data, read_meta(TOKENS / recipe.corpus))
+    wide, matched = (
+        count_parameters(lambda h=each.hyperparameters: learning.build(h, sizes))
+        for each in (recipe, read_model_recipe("pair-input"))
+    )
+    assert abs(wide - matched) / matched < 0.05
