@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heed.corpora.formats import find_format
-from heed.corpora.rows import AT, FORMATS, READERS, Format, read_batches, read_table, write_table
+from heed.corpora.rows import AT, FORMATS, Format, read_batches, read_table, write_table
 from heed.files import HeedError
 from heed.study import Corpus, Split
 from tests.makers.tables import read_files
@@ -294,14 +294,6 @@ def test_a_table_is_the_same_after_it_was_written(tmp_path):
     assert metadata == [field.metadata for field in table.schema] and metadata[3]
     assert table.column("label").to_pylist() == [["x"]] * len(rows), "a list in some rows"
     assert table.column(AT)[10_004].as_py() == ":10005"
-
-
-def test_a_spreadsheet_says_how_to_get_what_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heed.digests.find_spec", lambda name: None)
-    with pytest.raises(
-        HeedError, match=r"^mails.xlsx needs openpyxl, .* pip install -e '.\[excel\]'"
-    ):
-        [*READERS["xlsx"](Path("mails.xlsx"), Format())]
 
 
 MARKS = st.text(alphabet='ab,"\n\r\x00{}[]:1', max_size=60)

@@ -1,9 +1,5 @@
-"""A terminal has one live bar, which vanishes; a log has whole lines without control characters,
-and costs no import of rich.
-"""
+"""A log of a training has whole lines without control characters, and costs no import of rich."""
 
-import os
-import pty
 import re
 import subprocess
 import sys
@@ -26,23 +22,6 @@ EPOCH = (
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 
 
-def in_a_terminal(code: str) -> str:
-    """Run code in a terminal; return what the terminal received."""
-    controller, terminal = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
-    command = [sys.executable, "-c", code]
-    subprocess.run(command, stdout=terminal, stderr=terminal, env=environment, check=True)
-    os.close(terminal)
-    received = b""
-    try:
-        while piece := os.read(controller, 1 << 16):
-            received += piece
-    except OSError:  # the end of a terminal that nobody has open
-        pass
-    os.close(controller)
-    return received.decode()
-
-
 def in_a_log(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout + done.stderr
@@ -52,15 +31,3 @@ def test_a_log_of_a_training_has_a_line_an_epoch_and_no_control_characters():
     lines = in_a_log(TRAINING).splitlines()
     assert len(lines) == 3 and not CONTROL.search("".join(lines))
     assert all(re.fullmatch(EPOCH.format(n), line) for n, line in enumerate(lines, 1)), lines
-
-
-def test_a_terminal_has_a_live_bar_above_which_the_lines_of_the_epochs_stay():
-    received = in_a_terminal(TRAINING)
-    assert re.search(
-        r"author-attention seed 1: epoch 2/3, loss 0\.5000, [\d,]+ docs/s \S*━.* 50%", received
-    ), received
-    assert received.rstrip().endswith("\x1b[2K\x1b[?25h") or received.rstrip().endswith(
-        "\x1b[2K"
-    ), "the bar is wiped"
-    plain = re.sub(r"\x1b\[[\d?;]*[a-zA-Z]", "", received)
-    assert [n for n in (1, 2, 3) if re.search(EPOCH.format(n), plain)] == [1, 2, 3], plain

@@ -8,7 +8,7 @@ import pytest
 
 from heed.cli import program
 from heed.files import HeedError
-from heed.terminal import print_line, visible, wrap
+from heed.terminal import print_line, visible
 from tests.conftest import ROOT
 
 SOURCE = ROOT / "src/heed"
@@ -103,12 +103,3 @@ def test_a_path_in_place_of_a_model_is_refused_with_the_name_that_is_meant(
     with pytest.raises(HeedError) as error:
         program._run_command()
     assert str(error.value) == f"{path}: is a path. Give {meant}"
-
-
-def test_sentences_are_wrapped_to_the_terminal_and_never_wider_than_a_reader_reads(monkeypatch):
-    sentence = "attention beats the mean; " * 8
-    for columns, most in ((40, 40), (300, 100)):
-        monkeypatch.setenv("COLUMNS", str(columns))
-        lines = wrap([sentence, "\x1b[2J"]).split("\n")
-        assert max(map(len, lines)) <= most and lines[1].startswith("  ")
-        assert " ".join(lines[:-1]).split() == sentence.split() and lines[-1] == "[U+001B][2J"
