@@ -22,8 +22,7 @@ from heed.evaluation.tested import Tested, read_model, read_reference_models
 from heed.files import HeedError, reading, write_json, write_text, writing_folder
 from heed.paths import COMPARISON, METRICS, PARAMS
 from heed.pipeline import LOCK, changed_files, run_git
-from heed.published.page import one_page
-from heed.published.tables import write_pages
+from heed.published.pages import one_page, write_pages
 from heed.published.verify import CHECKED, KEYS, STATISTICS, VERDICTS, statistics_of
 
 if TYPE_CHECKING:

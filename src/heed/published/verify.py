@@ -116,10 +116,7 @@ def crossed(first: Array, second: Array) -> Critical:
 
 
 def folds(differences: Sequence[Array], k: int) -> Critical:
-    """Return the critical difference of k folds, drawn once or more often.
-
-    By Student's t (Nadeau & Bengio 2003, of repeated folds Bouckaert & Frank 2004).
-    """
+    """Return that of k folds, also drawn anew (Nadeau & Bengio 2003, Bouckaert & Frank 2004)."""
     number = len(differences)  # k times the draws
     variance = np.var([each.mean() for each in differences], ddof=1)
     if variance <= NOTHING**2:
@@ -219,10 +216,7 @@ def recompute(folder: Path) -> str:
 
 
 def _read_runs(name: str, table: pd.DataFrame) -> tuple[str, Runs]:
-    """Return the metric of an experiment, and what each item contributes to it in every run.
-
-    Where less of a metric is better it is subtracted, as heed does, by the metric's name.
-    """
+    """Return an experiment's metric, and what each item adds to it in every run: more is better."""
     metric = str(table["metric"].iloc[0])
     sign = -1 if metric.endswith(("loss", "error")) else 1
     if (table.groupby(KEYS[:3])["item"].agg(tuple).groupby("fold").nunique() > 1).any():
@@ -284,10 +278,7 @@ def _wrong_rows(params: Any, name: str, rows: pd.DataFrame, runs: Runs) -> Itera
 
 
 def _wrong_scores(printed: pd.DataFrame, metric: str, runs: pd.DataFrame) -> Iterator[str]:
-    """Yield the scores on the test, by the metric that decides, that do not come out.
-
-    A reference model has a score of each fold and no seed.
-    """
+    """Yield the scores on the test that do not come out; a reference model has no seed."""
     rows = printed[(printed["split"] == "test") & (printed["metric"] == metric)]
     both: dict[tuple[str, str], tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
     for model, seed, value in zip(rows["model"], rows["seed"], rows["value"], strict=True):

@@ -14,8 +14,8 @@ from heed.evaluation.comparison import RESULTS_TABLE
 from heed.files import HeedError
 from heed.paths import PUBLISHED
 from heed.pipeline import run_git
-from heed.published import page, publish, verify
-from heed.published.tables import BEGIN, END, INDEX, escape, with_block
+from heed.published import pages, publish, verify
+from heed.published.pages import BEGIN, END, INDEX, escape, with_block
 from heed.report.experiments import may_publish_text
 from heed.report.render import render
 from heed.terminal import visible
@@ -83,7 +83,7 @@ def drawn(monkeypatch):
 def test_a_page_of_the_report_is_one_file(tmp_path):
     report = render_to(made_up.study("sample"), made_up.comparison("sample"), tmp_path / "reports")
     text = (report / "index.html").read_text()
-    one = page.one_page(text, report, ["params.yaml"])
+    one = pages.one_page(text, report, ["params.yaml"])
     local = {link for link in LINK.findall(one) if not link.startswith(("#", "data:"))}
     anchors = {link[1:] for link in LINK.findall(one) if link.startswith("#")}
     assert len(LINK.findall(text)) - len(LINK.findall(one)) > 50 and not local
@@ -118,9 +118,9 @@ def test_a_page_that_is_too_large_has_no_confusion_matrices(made, tmp_path, monk
     report = tmp_path / "report"
     write_report(report)
     text = (report / "index.html").read_text()
-    assert 'id="figure-it-a_confusion"' in page.one_page(text, report, [])
-    monkeypatch.setattr(page, "MAX_BYTES", 100)
-    small = page.one_page(text, report, [])
+    assert 'id="figure-it-a_confusion"' in pages.one_page(text, report, [])
+    monkeypatch.setattr(pages, "MAX_BYTES", 100)
+    small = pages.one_page(text, report, [])
     left_out = '<p class="small">Confusion: a: left out, for the size of this page</p>'
     assert left_out in small and 'id="figure-it-a_confusion"' not in small
     assert 'id="figure-it"' in small, "others stay"

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from heed.pipeline import run_git
-from heed.published.page import MAX_BYTES
-from heed.published.tables import (
+from heed.published.pages import (
     INDEX,
+    MAX_BYTES,
     README,
     results_table,
     ways_to_read,
