@@ -6,7 +6,7 @@ ranking find the words that are known to decide, planted or marked by people (De
 arxiv.org/abs/1911.03429, section 4.1)?
 """
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import kendalltau
@@ -86,10 +86,9 @@ class Plausibility(WeightsTest):
     criterion = "Rationale"
     rule = (
         "pass if in every class and seed the weights find planted cues with an area under the "
-        "ROC curve of {limit} or more. Other rationale is printed, and not judged: what people "
-        "marked, or a passage."
+        f"ROC curve of {MIN_AUC:g} or more. Other rationale is printed, and not judged: what "
+        "people marked, or a passage."
     )
-    limits: ClassVar[dict[str, str]] = {"limit": f"{MIN_AUC:g}"}
     least = MIN_AUC
     reasons = (NO_WEIGHTS, EQUAL, NO_RATIONALE, NOT_PLANTED)
     title = "Rationale found"

@@ -5,8 +5,6 @@ one cause: their conicity is the mean cosine of the weighted vectors to their me
 al. 2020, section 3.1). (arxiv.org/abs/1902.10186, arxiv.org/abs/2004.14243)
 """
 
-from typing import ClassVar
-
 import numpy as np
 
 from heed.explanation.test import (
@@ -37,10 +35,10 @@ class Permutation(WeightsTest):
     measures = of_weights = ("permutation_change", "permutation_flips")
     criterion = "Shuffled"
     rule = (
-        "pass if in every seed shuffling a document’s weights changes the prediction by {limit} or "
-        "more (total variation distance, the median of 100 shuffles, mean over documents)."
+        "pass if in every seed shuffling a document’s weights changes the prediction by "
+        f"{MIN_CHANGE:g} or more (total variation distance, the median of 100 shuffles, mean "
+        "over documents)."
     )
-    limits: ClassVar[dict[str, str]] = {"limit": f"{MIN_CHANGE:g}"}
     least = MIN_CHANGE
     reasons = (NO_WEIGHTS,)
     title = "Shuffled weights"

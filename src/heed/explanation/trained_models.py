@@ -5,7 +5,6 @@ Pinter 2019, section 3.3, arxiv.org/abs/1908.04626). `heed adversarial_attention
 """
 
 import itertools
-from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -44,10 +43,9 @@ class Seeds(WeightsTest):
     measures = of_weights = ("divergence", "change")
     criterion = "Seeds"
     rule = (
-        "pass if the weights of two seeds differ by less than {limit} on average (Jensen-Shannon "
-        "divergence; half of the largest possible)."
+        f"pass if the weights of two seeds differ by less than {MAX_DIVERGENCE:.3f} on average "
+        "(Jensen-Shannon divergence; half of the largest possible)."
     )
-    limits: ClassVar[dict[str, str]] = {"limit": f"{MAX_DIVERGENCE:.3f}"}
     reasons = (NO_WEIGHTS, EQUAL, ONE_SEED, OTHER_TEXTS)
     title = "Agreement between seeds"
     claim = (
@@ -162,16 +160,12 @@ class AdversarialModels(WeightsTest):
     measures = ("prediction_change", "mean_divergence")
     criterion = "Adversarial models"
     rule = (
-        "fail if a model trained to have other weights keeps its accuracy within {loss} p.p. and "
-        "its predictions within {change}, while its weights differ from the model’s by more than "
-        "those of two seeds do; pass if some keep both, and none of them with such weights. One "
-        "whose weights differ by less than {least} does not count."
+        "fail if a model trained to have other weights keeps its accuracy within "
+        f"{100 * MAX_LOSS:g} p.p. and its predictions within {MAX_PREDICTION_CHANGE:g}, while its "
+        "weights differ from the model’s by more than those of two seeds do; pass if some keep "
+        "both, and none of them with such weights. One whose weights differ by less than "
+        f"{MIN_DIVERGENCE:g} does not count."
     )
-    limits: ClassVar[dict[str, str]] = {
-        "loss": f"{100 * MAX_LOSS:g}",
-        "change": f"{MAX_PREDICTION_CHANGE:g}",
-        "least": f"{MIN_DIVERGENCE:g}",
-    }
     reasons = (*Seeds.reasons, NO_ADVERSARIAL_MODEL, NONE_KEPT, NONE_MOVED)
     title = "Trained adversarial models"
     claim = (

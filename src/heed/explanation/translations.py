@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import torch
 
-from heed.explanation.adversarial_weights import find_adversarial_weights
 from heed.explanation.rankings import (
     ADVERSARIAL,
     GROUPS,
@@ -20,6 +19,7 @@ from heed.explanation.rankings import (
     POSITIONS,
     by_group,
     drawn_units,
+    find_adversarial_weights,
     group_size,
     times_input,
     torch_generator,

@@ -7,18 +7,22 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from heed.explanation.noise import NOISES, Noise, add_noise, fitting_rows, predict_with_noise
 from heed.explanation.rankings import Subject
 from heed.explanation.recency import (
     MIN_DOCUMENTS,
     MIN_SHARE,
+    NOISES,
+    Noise,
     Recency,
+    add_noise,
     end_and_middle,
+    fitting_rows,
     mean_place,
     measure_recency,
     noise_table,
     places_table,
     positions_table,
+    predict_with_noise,
     rationale_by_tenth,
     state_gradients,
     tenths,

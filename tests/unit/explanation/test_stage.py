@@ -10,9 +10,8 @@ import pytest
 
 from heed.explanation.agreement import CORRELATIONS
 from heed.explanation.erasure import NOT_ALL_UNITS
-from heed.explanation.noise import NOISES
 from heed.explanation.rankings import draw_documents
-from heed.explanation.recency import COLUMNS, NOISE_HAS_LABELS
+from heed.explanation.recency import COLUMNS, NOISE_HAS_LABELS, NOISES
 from heed.explanation.registry import EXPLAINED, NOT_MEASURED, RecencyTest, summarize
 from heed.explanation.stage import write_explanations
 from heed.models.encoder import Last

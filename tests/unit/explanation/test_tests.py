@@ -12,12 +12,13 @@ import torch.nn.functional as F
 from scipy.stats import entropy
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from heed.explanation.adversarial_weights import EPSILON, find_adversarial_weights
 from heed.explanation.agreement import areas, find_rationale, match_spans, rank_correlation
 from heed.explanation.erasure import InputRemoval, SingleErasure, remove_until_flip
 from heed.explanation.other_weights import Conicity, permute_weights
 from heed.explanation.rankings import (
+    EPSILON,
     Document,
+    find_adversarial_weights,
     gradient_rankings,
     gradients_with_weights,
     integrated_gradients,

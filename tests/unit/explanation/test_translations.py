@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 import torch
 
-from heed.explanation import adversarial_weights, translations
-from heed.explanation.adversarial_weights import EPSILON, find_adversarial_weights
+from heed.explanation import rankings, translations
 from heed.explanation.agreement import find_rationale
+from heed.explanation.rankings import EPSILON, find_adversarial_weights
 from heed.explanation.test import ALL_UNITS, DRAWN_UNITS, total_variation
 from heed.explanation.trained_models import step_agreement
 from heed.explanation.translations import (
@@ -209,7 +209,7 @@ def reordered(count: int) -> tuple[PairBatch, torch.Tensor]:
 
 
 def test_leave_one_out_finds_the_alignment_of_a_solved_model(solved, monkeypatch):
-    monkeypatch.setattr(adversarial_weights, "STEPS", 2)
+    monkeypatch.setattr(rankings, "DESCENT_STEPS", 2)
     torch.manual_seed(2)
     batch, classes = reordered(100)
     encoded = EncodedPairs(
@@ -232,7 +232,7 @@ def test_leave_one_out_finds_the_alignment_of_a_solved_model(solved, monkeypatch
 
 
 def test_a_long_source_leaves_out_words_drawn_at_random(monkeypatch):
-    monkeypatch.setattr(adversarial_weights, "STEPS", 2)
+    monkeypatch.setattr(rankings, "DESCENT_STEPS", 2)
     model, length = make_model("output", torch.float32), ALL_UNITS + 1
     encoded = EncodedPairs(
         np.array([7]), [np.resize(np.arange(4, 30), length)], [np.array([4, 5, 6])]

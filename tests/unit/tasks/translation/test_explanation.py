@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.explanation import adversarial_weights
+from heed.explanation import rankings
 from heed.explanation.stage import write_explanations
 from heed.tasks.translation.explanation import MISSING, NO_GOLD
 from heed.tasks.translation.metrics import COUNTS, corpus_counts, error_rate, read_links
@@ -22,7 +22,7 @@ pytestmark = [
 @pytest.fixture
 def short_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Search adversarial weights for a moment."""
-    monkeypatch.setattr(adversarial_weights, "STEPS", 5)
+    monkeypatch.setattr(rankings, "DESCENT_STEPS", 5)
 
 
 def explain(variant: str, *seeds: int) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
