@@ -75,8 +75,7 @@ def progress_bar(title: str) -> Iterator[Bar]:
 class Progress:
     """The state of a training, reported after every batch and every epoch.
 
-    `seconds` are of the epoch so far. `validation` has the metrics at the end of an epoch, and
-    `partial_validation` the number of one before, from 1, and its metrics.
+    `seconds` are of the epoch so far. `validation` has the metrics at the end of an epoch.
     """
 
     epoch: int
@@ -86,7 +85,6 @@ class Progress:
     loss: float
     seconds: float
     validation: dict[str, float] | None = None
-    partial_validation: tuple[int, dict[str, float]] | None = None
 
 
 @contextlib.contextmanager

@@ -236,14 +236,14 @@ def test_a_killed_search_on_one_machine_leaves_no_process_and_goes_on(
     assert f"{TRIALS} of {TRIALS} trials ended" in output
 
 
-def test_a_search_ends_after_its_wall_time_with_the_trials_that_have_a_score(study: Path) -> None:
-    change(f"epochs: {EPOCHS}", "epochs: 2000\n    minutes: 0.4")
-    began = time.monotonic()
-    finish(search(HEED_THREADS="2"))
-    assert time.monotonic() - began < 80
+def test_asha_stops_bad_trials_early_and_the_log_counts_them(study: Path) -> None:
+    change("scheduler: none", "reduction_factor: 2")
+    change(*RATES)
+    output = finish(search(HEED_THREADS="2"))
     found = summary()
-    assert found["stops"] == {"not started": TRIALS - 2, "out of time": 2}
-    assert found["best"]["epoch"] > 0
+    assert found["stops"]["stopped by asha"] > 0
+    assert found["epochs"] < TRIALS * EPOCHS
+    assert f"({found['stops']['stopped by asha']} stopped early)" in output
 
 
 def test_a_local_ray_has_a_token_whatever_the_environment_says(study: Path) -> None:
@@ -258,28 +258,6 @@ def test_a_local_ray_has_a_token_whatever_the_environment_says(study: Path) -> N
     finally:
         kill(process)
     assert modes == {"gcs_server": "token", "raylet": "token"}
-
-
-def test_asha_stops_within_an_epoch_and_a_kill_there_changes_no_score(study: Path) -> None:
-    change("scheduler: none", "reports: 4\n    grace_period: 0.25")
-    change(*RATES)
-    process = search(HEED_THREADS="2")
-    until(lambda: len(ended()) >= 1, process)
-    kill(process)
-    finish(search(HEED_THREADS="2"))
-    found = summary()
-    trials, best = found["trials"], found["trials"][found["best"]["trial"]]
-    in_first = [trial for trial in trials if 0 < trial["epochs"] < 1 and trial["score"] is None]
-    assert in_first, "stopped in its first"
-    assert best["stop"] == "finished"
-    assert found["epochs"] < TRIALS * EPOCHS
-    subprocess.run([*HEED, "recipe", "tiny-attention"], check=True)
-    subprocess.run([*HEED, "train", "tiny-attention", "--seed", "1000"], check=True)
-    rows = Path("results/train/tiny-attention/1000/history.csv").read_text().splitlines()[1:]
-    outside = [float(row.split(",")[3]) for row in rows]
-    assert outside == best["scores"][: len(outside)], (
-        "validations within an epoch changed nothing in the training"
-    )
 
 
 # --- hosts: each with a network of its own, and a cable that can be cut

@@ -25,7 +25,7 @@ from heed.tokens.meta import Meta, read_meta
 STARTS = "starts.jsonl"  # of a trial, in its folder
 DRAWS = 1000  # of one configuration, before the space is said to have too few
 DIGITS = 4  # significant digits of a real number: best.yaml has exactly the value of the trial
-WHERE_TRIALS_RUN = ("concurrent", "retries", "cpu", "minutes")  # keys that change no trial
+WHERE_TRIALS_RUN = ("concurrent", "retries", "cpu")  # keys that change no trial
 Space = Mapping[str, Dimension]
 
 
@@ -33,7 +33,7 @@ Space = Mapping[str, Dimension]
 class TrialSetup:
     """The part of a search that its trials share, sent to every worker. Paths are absolute.
 
-    `gpu` is the share of a GPU that a trial takes, and `reports` the number of reports an epoch.
+    `gpu` is the share of a GPU that a trial takes.
     """
 
     recipe: Recipe[Any, Any]
@@ -43,7 +43,6 @@ class TrialSetup:
     seed: int
     metric: str
     gpu: float
-    reports: int = 1
 
     def trial_folder(self, number: int) -> Path:
         """Return the folder of trial `number`, with its checkpoint, starts and reports."""
@@ -73,9 +72,8 @@ def make_setup(params: Params, name: str, tokens: Path, model: str = "") -> Tria
     key = json.dumps([recipe.as_dict(), section, code], sort_keys=True)
     work = WORK / f"search-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
     return TrialSetup(
-        recipe, tokens.resolve(), meta, work.resolve(), search.seed, search.metric, search.gpu,
-        search.reports if search.scheduler == "asha" else 1,
-    )  # fmt: skip
+        recipe, tokens.resolve(), meta, work.resolve(), search.seed, search.metric, search.gpu
+    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The results of a search: its trials and its winner, their tables, and the expected best score."""
+"""The results of a search: its trials and its winner, and their tables."""
 
 import dataclasses
 import math
@@ -13,13 +13,13 @@ from heed.hyperparameters import Configuration
 from heed.records import as_json, read_record
 from heed.task.interface import lower_is_better
 
-FINISHED, PATIENCE, ASHA, BUDGET, TIME, FAILED, WAITING = (
-    "finished", "no better epoch", "stopped by asha", "budget spent", "out of time", "failed",
+FINISHED, PATIENCE, ASHA, BUDGET, FAILED, WAITING = (
+    "finished",
+    "no better epoch",
+    "stopped by asha",
+    "budget spent",
+    "failed",
     "not started",
-)  # fmt: skip
-# Why there is no expected best score, as a report prints it.
-STOPPED_EARLY = (
-    "{early} of {trials} trials did not run to their end: what they would have scored is not known"
 )
 RESULT = "search.json"
 WORST = -1e30  # in place of NaN and infinity: finite, since a scheduler takes percentiles of it
@@ -29,8 +29,8 @@ WORST = -1e30  # in place of NaN and infinity: finite, since a scheduler takes p
 class Trial:
     """A trial in search.json; `score` is the best of `scores`, by epoch, and None without one.
 
-    `best_epoch` counts from 1, 0: none; ties: earliest. asha may stop a trial within an epoch.
-    `stop` is why it ended. `history` (docs/contracts.md) stands in epochs.csv alone.
+    `best_epoch` counts from 1, 0: none; ties: earliest. `stop` is why it ended.
+    `history` (docs/contracts.md) stands in epochs.csv alone.
     """
 
     trial: int
@@ -65,21 +65,11 @@ class Best:
 
 
 @dataclasses.dataclass(frozen=True)
-class ExpectedBest:
-    """The expected best score with 1, 2, … trials; or why there is none, with its `values`."""
-
-    scores: list[float] | None = None
-    reason: str | None = None
-    values: dict[str, int] | None = None
-
-
-@dataclasses.dataclass(frozen=True)
 class Search:
     """A search that had trials: the content of search.json.
 
-    `space`: hyperparameter → kind of distribution → its values or limits. `by_parameter`:
-    hyperparameter → pairs of value and score. `training`, of the search of each model: the epochs
-    of a full training, as trial 0 is with the model's own configuration.
+    `space`: hyperparameter → kind of distribution → its values or limits. `training`, of the search
+    of each model: the epochs of a full training, as trial 0 is with the model's own configuration.
     """
 
     search: str
@@ -94,8 +84,6 @@ class Search:
     stops: dict[str, int]
     epochs: float
     trials: list[Trial]
-    by_parameter: dict[str, list[list[Any]]]
-    expected_best: ExpectedBest
     training: int | None = None
 
     @property
@@ -116,8 +104,6 @@ class Search:
 def write_search(folder: Path, search: Search) -> None:
     """Write search.json into a folder."""
     values = as_json(search)
-    expected = values["expected_best"].items()
-    values["expected_best"] = {key: value for key, value in expected if value is not None}
     if search.training is None:
         del values["training"]
     for trial in values["trials"]:
@@ -144,12 +130,11 @@ def higher_is_better(score: float, metric: str) -> float:
     return -score if lower_is_better(metric) else score
 
 
-def winner(trials: Sequence[Trial], metric: str) -> Trial | None:
-    """Return the trial with the best score, if any; ties: fewer epochs, then the first."""
+def winner(trials: Sequence[Trial], metric: str) -> Trial:
+    """Return the trial with the best score; ties: fewer epochs, then the first."""
     return min(
         (trial for trial in trials if trial.score is not None),
         key=lambda t: (-higher_is_better(t.score or 0.0, metric), t.best_epoch, t.trial),
-        default=None,
     )
 
 
@@ -168,31 +153,3 @@ def epoch_table(trials: Sequence[Trial]) -> pd.DataFrame:
     """Return epochs.csv: one row for each epoch of each trial."""
     rows = [{"trial": trial.trial, **row} for trial in trials for row in trial.history]
     return pd.DataFrame(rows, columns=list(rows[0]) if rows else ["trial", "epoch", "train_loss"])
-
-
-def scores_by_parameter(trials: Sequence[Trial]) -> dict[str, list[list[Any]]]:
-    """Return the pairs of value and score for each hyperparameter, in order."""
-    scored = [trial for trial in trials if trial.score is not None]
-    return {
-        key: sorted([each.configuration[key], each.score] for each in scored)
-        for key in trials[0].configuration
-    }
-
-
-def expected_best(trials: Sequence[Trial], metric: str) -> ExpectedBest:
-    """Return the expected best score of a search with 1, 2, … trials, from the scores of one.
-
-    With N scores in order, the best of n draws is at most the i-th with probability (i / N)^n
-    (Dodge et al. 2019, "Show Your Work", equation 4), if they were independent and trained to their
-    end.
-    """
-    if early := sum(trial.stop not in (FINISHED, PATIENCE) for trial in trials):
-        return ExpectedBest(reason=STOPPED_EARLY, values={"early": early, "trials": len(trials)})
-    order = sorted((trial.score or 0.0 for trial in trials), reverse=lower_is_better(metric))
-    count = len(order)
-
-    def expected(n: int) -> float:
-        ranked = enumerate(order, 1)
-        return sum(score * ((i / count) ** n - ((i - 1) / count) ** n) for i, score in ranked)
-
-    return ExpectedBest([expected(n) for n in range(1, count + 1)])

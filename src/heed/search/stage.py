@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from heed.files import HeedError, write_json, write_yaml, writing_folder
+from heed.files import write_json, write_yaml, writing_folder
 from heed.hyperparameters import Configuration
 from heed.paths import TIMING
 from heed.progress import progress_bar
@@ -20,21 +20,20 @@ from heed.tables import write_csv
 from heed.terminal import print_line
 
 
-def run_search(
-    params: Params, name: str, searches: Path, tokens: Path, cores: int, address: str = ""
-) -> str:
+def run_search(params: Params, name: str, searches: Path, tokens: Path, cores: int) -> str:
     """Run search `name`; write its results and results/timing/; return lines for people.
 
     A search that was killed resumes. `searches` is the folder of the experiment's searches,
-    `tokens` of the corpus; `cores` are for a local Ray, `address` is of a cluster, by default
-    HEED_RAY_ADDRESS. Raises HeedError: a file is missing; the space is too small; no cluster; no
+    `tokens` of the corpus; `cores` are for a local Ray, where HEED_RAY_ADDRESS names no
+    cluster. Raises HeedError: a file is missing; the space is too small; no cluster; no
     trial gave a score.
     """
     search, started = params.search(name), time.time()
     models = params.searched_models(name)
     setups = {model: make_setup(params, name, tokens, model) for model in models}
-    tried, where = _run_on_ray(params, name, setups, cores, address or read_address())
-    winners = {model: _winner(search, name, model, trials) for model, trials in tried.items()}
+    tried, where = _run_on_ray(params, name, setups, cores)
+    # `run_trials` raises where no trial of a model has a score
+    winners = {model: results.winner(trials, search.metric) for model, trials in tried.items()}
     with writing_folder(searches / name, checksums=True) as out:
         for model, best in winners.items():
             folder, setup = _of_model(out, search, model), setups[model]
@@ -56,25 +55,18 @@ def _of_model(folder: Path, search: Search, model: str) -> Path:
     return folder if search.model else folder / model
 
 
-def _winner(
-    search: Search, name: str, model: str, trials: Sequence[results.Trial]
-) -> results.Trial:
-    if best := results.winner(trials, search.metric):
-        return best
-    of_model = "" if search.model else f", {model}"
-    problem = f"no trial had one epoch in {search.minutes} minutes"
-    raise HeedError(f"search {name}{of_model}: {problem}. Give it more `minutes`")
-
-
 def _run_on_ray(
-    params: Params, name: str, setups: dict[str, TrialSetup], cores: int, address: str
+    params: Params, name: str, setups: dict[str, TrialSetup], cores: int
 ) -> tuple[dict[str, list[results.Trial]], str]:  # fmt: skip
     search = params.search(name)
     # before Ray starts: the error of a space that is too small
     candidates = {model: find_candidates(params, name, each) for model, each in setups.items()}
     for setup in setups.values():
         setup.work.mkdir(parents=True, exist_ok=True)
-    with progress_bar(name) as bar, ray_running(address, cores, search.cpu, search.gpu) as where:
+    with (
+        progress_bar(name) as bar,
+        ray_running(read_address(), cores, search.cpu, search.gpu) as where,
+    ):
         from heed.search.trials import Job, run_trials  # ray reads its environment now
 
         of_models = f" of each of {len(setups)} models" if len(setups) > 1 else ""
@@ -102,7 +94,6 @@ def _write_results(
     for table_name, table in tables.items():
         write_csv(out / f"{table_name}.csv", table)
     space, with_own = search_space(params, name, model), not params.searches[name].model
-    draws = list(trials)[with_own:]  # a model's own configuration is none
     result = results.Search(
         name, model, search.experiment, setup.recipe.corpus, search.scheduler, search.seed,
         metric=search.metric, trials=list(trials),
@@ -110,8 +101,6 @@ def _write_results(
         best=results.Best(best.trial, best.score or 0.0, best.best_epoch),
         stops=dict(sorted(Counter(trial.stop for trial in trials).items())),
         epochs=sum(trial.epochs for trial in trials),
-        by_parameter=results.scores_by_parameter(trials),
-        expected_best=results.expected_best(draws, search.metric),
         training=setup.recipe.hyperparameters.epochs if with_own else None,
     )  # fmt: skip
     results.write_search(out, result)

@@ -1,8 +1,8 @@
 """The trials of a search: each is a training, as of `heed train`, that reports to Ray Tune.
 
-Time is counted in reports, `reports` an epoch. A trial's checkpoint and reports are in the search's
+A trial reports after each epoch. Its checkpoint and reports are in the search's
 work folder, which every node sees under the same path. A trial that was killed, or whose search
-was, repeats its reports up to the last whole epoch and resumes; one that had ended repeats all.
+was, repeats its reports and resumes; one that had ended repeats all.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ Key = tuple[str, int]  # of a trial: its model and its number
 
 
 class Report(TypedDict, total=False):
-    """The report of a trial to Tune: `row` at the end of an epoch, `diverged` as its last."""
+    """The report of a trial to Tune, by its epoch; `diverged` in place of a `row` is its last."""
 
     report: int
     score: float
@@ -77,7 +77,7 @@ class Budget:
 
     def __init__(self, job: Job) -> None:
         setup, search = job.setup, job.search
-        self.job, self.reports = job, setup.recipe.hyperparameters.epochs * setup.reports
+        self.job, self.reports = job, setup.recipe.hyperparameters.epochs
         self.total = search.trainings * self.reports or math.inf
         # of a search that was killed, too
         past = {each: read_reports(setup.trial_folder(each)) for each in range(search.trials)}
@@ -134,7 +134,6 @@ def run_trials(jobs: dict[str, Job], bar: Bar) -> dict[str, list[results.Trial]]
             scheduler=_Scheduler(jobs),
             reuse_actors=True,  # a worker has already imported torch for its next trial
             max_concurrent_trials=search.concurrent or None,
-            time_budget_s=search.minutes and 60 * search.minutes,
             trial_dirname_creator=lambda trial: "{}-{:04}".format(*_key(trial)),
         ),
         run_config=tune.RunConfig(
@@ -178,7 +177,7 @@ def run_trial(setup: TrialSetup, number: int, configuration: Configuration) -> N
     try:
         train_model(
             setup.recipe.changed(configuration), load_tokens(setup.tokens), setup.seed,
-            reporter.report_progress, folder, setup.reports,
+            reporter.report_progress, folder,
         )  # fmt: skip
     except DivergedError as error:
         reporter.best = -math.inf
@@ -191,33 +190,24 @@ class _Reporter:
 
     def __init__(self, setup: TrialSetup, folder: Path) -> None:
         self.setup, self.path, self.reported = setup, folder / REPORTED, read_reports(folder)
-        self.best = -math.inf  # of the whole epochs so far; before the first, of the report
+        self.best = -math.inf
 
     def repeat(self, history: list[dict[str, float]]) -> None:
-        """Report again what a killed trial had reported in the whole epochs of `history`."""
-        reports = self.setup.reports
+        """Report again what a killed trial had reported in the epochs of `history`."""
         for epoch, row in enumerate(history, 1):
-            for number in range(reports * (epoch - 1) + 1, reports * epoch):
-                if number in self.reported:
-                    tune.report(self.reported[number])
-            self.report(reports * epoch, row[f"validation_{self.setup.metric}"], row=row)
+            self.report(epoch, row[f"validation_{self.setup.metric}"], row=row)
 
     def report_progress(self, progress: Progress) -> None:
-        reports, metric = self.setup.reports, self.setup.metric
         if progress.validation is not None:
             metrics = {f"validation_{name}": value for name, value in progress.validation.items()}
             row = {"epoch": progress.epoch, "train_loss": progress.loss, **metrics}
-            self.report(reports * progress.epoch, progress.validation[metric], row=row)
-        elif progress.partial_validation is not None:
-            number, partial = progress.partial_validation
-            self.report(reports * (progress.epoch - 1) + number, partial[metric])
+            self.report(progress.epoch, progress.validation[self.setup.metric], row=row)
 
     def report(
         self, number: int, score: float, row: dict[str, float] | None = None, diverged: str = ""
     ) -> None:
         value = results.higher_is_better(score, self.setup.metric)
-        if number % self.setup.reports == 0:
-            self.best = max(self.best, value)
+        self.best = max(self.best, value)
         best = self.best if math.isfinite(self.best) else value
         entries: Report = {"report": number, "score": value, "best": best}
         if row:
@@ -285,9 +275,8 @@ def _make_scheduler(job: Job) -> TrialScheduler:
         return FIFOScheduler()
     return AsyncHyperBandScheduler(
         time_attr="report", metric="score", mode="max",
-        max_t=job.setup.recipe.hyperparameters.epochs * search.reports,
-        grace_period=round(search.grace_period * search.reports),
-        reduction_factor=search.reduction_factor,
+        max_t=job.setup.recipe.hyperparameters.epochs,
+        grace_period=search.grace_period, reduction_factor=search.reduction_factor,
     )  # fmt: skip
 
 
@@ -399,7 +388,7 @@ class _Monitor(tune.Callback):
             setup.trial_folder(number) / ENDED,
         )
         history = [each["row"] for each in reports.values() if "row" in each]
-        length = max([len(history), *(number / setup.reports for number in reports)])
+        length = max(reports, default=0)
         if key in self.errors:  # no score: its earlier epochs cannot win
             history = []
         h = setup.recipe.hyperparameters
@@ -415,7 +404,7 @@ class _Monitor(tune.Callback):
         elif reports and key in self.ended:
             stop = ended.read_text(encoding="utf-8") or results.ASHA
         else:
-            stop = results.TIME if reports else results.WAITING
+            stop = results.WAITING
         return dataclasses.replace(trial, stop=stop)
 
     def _report_progress(self, trial_ended: bool) -> None:

@@ -57,13 +57,11 @@ class DeclaredExperiment:
 class DeclaredCorpus:
     """The names that a corpus of params.yaml has, as far as they are known before it is read.
 
-    pairs: an item is a sentence in several `languages`; else it is a document with `labels`.
     labels_are_columns: labels have the names of the columns of a table.
     optional_languages: languages that some of the items lack.
     """
 
     name: str
-    pairs: bool
     labels: tuple[str, ...]
     labels_are_columns: bool
     languages: tuple[str, ...]
@@ -114,8 +112,8 @@ class Learner(abc.ABC):
         """Return the loss of `model`, summed over the items of a batch, or what `weight` counts."""
 
     @abc.abstractmethod
-    def validate(self, model: "nn.Module", every: int = 1) -> dict[str, float]:
-        """Return `loss` and the task's metrics on every `every`-th item of the validation split."""
+    def validate(self, model: "nn.Module") -> dict[str, float]:
+        """Return `loss` and the task's metrics on the validation split."""
 
     @abc.abstractmethod
     def write(self, folder: Path) -> None:

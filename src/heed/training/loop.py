@@ -33,8 +33,8 @@ class _Training:
     has the weights of `best_epoch`, from 1.
     """
 
-    def __init__(self, learner: Learner, h: Training, device: str, validations: int) -> None:
-        self.learner, self.h, self.device, self.validations = learner, h, device, validations
+    def __init__(self, learner: Learner, h: Training, device: str) -> None:
+        self.learner, self.h, self.device = learner, h, device
         self.model: nn.Module = learner.model
         self.average = _copy(self.model) if h.ema_decay else self.model
         self.optimizer = _make_optimizer(learner, h)
@@ -75,7 +75,7 @@ class _Training:
 
     def train_epoch(self, epoch: int, report_progress: Callable[[Progress], None]) -> float:
         """Train one epoch; return its mean loss. Raises DivergedError."""
-        learner, h, validations = self.learner, self.h, self.validations
+        learner, h = self.learner, self.h
         self.model.train()
         total = torch.zeros((), dtype=torch.float64, device=self.device)
         items, weight, started = 0, 0.0, time.perf_counter()
@@ -94,13 +94,7 @@ class _Training:
             seconds, mean_loss = time.perf_counter() - started, total.item() / weight
             if not math.isfinite(mean_loss):
                 raise self._diverged(f"the loss ({mean_loss})", step)
-            progress = Progress(epoch, h.epochs, items, learner.items, mean_loss, seconds)
-            number = done * validations // self.steps
-            if (done - 1) * validations // self.steps < number < validations:
-                metrics = learner.validate(self.average, every=validations)
-                progress.partial_validation = (number, metrics)
-                self.model.train()
-            report_progress(progress)
+            report_progress(Progress(epoch, h.epochs, items, learner.items, mean_loss, seconds))
         return total.item() / max(1.0, weight)
 
     def validate(self, epoch: int) -> dict[str, float]:
@@ -132,17 +126,16 @@ class _Training:
 
 def train(
     learner: Learner, hyperparameters: Training, seed: int, device: str, work: Path,
-    report_progress: Callable[[Progress], None], validations_per_epoch: int = 1,
+    report_progress: Callable[[Progress], None],
 ) -> tuple[list[dict[str, float]], int, str]:  # fmt: skip
     """Train the learner's model in place; it ends with the weights of the best epoch by `monitor`.
 
-    With `validations_per_epoch` n above 1 an epoch is also validated before its end, n - 1 times,
-    on every n-th item of the validation split, which does not change the training. After each epoch
-    a checkpoint is written to `work`, from which a killed training resumes. Returns the history
-    (docs/contracts.md), the best epoch, counted from 1, and the machine kind. Raises DivergedError.
+    After each epoch a checkpoint is written to `work`, from which a killed training resumes.
+    Returns the history (docs/contracts.md), the best epoch, counted from 1, and the machine kind.
+    Raises DivergedError.
     """
     h, path = hyperparameters, work / checkpoint.CHECKPOINT
-    training = _Training(learner, h, device, validations_per_epoch)
+    training = _Training(learner, h, device)
     training.restore(path)
     for epoch in range(len(training.history) + 1, h.epochs + 1):
         if is_over(len(training.history), training.best_epoch, h.patience):

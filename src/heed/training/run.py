@@ -230,7 +230,7 @@ def _read_info(kind: type, folder: Path, command: str) -> Any:
 
 def train_model(
     recipe: Recipe[Any, Any], tokens: Tokens, seed: int,
-    report_progress: Callable[[Progress], None], work: Path, validations_per_epoch: int = 1,
+    report_progress: Callable[[Progress], None], work: Path,
 ) -> Trained:  # fmt: skip
     """Train by `recipe` with `seed`; write nothing but checkpoints, into the folder `work`.
 
@@ -255,7 +255,7 @@ def train_model(
     learning = task_module(recipe.task, "learning")
     learner = learning.make_learner(recipe, tokens, rows_read, seed, device)
     try:
-        trained = train(learner, h, seed, device, work, report_progress, validations_per_epoch)
+        trained = train(learner, h, seed, device, work, report_progress)
     except DivergedError as error:
         raise DivergedError(f"model {recipe.model}, seed {seed}: {error}") from None
     return Trained(learner, rows, device, *trained)

@@ -10,13 +10,13 @@ from heed.report.blocks import Cell
 from heed.report.chapters.hyperparameters import TUNING, tuning_values
 from heed.report.chapters.shared import verdict_cell
 from heed.report.results import read_source
-from heed.search.results import ASHA, FINISHED, Best, ExpectedBest, Search, Trial
+from heed.search.results import ASHA, FINISHED, Best, Search, Trial
 
 OWN = Trial(0, {"dropout": 0.2, "heads": 4}, 0.8, 2, 4.0, FINISHED, [0.7, 0.8, 0.8, 0.8])
 DRAWN = Trial(1, {"dropout": 0.31, "heads": 4}, 0.9, 2, 2.0, ASHA, [0.7, 0.9])
 SEARCH = Search(
     "hunt", "imdb-attention", "imdb", "imdb", "asha", 1000, {}, "accuracy",
-    Best(1, 0.9, 2), {}, 6.0, [OWN, DRAWN], {}, ExpectedBest(), training=4,
+    Best(1, 0.9, 2), {}, 6.0, [OWN, DRAWN], training=4,
 )  # fmt: skip
 KEPT = dataclasses.replace(SEARCH, best=Best(0, 0.8, 2))
 TUNED = {"attention": SEARCH, "baseline": KEPT, "mean": None}

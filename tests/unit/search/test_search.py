@@ -1,7 +1,6 @@
 """Searches: spaces are checked before Ray starts, draws depend on the seed, winners are real."""
 
 import dataclasses
-import itertools
 import json
 import os
 import re
@@ -10,7 +9,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -22,14 +20,11 @@ from heed.search import trials
 from heed.search.candidates import draw
 from heed.search.cluster import read_address
 from heed.search.results import (
-    ASHA,
     FAILED,
     FINISHED,
     Best,
-    ExpectedBest,
     Search,
     Trial,
-    expected_best,
     read_search,
     winner,
     write_search,
@@ -51,31 +46,6 @@ def test_the_winner_is_the_best_then_the_shortest_then_the_first():
     assert winner(of_loss, "loss").trial == 1
     assert trial(0, 0.5, 0.7, 0.7).best_epoch == 2, "the earliest of equals, as training keeps it"
     assert winner([trial(0, float("nan")), trial(1, 0.1), trial(2)], "accuracy").trial == 1
-    assert winner([trial(0)], "accuracy") is None
-
-
-@pytest.mark.parametrize("metric", ["accuracy", "loss"])
-def test_the_expected_best_is_the_mean_over_all_draws(metric):
-    """Dodge et al. 2019: with N scores, the mean of the best over all N^n draws of n with
-    replacement.
-    """
-    trials = [trial(i, s, metric=metric) for i, s in enumerate([0.3, 0.9, 0.5, 0.6])]
-    scores, best = [each.score for each in trials], max if metric == "accuracy" else min
-    for n, expected in enumerate(expected_best(trials, metric).scores, 1):
-        mean = np.mean([best(draws) for draws in itertools.product(scores, repeat=n)])
-        assert expected == pytest.approx(mean)
-
-
-def test_the_expected_best_is_given_only_where_its_assumption_holds():
-    finished = [trial(0, 0.5), trial(1, 0.6)]
-    for found, reason in [
-        (finished, None),
-        ([*finished, trial(2, 0.1, stop=ASHA)], "1 of 3 trials did not run to their end"),
-        ([*finished, trial(2, stop=FAILED)], "1 of 3 trials"),
-    ]:
-        expected = expected_best(found, "accuracy")
-        assert (expected.scores is None) == (reason is not None)
-        assert reason is None or reason in expected.reason.format(**expected.values)
 
 
 def test_the_reports_of_a_trial_are_read_up_to_a_truncated_line(tmp_path):
@@ -88,7 +58,7 @@ def test_the_reports_of_a_trial_are_read_up_to_a_truncated_line(tmp_path):
 def test_a_trial_that_was_killed_repeats_its_whole_epochs_and_one_that_ended_everything(
     study, monkeypatch
 ):
-    setup, told = dataclasses.replace(planned(), reports=2), []
+    setup, told = planned(), []
 
     def killed(report: dict, at: int) -> None:
         told.append(report)
@@ -96,16 +66,16 @@ def test_a_trial_that_was_killed_repeats_its_whole_epochs_and_one_that_ended_eve
             raise KeyboardInterrupt
 
     monkeypatch.setattr(trials, "_record_start", lambda *_: None)
-    monkeypatch.setattr(trials.tune, "report", lambda report: killed(report, 5))
+    monkeypatch.setattr(trials.tune, "report", lambda report: killed(report, 2))
     configuration = {"learning_rate": 0.01, "hidden_size": 4, "heads": 2}
-    with pytest.raises(KeyboardInterrupt):  # in the middle of the third epoch
+    with pytest.raises(KeyboardInterrupt):  # in the second epoch
         trials.run_trial(setup, 0, configuration)
     first = told.copy()
     monkeypatch.setattr(trials.tune, "report", told.append)
     told.clear()
     trials.run_trial(setup, 0, configuration)
-    assert [each["report"] for each in told] == [1, 2, 3, 4, 5, 6]
-    assert told[:5] == first, "the same scores, also of the epoch that was trained again"
+    assert [each["report"] for each in told] == [1, 2, 3]
+    assert told[:2] == first, "the same scores, also of the epoch that was trained again"
     whole = told.copy()
     (setup.trial_folder(0) / trials.ENDED).touch()
     (setup.trial_folder(0) / "checkpoint.safetensors").unlink()
@@ -172,7 +142,6 @@ def assert_results_are_those_of_four_trials(folder: Path) -> None:
     assert table[[*space]].to_dict("records") == drawn
     assert (table["epochs"] == 3).all()
     assert (table["stop"] == FINISHED).all()
-    assert len(results["expected_best"]["scores"]) == 4
     best = drawn[results["best"]["trial"]]
     best |= {"epochs": results["best"]["epoch"], "monitor": "accuracy"}
     assert yaml.safe_load((folder / "best.yaml").read_text()) == best
@@ -270,7 +239,7 @@ def write_results(folder: Path = Path("results/search/tiny/hunt")) -> dict:
     found = Trial(2, {"heads": 4}, 0.75, 2, 2, FINISHED, [0.5, 0.75])
     result = Search(
         "hunt", "tiny-attention", "tiny", "tiny", "none", 1000, {}, "accuracy",
-        Best(2, 0.75, 2), {}, 8, [found] * 4, {}, ExpectedBest(),
+        Best(2, 0.75, 2), {}, 8, [found] * 4,
     )  # fmt: skip
     write_search(folder, result)
     return best
@@ -294,14 +263,12 @@ def test_a_search_is_read_back_as_it_was_written(tmp_path):
     assert read_search(folder) is None, "it has not run"
     write_results(folder)
     search = read_search(folder)
-    assert len(search.trials) == 4 and search.expected_best == ExpectedBest()
+    assert len(search.trials) == 4
     failed = Trial(4, {"heads": 2}, None, 0, 0.5, FAILED, [])
-    reason = ExpectedBest(reason="cut", values={"early": 1})
-    written = dataclasses.replace(search, trials=[*search.trials, failed], expected_best=reason)
+    written = dataclasses.replace(search, trials=[*search.trials, failed])
     write_search(folder, written)
     assert read_search(folder) == written
     values = json.loads((folder / "search.json").read_text())
-    assert values["expected_best"] == {"reason": "cut", "values": {"early": 1}}
     write_json(folder / "search.json", values | {"trials": [{"trial": 0}]})
     message = r"search.json: .*trials.0.configuration: missing, .*\). Run again: heed search hunt"
     with pytest.raises(HeedError, match=message):

@@ -129,22 +129,6 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(workplace):
     assert took["device"] == "cpu"
 
 
-def test_validations_within_an_epoch_do_not_change_the_training(workplace):
-    from heed.training.run import train_model
-
-    recipe, tokens = recipes.read_model_recipe("tiny-attention"), load_tokens("data/tokens/tiny")
-    results, reports = [], []
-    for validations in (1, 4):
-        work = Path(f"work-{validations}")
-        trained = train_model(recipe, tokens, 1, reports.append, work, validations)
-        weights = [p.detach().numpy().tobytes() for p in trained.learner.model.parameters()]
-        results.append((trained.history, weights))
-    assert results[0] == results[1]
-    partial = [(r.epoch, r.partial_validation[0]) for r in reports if r.partial_validation]
-    epochs = range(1, recipe.hyperparameters.epochs + 1)
-    assert partial == [(epoch, number) for epoch in epochs for number in (1, 2, 3)]
-
-
 def test_a_broken_checkpoint_is_no_checkpoint(workplace):
     train("tiny-attention", 1)
     whole = hashes()

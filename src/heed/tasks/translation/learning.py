@@ -123,11 +123,11 @@ class TranslationLearner(Learner):
         with self.autocast():
             return model.loss(batch.to(self.device), self._h.label_smoothing)
 
-    def validate(self, model: nn.Module, every: int = 1) -> dict[str, float]:
-        """Return BLEU of greedy translations, and the loss, on every `every`-th validation pair."""
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        """Return BLEU of greedy translations, and the loss, on the validation pairs."""
         assert isinstance(model, Translator)
         model.eval()
-        rows, total, tokens = self.validation[::every], 0.0, 0
+        rows, total, tokens = self.validation, 0.0, 0
         with torch.inference_mode():
             for batch in self.encoded.evaluation_batches(rows):
                 total += float(model.loss(batch.to(self.device)))
@@ -135,7 +135,7 @@ class TranslationLearner(Learner):
         found = translate(model, self.encoded.sources(rows), 1, 0.0, self.device)
         target = self.segmenters[1]
         hypotheses = [target.decode(np.asarray(best[0].tokens, np.int64)) for best in found]
-        references = [[reference] for reference in self._references[::every]]
+        references = [[reference] for reference in self._references]
         return {"bleu": corpus_bleu(hypotheses, references, SCORING), "loss": total / tokens}
 
     def write(self, folder: Path) -> None:
