@@ -28,7 +28,7 @@ class UserFile:
     sha256: str
     key: str
     hash_key: str
-    name: str = ""  # its key in `paths`: a language or two of them, or of a table any name
+    name: str = ""  # its key in `paths`
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -46,9 +46,8 @@ class Source:
         "the file; of kind table also a folder, or a file on the hub of "
         "Hugging Face, hf://datasets/OWNER/NAME@COMMIT/PATH",
     )
-    paths: dict[str, str] | None = key(None, "instead of `path`: files by split (train, "
-        "validation, test); of kind parallel by language (one sentence a line), and by "
-        "SOURCE-TARGET for word alignments")  # fmt: skip
+    paths: dict[str, str] | None = key(None, "kind table, instead of `path`: files by "
+        "split (train, validation, test)")  # fmt: skip
     sha256: str | None = key(None, "hash of the file of `path`, or of a generated file",
         pattern=SHA256)  # fmt: skip
     hashes: dict[str, str] | None = key(None, "hash of each file of `paths`, by the same keys")
@@ -116,8 +115,6 @@ class Split:
         "approximate")  # fmt: skip
     train: int | None = key(None, "most training documents; the report marks the corpus as reduced",
         gt=0, le=MAX_DOCUMENTS)  # fmt: skip
-    train_per_class: int | None = key(None, "as `train`, but of each class (several labels: of "
-        "each combination)", gt=0, le=MAX_DOCUMENTS)  # fmt: skip
     seed: int = key(1234, "seed of the draw, the same for every run", ge=0, le=MAX_SEED)
 
     @property
@@ -146,9 +143,7 @@ class Corpus:
         "dropped, and counted in meta.json", gt=0, le=MAX_CHARACTERS)  # fmt: skip
     drop_duplicates: bool = key(False, "drop training documents whose text is in test or "
         "validation too")  # fmt: skip
-    sample: int | None = key(None, "keep this many documents, drawn at random; the report marks "
-        "the corpus as reduced", gt=0, le=MAX_DOCUMENTS)  # fmt: skip
-    columns: dict[str, str] | None = key(None, "kind parallel, of a table: the column of each "
+    columns: dict[str, str] | None = key(None, "kind parallel: the column of each "
         "language, and of SOURCE-TARGET for word alignments")  # fmt: skip
     alignment_base: Literal[0, 1] | None = key(None, "kind parallel: number of a sentence's first "
         "word in alignments")  # fmt: skip

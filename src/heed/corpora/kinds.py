@@ -14,7 +14,7 @@ from heed.corpora import (
 from heed.corpora.publication import Documents, Kind, SourceKind
 
 if TYPE_CHECKING:
-    from heed.corpora.declared import Corpus, Source
+    from heed.corpora.declared import Corpus
 
 PUBLICATIONS = (sample, sample_classification, published, huffpost, sample_translation, table)
 KINDS: dict[str, Kind] = {kind.name: kind for module in PUBLICATIONS for kind in module.KINDS}
@@ -26,9 +26,8 @@ def read_documents(corpus: "Corpus", raw: Path) -> Documents:
     return KINDS[corpus.kind].read(raw, corpus)
 
 
-def corpus_languages(corpus: "Corpus", source: "Source") -> tuple[str, ...]:
-    """Return the languages of a corpus: of its kind, or as params.yaml names them; () without."""
-    kind = KINDS[corpus.kind]
-    if not kind.parallel or kind.languages:
-        return kind.languages
-    return tuple(key for key in corpus.columns or source.paths or {} if "-" not in key)
+def corpus_languages(corpus: "Corpus") -> tuple[str, ...]:
+    """Return the languages of a corpus: of its kind, or of its columns; () without."""
+    return KINDS[corpus.kind].languages or tuple(
+        key for key in corpus.columns or {} if "-" not in key
+    )

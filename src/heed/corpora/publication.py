@@ -93,7 +93,6 @@ class SourceKind:
     required_keys: tuple[str, ...] = ()  # of its section in params.yaml
     alternative_keys: tuple[tuple[str, ...], ...] = ()  # groups, of which one is required
     optional_keys: tuple[str, ...] = ("files",)
-    parallel: bool = False  # the keys of its `paths` are languages
     size: float = 0  # bytes of the published files
     public_domain: bool = False  # its text may stand in a published report
 

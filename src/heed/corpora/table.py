@@ -1,4 +1,4 @@
-"""The user's own files: tables with a row for each text, and parallel text."""
+"""The user's own tables, with a row for each text, or for each sentence pair."""
 
 import itertools
 import re
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from heed.annotations import parse_links, parse_spans
-from heed.corpora.labels import require_distinct
 from heed.corpora.publication import (
     ANY_SPLIT,
     Document,
@@ -19,9 +18,9 @@ from heed.corpora.publication import (
     require_split,
     split_of_key,
 )
-from heed.corpora.rows import AT, NOT_TEXT, PATH, is_table, no_column, read_batches, reading
-from heed.corpora.user_files import LINES, make_parallel, make_tables
-from heed.files import REFUSED_IN_NAMES, HeedError, bounded_lines
+from heed.corpora.rows import AT, NOT_TEXT, PATH, is_table, no_column, read_batches
+from heed.corpora.user_files import make_tables
+from heed.files import REFUSED_IN_NAMES, HeedError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -195,12 +194,8 @@ def check_name(location: str, column: str, cell: str, kind: str) -> str:
 
 
 def _read(raw: Path, corpus: "Corpus") -> Documents:
-    """Yield the documents of the tables in `raw`: those of file_2 before those of file_10."""
-    paths = [path for path in raw.glob("*") if is_table(path)]
-    if not paths:
-        raise HeedError(f"{raw}: no table. Run: heed download {raw.name}")
-    tables = {path.stem: read_batches(path) for path in sorted(paths, key=_order)}
-    yield from DocumentReader(corpus).read(tables)
+    """Yield the documents of the tables in `raw`."""
+    yield from DocumentReader(corpus).read({path.stem: read_batches(path) for path in _tables(raw)})
 
 
 def _order(path: Path) -> list[tuple[str, int]]:
@@ -210,18 +205,15 @@ def _order(path: Path) -> list[tuple[str, int]]:
 
 # --- parallel text
 #
-# A table has a column for each language, text files are one for each. Either may bring gold
-# alignments in the Pharaoh format: `i-j` for a sure link of word i and word j, `i?j` for a possible
-# one, separated by spaces; an empty line or cell where the links of a sentence are not known.
+# A table has a column for each language. It may bring gold alignments in the Pharaoh format: `i-j`
+# for a sure link of word i and word j, `i?j` for a possible one, separated by spaces; an empty cell
+# where the links of a sentence are not known.
 
 
-def read_parallel_table(path: Path, corpus: "Corpus") -> Documents:
+def read_parallel_table(raw: Path, corpus: "Corpus") -> Documents:
     """Yield a document of each row of a table. Raises HeedError where one does not fit."""
-    if not corpus.columns:
-        raise HeedError(
-            f"{path}: a table: expected `columns` of the corpus in params.yaml, the column of each "
-            "language"
-        )
+    assert corpus.columns
+    path = _tables(raw)[0]
     columns = [*corpus.columns.values(), *filter(None, [corpus.split_column])]
     numbers, split = itertools.count(1), ""
     for batch in read_batches(path):
@@ -233,26 +225,6 @@ def read_parallel_table(path: Path, corpus: "Corpus") -> Documents:
                 split = require_split(row.pop(), corpus.split_column, location)
             texts = [(key, text, location) for key, text in zip(corpus.columns, row, strict=True)]
             yield _parallel_document(f"row/{next(numbers)}", texts, corpus, split)
-
-
-def read_parallel_lines(raw: Path, corpus: "Corpus") -> Documents:
-    """Yield a document of each line of the files in `raw`. Raises HeedError where one differs."""
-    if corpus.columns or corpus.split_column:
-        key = "columns" if corpus.columns else "split_column"
-        raise HeedError(f"{raw}: files of lines: a corpus of these takes no `{key}` in params.yaml")
-    files = sorted(raw.glob(f"*{LINES}"))
-    lines = [_read_lines(path) for path in files]
-    if len({*map(len, lines)}) > 1:
-        counts = zip(files, lines, strict=True)
-        found = ", ".join(f"{path.name} {len(texts):,}" for path, texts in counts)
-        raise HeedError(
-            f"{raw}: line n of each file is the same sentence: expected equal numbers of lines, "
-            f"found {found}"
-        )
-    for number, row in enumerate(zip(*lines, strict=True), 1):
-        pairs = zip(files, row, strict=True)
-        texts = [(path.stem, text, f"{path}:{number}") for path, text in pairs]
-        yield _parallel_document(f"line/{number}", texts, corpus)
 
 
 def _parallel_document(
@@ -278,30 +250,52 @@ def read_links(text: str, base: int, location: str) -> Links:
     return Links(tuple(sure), tuple(possible))
 
 
-def _read_lines(path: Path) -> list[str]:
-    with reading(path, None), path.open(encoding="utf-8-sig", newline="\n") as file:
-        return [line.rstrip("\r\n") for line in bounded_lines(path, file)]
+def _tables(raw: Path) -> list[Path]:
+    """Return the tables in `raw`, of which file_2 is before file_10. Raises HeedError."""
+    if not (paths := [path for path in raw.glob("*") if is_table(path)]):
+        raise HeedError(f"{raw}: no table. Run: heed download {raw.name}")
+    return sorted(paths, key=_order)
 
 
-def _read_parallel(raw: Path, corpus: "Corpus") -> Documents:
-    tables = [path for path in sorted(raw.glob("*")) if is_table(path)]
-    if tables:
-        return read_parallel_table(tables[0], corpus)
-    if not [*raw.glob(f"*{LINES}")]:
-        raise HeedError(f"{raw}: no files. Run: heed download {raw.name}")
-    return read_parallel_lines(raw, corpus)
+# --- labels that look the same --------------------------------------------------------------------
+
+
+class SimilarLabelsError(HeedError):
+    """Labels that look the same, and would be several classes."""
+
+
+def require_distinct(places: Mapping[str, str], column: str) -> None:
+    """Raise SimilarLabelsError where labels of a column look the same; `places` has their rows."""
+    groups: dict[str, list[str]] = {}
+    for label in places:
+        groups.setdefault(_drawn(label), []).append(label)
+    for labels in groups.values():
+        if len(labels) > 1:
+            shown = ", ".join(f"{places[each]} {each!r}" for each in labels)
+            raise SimilarLabelsError(
+                f"column {column!r}: labels that look the same would be {len(labels)} classes: "
+                f"{shown}. Write them alike in the file, or keep them as they are: "
+                "`similar_labels: true` of the corpus in params.yaml, --similar-labels of heed "
+                "corpus add."
+            )
+
+
+def _drawn(label: str) -> str:
+    """Return what a label looks like, in lower case; a message escapes the signs left out here."""
+    signs = unicodedata.normalize("NFKC", label)
+    return " ".join("".join(s for s in signs if unicodedata.category(s) != "Cf").lower().split())
 
 
 # --- kinds
 
 FORMAT_KEYS = ("format", "encoding", "delimiter", "quote", "header")
-SOURCE, PARALLEL_SOURCE = (
-    SourceKind(
-        name=name, make=make, alternative_keys=(("path", "sha256"), ("paths", "hashes")),
-        optional_keys=FORMAT_KEYS, parallel=make is make_parallel,
-    )
-    for name, make in (("table", make_tables), ("parallel", make_parallel))
+SOURCE = SourceKind(
+    name="table", make=make_tables, alternative_keys=(("path", "sha256"), ("paths", "hashes")),
+    optional_keys=FORMAT_KEYS,
 )  # fmt: skip
+PARALLEL_SOURCE = SourceKind(
+    name="parallel", make=make_tables, required_keys=("path", "sha256"), optional_keys=FORMAT_KEYS
+)
 KIND = Kind(
     name="table", source=SOURCE, read=_read, splits=ANY_SPLIT, rationale="given",
     one_of_keys=(("text_column", "text_columns"), ("label_column", "label_columns")),
@@ -311,7 +305,7 @@ KIND = Kind(
     ),
 )  # fmt: skip
 PARALLEL_KIND = Kind(
-    name="parallel", source=PARALLEL_SOURCE, read=_read_parallel, parallel=True, splits=ANY_SPLIT,
-    optional_keys=("columns", "split_column", "alignment_base"),
+    name="parallel", source=PARALLEL_SOURCE, read=read_parallel_table, parallel=True,
+    splits=ANY_SPLIT, one_of_keys=(("columns",),), optional_keys=("split_column", "alignment_base"),
 )  # fmt: skip
 KINDS = (PARALLEL_KIND, KIND)

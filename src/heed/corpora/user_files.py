@@ -9,15 +9,12 @@ from heed.corpora.hub import local_path
 from heed.corpora.rows import (
     PATH,
     format_of,
-    is_table,
-    open_text,
     read_table,
     reading,
     write_table,
 )
 from heed.files import (
     HeedError,
-    bounded_lines,
     digest_folder,
     package_folder,
     require_readable,
@@ -30,7 +27,6 @@ if TYPE_CHECKING:
     from heed.corpora.declared import Source, UserFile
 
 VECTORS = "vectors.vec"  # the word vectors of a source in data/raw/SOURCE, compressed or not
-LINES = ".txt"  # what a file of lines is named in the source's folder: LANGUAGE.txt
 
 
 def content_hash(path: Path | str) -> str:
@@ -59,14 +55,6 @@ def make_tables(name: str, source: "Source", folder: Path) -> list[str]:
     return names
 
 
-def make_parallel(name: str, source: "Source", folder: Path) -> list[str]:
-    """Bring the user's table to `folder` as `make_tables` does, or copy the files of lines."""
-    files = list(source.user_files())
-    if any(is_table(Path(file.path)) for file in files):
-        return make_tables(name, source, folder)
-    return [_copy(name, file, folder / f"{file.name}{LINES}", source.encoding) for file in files]
-
-
 def copy_vectors(name: str, source: "Source", folder: Path) -> list[str]:
     """Copy the word vectors of source `name` into `folder`; return the name of the copy, if any.
 
@@ -77,12 +65,13 @@ def copy_vectors(name: str, source: "Source", folder: Path) -> list[str]:
         return []
     if source.vectors_package:
         package_folder(source.vectors_package, "*.npy")  # its message
-    if not Path(file.path).is_dir():
-        return [_copy(name, file, folder / VECTORS)]
     _verify(name, file, folder)
+    is_folder = Path(file.path).is_dir()
     with writing(folder / VECTORS) as temporary:
-        _write_vectors(Path(file.path), temporary)
-    print_line(f"{folder / VECTORS}: made from {file.path}, verified")
+        (_write_vectors if is_folder else shutil.copyfile)(Path(file.path), temporary)
+    print_line(
+        f"{folder / VECTORS}: {'made' if is_folder else 'copied'} from {file.path}, verified"
+    )
     return [VECTORS]
 
 
@@ -113,22 +102,6 @@ def _write_vectors(folder: Path, out: Path) -> None:
         file.write(f"{len(rows)} {vectors.shape[1]}\n".encode())
         for row in rows:
             file.write(words[row].encode() + b" " + vectors[row].astype("<f4").tobytes() + b"\n")
-
-
-def _copy(name: str, file: "UserFile", copy: Path, encoding: str | None = None) -> str:
-    """Copy a file, a text of another encoding as UTF-8; return the name of the copy."""
-    _verify(name, file, copy.parent)
-    with writing(copy) as temporary, reading(Path(file.path), encoding):
-        if encoding:
-            with (
-                open_text(Path(file.path), encoding) as lines,
-                temporary.open("w", encoding="utf-8", newline="") as out,
-            ):
-                out.writelines(bounded_lines(file.path, lines))
-        else:
-            shutil.copyfile(file.path, temporary)
-    print_line(f"{copy}: copied from {file.path}{' as UTF-8' if encoding else ''}, verified")
-    return copy.name
 
 
 def _verify(name: str, file: "UserFile", folder: Path) -> None:

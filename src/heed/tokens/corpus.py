@@ -92,27 +92,10 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
     print_line("\n".join([format_summary(meta), *(f"{name}: {line}" for line in missing)]))
 
 
-def _read_sample(name: str, corpus: "Corpus", raw: Path) -> Iterator[Document]:
-    """Yield the documents, or `sample` of them, drawn at random, in their order.
-
-    For a sample they are read twice, since their number is needed first.
-    """
-    with progress_bar(f"{name}: reading and cleaning") as bar:
-        drawn = None
-        if corpus.sample is not None:
-            count = sum(1 for _ in read_documents(corpus, raw))
-            order = np.random.default_rng(corpus.split.seed).permutation(count)
-            drawn = {*order[: corpus.sample].tolist()}
-        for number, document in enumerate(read_documents(corpus, raw)):
-            bar.update(number + 1, text=f"{number + 1:,} documents")
-            if drawn is None or number in drawn:
-                yield document
-
-
 def _clean_documents(
     name: str, corpus: "Corpus", raw: Path, table: CleanedTable
 ) -> tuple[DocumentLabels, dict[str, np.ndarray], dict[str, int]]:
-    """Clean the documents, or a sample of them, into the table, with all duplicates.
+    """Clean the documents into the table, with all duplicates.
 
     Return their labels, for each language a number for each text, as `find_duplicates` takes it,
     and how often each treatment was applied. A parallel document with an empty text, or one of more
@@ -126,15 +109,17 @@ def _clean_documents(
         dropped, missing, what = DROPPED, None, " with a text in each language"
     cleaned = Counter(dict.fromkeys(map(dropped.get, TREATMENTS, TREATMENTS), 0))
     digests: defaultdict[str, list[bytes | None]] = defaultdict(list)
-    for document in _read_sample(name, corpus, raw):
-        texts, counts = _clean_texts(document, corpus, raw)
-        if reasons := [reason for key, reason in dropped.items() if counts[key]]:
-            cleaned[reasons[0]] += 1
-            continue
-        cleaned.update(counts)
-        table.append(_make_row(document, texts, raw))
-        for language, text in texts.items():
-            digests[language].append(digest(text or missing))
+    with progress_bar(f"{name}: reading and cleaning") as bar:
+        for number, document in enumerate(read_documents(corpus, raw), 1):
+            bar.update(number, text=f"{number:,} documents")
+            texts, counts = _clean_texts(document, corpus, raw)
+            if reasons := [reason for key, reason in dropped.items() if counts[key]]:
+                cleaned[reasons[0]] += 1
+                continue
+            cleaned.update(counts)
+            table.append(_make_row(document, texts, raw))
+            for language, text in texts.items():
+                digests[language].append(digest(text or missing))
     table.finish()
     if not digests:
         raise HeedError(f"{raw}: corpus {name} has no document{what}")
@@ -313,7 +298,7 @@ def _describe(
         tokens=sum(language.tokens for language in languages.values()),
         types=sum(language.types for language in languages.values()),
         splits={splits: int((first_column == splits).sum()) for splits in SPLITS},
-        reduced=corpus.sample is not None or split.left_out > 0,
+        reduced=split.left_out > 0,
         generated=KINDS[corpus.kind].generated,
         duplicates=split.duplicates,
         near_duplicates=_count_near_duplicates(

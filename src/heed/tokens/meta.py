@@ -80,7 +80,7 @@ class Meta:
     duplicates: dict[str, int]
     near_duplicates: NearDuplicates
     cleaned: dict[str, int]  # treatment → how often cleaning applied it
-    left_out: int = 0  # documents of train that `split.train` or `split.train_per_class` left out
+    left_out: int = 0  # documents of train that `split.train` left out
     rationale: Rationale | None = None  # None: no document has a rationale
     vectors: Vectors | None = None  # None: its source has no word vectors
     # of a parallel corpus, else empty: its languages, and those pairs with gold alignments
@@ -116,8 +116,8 @@ def format_summary(meta: Meta) -> str:
     lines = [
         f"{meta.documents:,} documents, {meta.tokens:,} tokens, {meta.types:,} types; "
         f"{json.dumps(meta.splits)}",
-        f"{meta.left_out:,} training documents are left out (split.train or "
-        "split.train_per_class in params.yaml)" if meta.left_out else "",
+        f"{meta.left_out:,} training documents are left out (split.train in params.yaml)"
+        if meta.left_out else "",
         f"{copies:,} test texts are in the training split too "
         "(drop_duplicates: true removes them there)" if copies else "",
         f"{'' if near.complete else 'at least '}{near.total:,} of {meta.tested:,} test documents "

@@ -76,7 +76,7 @@ class SplitCorpus:
     rows: np.ndarray  # whether each document that was read is kept, (documents,)
     columns: dict[str, np.ndarray]  # the split columns of the kept ones, (kept,) each
     duplicates: dict[str, int]  # the counts of duplicates (docs/contracts.md)
-    left_out: int  # training documents that `split.train` or `split.train_per_class` left out
+    left_out: int  # training documents that `split.train` left out
 
 
 def split_corpus(corpus: "Corpus", labels: DocumentLabels, texts: list[np.ndarray]) -> SplitCorpus:
@@ -292,7 +292,7 @@ class _Drawing:
 
 
 def draw_left_out(split: "Split", is_train: np.ndarray, strata: np.ndarray) -> np.ndarray:
-    """Find the training documents that `train` or `train_per_class` leaves out, (documents,).
+    """Find the training documents that `train` leaves out, (documents,).
 
     `is_train` says whether each document is for training; `strata` are as of `split_columns`.
     """
@@ -300,10 +300,6 @@ def draw_left_out(split: "Split", is_train: np.ndarray, strata: np.ndarray) -> n
     kept = train
     if split.train and split.train < len(train):
         kept = _draw(train, split.train, strata, split, split.seed)
-    if split.train_per_class:
-        shuffled = np.random.default_rng(split.seed).permutation(train)
-        rank = pd.Series(strata[shuffled]).groupby(strata[shuffled]).cumcount().to_numpy()
-        kept = shuffled[rank < split.train_per_class]
     left_out = is_train.copy()
     left_out[kept] = False
     return left_out

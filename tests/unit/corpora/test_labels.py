@@ -4,9 +4,8 @@ import pandas as pd
 import pytest
 
 from heed.corpora.declared import Corpus, Split
-from heed.corpora.labels import SimilarLabelsError, require_distinct
 from heed.corpora.rows import Format, read_table
-from heed.corpora.table import DocumentReader
+from heed.corpora.table import DocumentReader, SimilarLabelsError, require_distinct
 from heed.files import HeedError
 
 SAME = {

@@ -190,13 +190,12 @@ def test_train_alone_is_made_smaller_with_the_proportions_of_its_labels(tmp_path
     assert set(table["id"]) < set(whole["id"])
 
 
-def test_train_is_made_smaller_by_class_and_after_duplicates_are_dropped(tmp_path, capsys):
+def test_train_is_made_smaller_after_duplicates_are_dropped(tmp_path, capsys):
     documents = frame(60).assign(part=["train"] * 40 + ["validation"] * 10 + ["test"] * 10)
     documents.loc[:9, "text"] = documents["text"][59]
-    split = Split(kind="given", train_per_class=8)
+    split = Split(kind="given", train=15)
     corpus = table_corpus(split=split, split_column="part", drop_duplicates=True)
-    table, meta = make(tmp_path, documents, corpus)
-    assert Counter(table["label_label"][table["split"] == "train"]) == {"common": 8, "rare": 7}
+    _, meta = make(tmp_path, documents, corpus)
     assert meta["splits"] == {"train": 15, "validation": 10, "test": 10}
     assert meta["duplicates"]["dropped"] == 10 and meta["left_out"] == 15
     assert "mine: 15 training documents are left out (split.train" in capsys.readouterr().out
@@ -211,7 +210,6 @@ def test_a_train_that_is_small_enough_already_stays_as_it_is(tmp_path):
     ("keys", "message"),
     [
         ({"kind": "folds", "k": 5, "train": 9}, "not for kind folds, which tests every document"),
-        ({"kind": "given", "train": 9, "train_per_class": 2}, "train_per_class`, not both"),
         ({"kind": "given", "grouped": True}, "`grouped` is only for kinds random and folds"),
     ],
 )
