@@ -119,7 +119,7 @@ picture: .venv/.runtime ## make the pictures of README.md (needs chromium) and o
 	@echo "heed: docs/forest.svg, docs/report.png"
 
 schema: .venv/.runtime ## generate docs/params.md and docs/params.schema.json from src/heed/study
-	@$(BIN)/python -m heed.study.reference
+	@$(BIN)/python -m docs.params
 
 snapshots: .venv/.development ## write what pages and messages say now into tests/**/snapshots; git diff shows what changed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -q --update-snapshots tests/unit/report

@@ -20,27 +20,16 @@ from heed.terminal import print_data, print_line
 Commands = argparse._SubParsersAction
 
 
-def study(
-    name: str = "",
-    new_name: str = "",
-    title: str = "",
-    force: bool = False,
-    seeds: int | None = None,
-) -> None:
-    """List the studies, make one active and say what it will train, or make one of your own."""
+def study(name: str = "", force: bool = False, seeds: int | None = None) -> None:
+    """List the studies, or make one active and say what it will train."""
     from heed.files import HeedError
     from heed.study.editing import set_seeds
-    from heed.study.studies import NEW, activate_study, format_studies, make_study
+    from heed.study.studies import activate_study, format_studies
 
     if seeds and name:
         raise HeedError("--seeds is for the active study: heed study --seeds N, without a name")
     if seeds:
         print_line(set_seeds(PARAMS, seeds))
-        return
-    if name != NEW and (new_name or title):
-        raise HeedError(f"to make a study of your own: heed study {NEW} NAME --title TITLE")
-    if name == NEW:
-        print_line(make_study(new_name, title))
     else:
         print_line(activate_study(name, force) if name else format_studies())
 
@@ -65,27 +54,6 @@ def corpus_add(files: list[str], **options: Any) -> None:
     from heed.study.own_files import CorpusOptions
 
     print_line(add_corpus(CorpusOptions(files, **options), count_cores()))
-
-
-def corpus_remove(name: str) -> None:
-    """Remove a corpus from your own study, with its experiments and models."""
-    from heed.study.own_corpus import remove_corpus
-
-    print_line(remove_corpus(name))
-
-
-def model_add(experiment: str, variant: str, settings: list[str], like: str = "") -> None:
-    """Add a model to params.yaml: its line with all that follows, checked."""
-    from heed.study.editing import add_model
-
-    print_line(add_model(PARAMS, experiment, variant, settings, like))
-
-
-def model_remove(model: str) -> None:
-    """Remove a model from params.yaml."""
-    from heed.study.editing import remove_model
-
-    print_line(remove_model(PARAMS, model))
 
 
 def publish() -> None:
@@ -213,16 +181,12 @@ MEANINGS: dict[str, Meaning] = {
     "experiment": ("EXPERIMENT", "a key of `experiments` in params.yaml"),
     "seeds": ("SEEDS", "such as 1,2,3; default: the seeds in params.yaml"),
     "search.name": ("SEARCH", "a key of `searches` in params.yaml"),
-    "address": ("HOST:PORT", "a Ray cluster; default: HEED_RAY_ADDRESS, else this machine"),
     "documents": ("FACTOR", "multiplies the numbers of documents; default: explain.documents in "
         "params.yaml"),
     "adversarial_attention.name": ("NAME", "a key of `adversarial_attention` in params.yaml"),
     "verify.folder": ("FOLDER", "docs/studies/NAME, which `heed publish` made", {"type": Path}),
     "study.name": ("STUDY", "the name of a study of heed's or of your own, or a file from "
-        "elsewhere, which is checked first; without one they are listed. `new`: make one of your "
-        "own", {"nargs": "?"}),
-    "new_name": ("NAME", "of the study that `new` makes", {"nargs": "?"}),
-    "title": ("TITLE", "of the study that `new` makes"),
+        "elsewhere, which is checked first; without one they are listed", {"nargs": "?"}),
     "force": ("", "overwrite a params.yaml with a mistake, or your study with edits of both files"),
     "study.seeds": ("N", "train each model of the active study with the seeds 1 to N",
         {"type": partial(whole, most=MAX_SEEDS)}),
@@ -240,12 +204,6 @@ MEANINGS: dict[str, Meaning] = {
         "hf://OWNER/NAME or hf://OWNER/NAME/CONFIG; several are one corpus, and "
         "those named by train, dev or test, or given as test=FILE, are these parts of it",
         {"nargs": "+"}),
-    "corpus_remove.name": ("CORPUS", "a key of `corpora` in params.yaml"),
-    "variant": ("VARIANT", "its name: the model is EXPERIMENT-VARIANT"),
-    "settings": ("KEY=VALUE", "what differs from `defaults`, and preset, search, threads, "
-        "gpus (docs/params.md)", {"nargs": "*"}),
-    "like": ("VARIANT", "take the keys of another variant or model; those of the command replace "
-        "them"),
 }  # fmt: skip
 SEVERAL = "several times for several. Known names are found"
 OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of CorpusOptions
@@ -268,7 +226,6 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
         {"type": character}),
     "language": ("TEXT", "of the texts, such as en or de: spaCy's tokenizer; default: xx, of none"),
     "metric": ("TEXT", "the metric that decides (docs/tasks.md)"),
-    "vectors": ("FILE", "word vectors, in the text format of word2vec or GloVe"),
     "no_quotes": ("", "a quote is any other character"),
     "no_header": ("", "the first row has a text, and no names of columns"),
     "drop_unlabelled": ("", "leave out the rows without a label"),
@@ -297,15 +254,10 @@ def make_parser() -> argparse.ArgumentParser:
     further = (publish, verify, study, classify, translate, check)
     for function in (*stages.STAGES, *further):
         _add_command(subparsers, function, function.__name__)
-    groups: tuple[tuple[str, str, tuple[Callable[..., None], ...]], ...] = (
-        ("corpus", "corpora of your own: heed corpus add --help", (corpus_add, corpus_remove)),
-        ("model", "models: heed model add --help", (model_add, model_remove)),
-    )
-    for name, description, edits in groups:
-        group = subparsers.add_parser(name, help=description, description=description)
-        commands = group.add_subparsers(metavar="COMMAND", required=True, parser_class=_Intermixed)
-        for edit in edits:
-            _add_command(commands, edit, edit.__name__.removeprefix(f"{name}_"))
+    description = "corpora of your own: heed corpus add --help"
+    group = subparsers.add_parser("corpus", help=description, description=description)
+    commands = group.add_subparsers(metavar="COMMAND", required=True, parser_class=_Intermixed)
+    _add_command(commands, corpus_add, "add")
     return parser
 
 

@@ -31,7 +31,7 @@ def tokenize(corpus: str) -> None:
     tokenize(corpus, section, paths.RAW / section.source, paths.TOKENS / corpus, count_cores())
 
 
-def search(name: str, address: str = "") -> None:
+def search(name: str) -> None:
     """Search hyperparameters: results/search."""
     from heed.search.stage import run_search
     from heed.study import load
@@ -40,7 +40,7 @@ def search(name: str, address: str = "") -> None:
     section = params.section("searches", name)
     folder = paths.SEARCHES / section.experiment
     tokens = paths.TOKENS / params.experiments[section.experiment].corpus
-    print_line(run_search(params, name, folder, tokens, count_cores(), address))
+    print_line(run_search(params, name, folder, tokens, count_cores()))
 
 
 def recipe(model: str) -> None:

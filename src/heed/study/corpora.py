@@ -64,13 +64,10 @@ def check_source(source: Source) -> None:
             ),
         }
     )
-    if kind.parallel:
-        _check_languages(paths, "paths")
 
 
 def check_split(split: Split) -> None:
     """Raise ValueError where the keys of a split contradict each other."""
-    is_reduced = split.train or split.train_per_class
     refuse(
         {
             "kind random needs `test`, and no other kind takes it": (
@@ -85,10 +82,9 @@ def check_split(split: Split) -> None:
             ),
             "`repeats` is only for kind folds": split.kind != "folds" and split.repeats > 1,
             "`grouped` is only for kinds random and folds": split.grouped and split.kind == "given",
-            "`train` and `train_per_class` are not for kind folds, which tests every document": (
-                split.kind == "folds" and is_reduced
+            "`train` is not for kind folds, which tests every document": (
+                split.kind == "folds" and split.train
             ),
-            "use `train` or `train_per_class`, not both": split.train and split.train_per_class,
         }
     )
 
@@ -118,7 +114,7 @@ def check_corpus(corpus: Corpus) -> None:
 
 def _check_languages_of_corpus(corpus: Corpus) -> None:
     columns = corpus.columns or {}
-    _check_languages(columns, "columns")
+    _check_languages(columns)
     is_aligned = any("-" in key for key in columns)
     refuse(
         {
@@ -142,14 +138,11 @@ def _check_split_of_kind(corpus: Corpus) -> None:
             f"only {has_groups} have groups, and a table with a group_column": (
                 split.grouped and not (kind.grouped or corpus.group_column)
             ),
-            f"train_per_class: a corpus of kind {kind.name} has no labels": (
-                split.train_per_class and kind.parallel
-            ),
         }
     )
 
 
-def _check_languages(mapping: dict[str, str], key: str) -> None:
+def _check_languages(mapping: dict[str, str]) -> None:
     """Raise ValueError unless a mapping has none or two languages, each alignment two of these."""
     languages = {name for name in mapping if "-" not in name}
     pairs = {name: {*name.split("-")} for name in mapping if "-" in name}
@@ -157,10 +150,10 @@ def _check_languages(mapping: dict[str, str], key: str) -> None:
     names = ", ".join(sorted(languages))
     refuse(
         {
-            f"{key}: expected two languages or more, found {names or 'none'}": (
+            f"columns: expected two languages or more, found {names or 'none'}": (
                 mapping and len(languages) < 2
             ),
-            f"{key}.{_join(wrong)}: an alignment is of two different languages of {names}": wrong,
+            f"columns.{_join(wrong)}: an alignment is of two different languages of {names}": wrong,
         }
     )
 

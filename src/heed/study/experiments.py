@@ -1,7 +1,11 @@
-"""The sections `study`, `experiments` with their expected results, and `searches`."""
+"""The sections `study`, `experiments` with their expected results, and `searches`.
+
+Before them the parts of all tasks that params.yaml is checked by: hyperparameters, presets, rules.
+"""
 
 import dataclasses
 import math
+from types import ModuleType
 from typing import Annotated, Any, Literal
 
 from heed.hyperparameters import (
@@ -9,15 +13,56 @@ from heed.hyperparameters import (
     MAX_SEED,
     MAX_SEEDS,
     MAX_THREADS,
+    Preset,
     Training,
     Value,
     required,
 )
 from heed.hyperparameters import hyperparameter as key
 from heed.recipe import Name
-from heed.records import FLATTENED, Limits, OneOf, Types
-from heed.study.section import RECIPES, Count, Seed
+from heed.records import FLATTENED, Limits, OneOf, Types, fields_of
+from heed.task import part_modules, task_module, task_names
 from heed.task.interface import DeclaredExperiment
+
+Count = Annotated[int, Limits(gt=0, le=MAX_COUNT)]
+Seed = Annotated[int, Limits(ge=0, le=MAX_SEED)]
+# The part `recipe` of each task, as heed/task/interface.py describes it.
+RECIPES: dict[str, ModuleType] = {task: task_module(task, "recipe") for task in task_names()}
+# heed's own presets: task → name → preset
+PRESETS: dict[str, dict[str, Preset]] = {
+    task: task_module(task, "presets").PRESETS if part_modules(task, "presets") else {}
+    for task in task_names()
+}
+
+
+def rules_of(task: str) -> Any:
+    """Return the part `rules` of a task."""
+    return task_module(task, "rules")
+
+
+def task_of_labels() -> str:
+    """Return the task that learns a label of which a document has one class."""
+    return next(task for task in task_names() if rules_of(task).LABELS == "one")
+
+
+def _make_defaults(task: str) -> type:
+    schema, fields = RECIPES[task], []
+    for declaration in (schema.Hyperparameters, schema.Prediction):
+        for each in dataclasses.fields(declaration):
+            if "description" in each.metadata:  # else it is one of the experiment's `data`
+                field = dataclasses.field(default=each.default, metadata=each.metadata)
+                fields.append((each.name, fields_of(declaration)[each.name].declared, field))
+    made = dataclasses.make_dataclass(f"{task.capitalize()}Defaults", fields, frozen=True)
+    made.__doc__ = schema.Hyperparameters.__doc__
+    return made
+
+
+# The hyperparameters of each task, as a record, and their names.
+SECTIONS = {task: _make_defaults(task) for task in RECIPES}
+NAMES_BY_TASK = {task: tuple(fields_of(section)) for task, section in SECTIONS.items()}
+
+
+# --- the sections ---------------------------------------------------------------------------------
 
 # The metrics of an adversarial model that an expected result may name → their meaning.
 ADVERSARIAL_METRICS = {
@@ -32,8 +77,7 @@ Seeds = Annotated[
 LIMITS = ("at_least", "at_most")
 FORMS = {"verdict": ("against",), "metric": LIMITS, "criterion": ("outcome",)}
 ABOUT = {"claim", "variant", "adversarial_model"}
-MAX_MINUTES = 60 * 24 * 365
-MAX_OFTEN = 1000  # validations of an epoch, restarts of a trial
+MAX_OFTEN = 1000  # restarts of a trial
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -213,15 +257,10 @@ class Search:
     metric: str = key("", "validation metric that is optimised and selects the epoch (default: the "
         "first of the task)")  # fmt: skip
     epochs: Count | None = key(None, "most epochs of a trial (default: the model's)")
-    minutes: float | None = key(None, "wall time after which no trial starts or continues; the "
-        "result then depends on the machine", ge=0.001, le=MAX_MINUTES)  # fmt: skip
     seed: Seed = key(1000, "seed of the draws and of every trial; none of `seeds`", ge=1)
     scheduler: Literal["asha", "none"] = key("asha", "asha: stops bad trials early (Li et al. "
         "2020); none: every trial runs to its end, reproducibly")  # fmt: skip
-    reports: Count = key(1, "asha: validations per epoch; all but the last use every `reports`-th "
-        "document", le=MAX_OFTEN)  # fmt: skip
-    grace_period: float = key(1.0, "asha: epochs before a trial can be stopped; 0.25 needs "
-        "`reports: 4`", ge=1 / MAX_OFTEN, le=MAX_COUNT)  # fmt: skip
+    grace_period: Count = key(1, "asha: epochs before a trial can be stopped")
     reduction_factor: int = key(
         3, "asha: one trial in this many continues at each rung", ge=2, le=MAX_OFTEN
     )
@@ -238,7 +277,6 @@ class Search:
 
     def budget(self, h: Training) -> dict[str, Value | None]:
         """Return the budget, equal for compared variants; `h` are those of the search's model."""
-        keys = "trials trainings minutes metric scheduler reports grace_period"
-        keys += " reduction_factor"
+        keys = "trials trainings metric scheduler grace_period reduction_factor"
         budget = {key: getattr(self, key) for key in keys.split()}
         return {"epochs": self.epochs or h.epochs} | budget

@@ -17,9 +17,16 @@ from heed.records import (
     suggest,
     unknown_name,
 )
-from heed.study.experiments import NOT_SEARCHED, Dimension, Search
+from heed.study.experiments import (
+    NAMES_BY_TASK,
+    NOT_SEARCHED,
+    RECIPES,
+    SECTIONS,
+    Dimension,
+    Search,
+    rules_of,
+)
 from heed.study.schema import PARAMETER_MATCHED, Model, Params
-from heed.study.section import NAMES_BY_TASK, RECIPES, SECTIONS, rules_of
 from heed.task import task_names
 from heed.task.interface import Contradiction
 
@@ -184,12 +191,10 @@ def _trial_contradictions(params: Params, name: str, model: str) -> Iterator[tup
     metrics, epochs = RECIPES[task].VALIDATION_METRICS, search.epochs or h.epochs
     if search.metric not in metrics:
         yield "metric", unknown_name(search.metric, f"validation metric of {task}", metrics)
-    beyond = max(search.grace_period - epochs, search.grace_period * search.reports % 1)
-    if search.scheduler == "asha" and beyond > 0:
+    if search.scheduler == "asha" and search.grace_period > epochs:
         yield (
             "grace_period",
-            f"a multiple of 1/{search.reports} (1/reports) of an epoch, and at most the epochs of "
-            f"a trial, {epochs}, found {search.grace_period:g}",
+            f"at most the epochs of a trial, {epochs}, found {search.grace_period}",
         )
     if search.scheduler == "none" and 0 < search.trainings < search.trials:
         yield (

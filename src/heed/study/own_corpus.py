@@ -1,4 +1,4 @@
-"""A corpus of the user's own becomes a study, or a part of one: `heed corpus add` and `remove`."""
+"""A corpus of the user's own becomes a study, or a part of one: `heed corpus add`."""
 
 import itertools
 import re
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from heed.corpora import formats
-from heed.corpora.labels import SimilarLabelsError
 from heed.corpora.rows import (
     EncodingError,
     Format,
@@ -19,7 +18,7 @@ from heed.corpora.rows import (
     read_table,
     suffix_of,
 )
-from heed.corpora.table import DocumentReader, UnlabelledError
+from heed.corpora.table import DocumentReader, SimilarLabelsError, UnlabelledError
 from heed.files import HeedError, write_texts
 from heed.paths import PARAMS, is_name
 from heed.study import own_entries, studies
@@ -301,27 +300,6 @@ def _with_entries(
     lines += [f"  the title is now {options.title!r}"] * bool(options.title)
     lines += [f"  all models have {options.seeds} seeds now"] * bool(options.seeds)
     return _changed_study(study, text), lines
-
-
-def remove_corpus(name: str) -> str:
-    """Remove a corpus, and all that is made from it, from the active study; return a message.
-
-    Raises HeedError: the active study is none of the user's own, or has no such corpus.
-    """
-    with studies.changing_studies():
-        own = studies.find_active_own_study()
-        if own is None:
-            read_yaml(read_text(PARAMS), PARAMS)  # its message: a mistake hides whose study it is
-            raise HeedError(
-                f"{PARAMS}: is no study of your own: `heed study` lists them, heed study NAME "
-                "activates one"
-            )
-        old = PARAMS.read_text(encoding="utf-8")
-        text = changed_text(
-            old, PARAMS, lambda tree: own_entries.remove_entries(tree, name, PARAMS), True
-        )
-        write_texts(_changed_study(own.stem, text))
-    return f"{PARAMS}, {own}: corpus {name} is removed, with its experiments and models."
 
 
 def _changed_study(name: str, text: str) -> dict[Path, str]:

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from ruamel.yaml.comments import CommentedMap
 
 from heed.corpora.publication import SPLITS
 from heed.corpora.table import KIND
-from heed.files import HeedError, sha256
+from heed.files import HeedError
 from heed.hyperparameters import Configuration, CorpusSizes
 from heed.hyperparameters.pretrained import PRETRAINED
 from heed.pretrained import installed_encoder
@@ -20,8 +20,8 @@ from heed.records import RecordError, read_section
 from heed.study.corpora import AnyCorpus
 from heed.study.cost import Texts, training_seconds
 from heed.study.editing import as_yaml
-from heed.study.own_files import CorpusOptions, UserFiles, as_name, require_user_file
-from heed.study.section import PRESETS, rules_of, task_of_labels
+from heed.study.experiments import PRESETS, rules_of, task_of_labels
+from heed.study.own_files import CorpusOptions, UserFiles, as_name
 from heed.task import task_module
 
 if TYPE_CHECKING:
@@ -35,13 +35,12 @@ SCRIPTS_WITHOUT_SPACES = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 TOKEN = re.compile(rf"[{SCRIPTS_WITHOUT_SPACES}]|[^\W{SCRIPTS_WITHOUT_SPACES}]+|[^\w\s]")
 TEST, VALIDATION = 0.2, 0.1  # shares of a random split
 MAX_TOKENS = 300  # no more of a document is read: a recurrent network takes its time by the token
-HEADS = 4  # of self-attention, where they divide the states
 # What is compared, and how each variant differs from the others. Its hyperparameters are a preset.
 VARIANTS: dict[str, dict[str, object]] = {
     "baseline": {"pooling": "last", "skip": False},  # the last word says little (docs/presets.md)
     "mean": {"pooling": "mean"},
     "pooling": {"pooling": "attention"},
-    "attention": {"pooling": "mean", "attention": "multi-head"},  # and `heads`
+    "attention": {"pooling": "mean", "attention": "multi-head", "heads": 4},
 }
 FEWEST_EPOCHS = 6  # of a training
 STEPS, MOST_EPOCHS = 1_000, 60  # of a training: with fewer steps it had not converged
@@ -262,14 +261,6 @@ def make_entries(
     settings: dict[str, object] = {"preset": preset, "max_tokens": max_tokens}
     epochs, fewest = _choose_epochs(values, trained)
     settings |= {"epochs": epochs} if epochs != values["epochs"] else {}
-    size = HEADS  # of the embeddings, beside states whose size is a multiple of 8
-    if options.vectors:
-        from heed.tokens.writer import read_vector_size  # not at the top: scikit-learn takes long
-
-        require_user_file(Path(options.vectors))
-        size = read_vector_size(Path(options.vectors))
-        settings |= {"vectors": "tuned", "embedding_dim": size}
-        source |= {"vectors": options.vectors, "vectors_sha256": sha256(options.vectors)}
     experiments: dict[str, dict[str, object]] = {}
     models: dict[str, dict[str, object]] = {}
     keys = _name_experiments(name, statistics.classes)
@@ -279,7 +270,6 @@ def make_entries(
         experiments[key] |= {"metric": options.metric} if options.metric else {}
         for variant, own in VARIANTS.items():
             models[f"{key}-{variant}"] = {"experiment": key, **settings, **own}
-        models[f"{key}-attention"]["heads"] = math.gcd(size, HEADS)
     sections = {"sources": {name: source}, "corpora": {name: corpus}}
     sections |= _pretrained_sections(name) | {"experiments": experiments, "models": models}
     return CorpusEntries(name, task, sections, preset, max_tokens, epochs, fewest)
@@ -341,32 +331,3 @@ def add_entries(tree: Any, entries: CorpusEntries, path: Path) -> None:
             if name in tree[section]:
                 raise HeedError(f"{path}: {section}: {name} is there already. Use another --name")
             tree[section][name] = as_yaml(values)
-
-
-def remove_entries(tree: Any, name: str, path: Path) -> None:
-    """Remove a corpus and all that is made from it from the YAML tree of params."""
-    if name not in tree["corpora"]:
-        raise HeedError(
-            f"{path}: corpora: there is no corpus {name}. Known: {', '.join(tree['corpora'])}"
-        )
-    source = tree["corpora"].pop(name)["source"]
-    if not any(corpus["source"] == source for corpus in tree["corpora"].values()):
-        tree["sources"].pop(source, None)
-    experiments, models = tree["experiments"], tree["models"]
-    others = ("explain", "adversarial_attention", "pretrained", "encoders")
-    explain, adversarial, pretrained, encoders = (tree.get(section) or {} for section in others)
-    explained = explain.get("models") or {}
-    _keep(experiments, lambda _, entry: entry["corpus"] != name)
-    for section in (models, tree["searches"]):
-        _keep(section, lambda _, entry: entry["experiment"] in experiments)
-    _keep(explained, lambda model, entry: model in models and entry["noise"] != name)
-    _keep(adversarial, lambda _, entry: entry["model"] in explained)
-    pretrained.pop(name, None)
-    used = {entry["encoder"] for entry in pretrained.values()}
-    _keep(encoders, lambda encoder, _: encoder in used)
-
-
-def _keep(section: Any, is_kept: Callable[[str, Any], bool]) -> None:
-    """Delete all other entries of a section of the YAML tree."""
-    for name in [name for name, entry in section.items() if not is_kept(name, entry)]:
-        del section[name]

@@ -45,7 +45,6 @@ class CorpusOptions:
     quote: str | None = None
     language: str = ""
     metric: str = ""
-    vectors: str = ""
     no_quotes: bool = False
     no_header: bool = False
     drop_unlabelled: bool = False

@@ -26,20 +26,22 @@ REMOVED = (
     *(f"sources.*.format={name}" for name in ("prodigy", "label-studio", "saved-dataset", "arrow")),
     "experiments.*.task=multilabel", "defaults.multilabel",
     *(f"searches.*.{key}" for key in ("adopted", "after", "corpus", "groups", "max_parameters")),
-    "searches.*.sampler", "searches.*.trials=0", "explain.models.*.corpus",
-    "adversarial_attention.*.corpus", "corpora.*.text_separator", "*.tfidf_*", "*.encoder=none",
+    *(f"searches.*.{key}" for key in ("sampler", "minutes", "reports", "trials=0")),
+    "explain.models.*.corpus", "adversarial_attention.*.corpus", "corpora.*.text_separator",
+    "corpora.*.sample", "corpora.*.split.train_per_class",
+    "*.tfidf_*", "*.encoder=none",
     "*.bigram_buckets", "*.attention_residual", "*.attention_positions",
     "*.layer_devices", "*.max_length_ratio", "*.min_count", "*.segmentation=unigram",
 )  # fmt: skip
 GONE = "heed 0.3.0 had this {}, and this version has not: remove it, or use version 0.3.0"
 
 
-def load(path: str | Path = PARAMS, may_be_empty: bool = False) -> Params:
-    """Return the params in `path`, checked; with `may_be_empty` a study may have no corpus.
+def load(path: str | Path = PARAMS) -> Params:
+    """Return the params in `path`, checked.
 
     Raises HeedError with a line for each mistake: file, line, key, what is allowed, what was found.
     """
-    return parse(read_text(Path(path)), path, may_be_empty)
+    return parse(read_text(Path(path)), path)
 
 
 def read_text(path: Path) -> str:
@@ -53,12 +55,11 @@ def read_text(path: Path) -> str:
         raise HeedError(f"{path}: cannot be read: {error}") from None
 
 
-def parse(text: str, path: str | Path = PARAMS, may_be_empty: bool = False) -> Params:
+def parse(text: str, path: str | Path = PARAMS) -> Params:
     """Return the params in the YAML `text`, as `load` does; `path` is for messages."""
     tree, values = read_yaml(text, path)
     try:
-        params: Params = read_section(AnyParams, values)
-        return params if params.is_empty and may_be_empty else complete(params)
+        return complete(read_section(AnyParams, values))
     except RecordError as error:
         lines = []
         for key, message in error.mistakes:  # of a key with signs that a terminal obeys: escaped

@@ -12,7 +12,13 @@ from heed.evaluation.results import BASELINE, Roles, assign_roles
 from heed.hyperparameters import Configuration
 from heed.hyperparameters.pretrained import OF_TUNE, PRETRAINED
 from heed.records import Key, Mistake, RecordError, unknown_name
-from heed.study.experiments import ADVERSARIAL_METRICS, ExpectedResult, Experiment
+from heed.study.experiments import (
+    ADVERSARIAL_METRICS,
+    RECIPES,
+    ExpectedResult,
+    Experiment,
+    rules_of,
+)
 from heed.study.model_rules import (
     Mistakes,
     equal_models,
@@ -23,11 +29,8 @@ from heed.study.model_rules import (
     wrong_values,
 )
 from heed.study.schema import SINGULAR, Params, contradict, follow
-from heed.study.section import RECIPES, rules_of
 from heed.task.interface import DeclaredCorpus
 
-NAMED = 5  # folds in a message
-NO_CORPUS = "has no corpus yet. Add one: heed corpus add FILE"
 # a section, a key of its entries, and the section whose names it may have
 REFERENCES = (
     ("corpora", "source", "sources"),
@@ -45,8 +48,6 @@ REFERENCES = (
 
 def complete(params: Params) -> Params:
     """Return a study with all that follows in its place. Raises RecordError with its mistakes."""
-    if params.is_empty:
-        raise RecordError([(("corpora",), f"study {params.study.name} {NO_CORPUS}")])
     _refuse(_unknown_names(params))
     filled = follow(params)
     _refuse([*contradict(params, filled), *wrong_values(filled)])
@@ -157,8 +158,7 @@ def _seeds_on(params: Params, corpus: str) -> dict[Key, list[int]]:
 
 def _corpus_contradictions(params: Params, name: str) -> Mistakes:
     key, corpus = ("corpora", name), params.corpora[name]
-    source = params.sources[corpus.source]
-    languages, header = corpus_languages(corpus, source), source.header or []
+    languages, header = corpus_languages(corpus), params.sources[corpus.source].header or []
     for field in ("tokenizers", "optional_languages"):
         for language in sorted({*(getattr(corpus, field) or ())} - {*languages}):
             yield (*key, field), unknown_name(language, "language", languages)
@@ -179,8 +179,8 @@ def _split_contradictions(params: Params, name: str) -> Mistakes:
             yield (
                 place,
                 f"corpus {name} has {split.k} folds{repeats * (split.repeats > 1)}: each must have "
-                f"equally many seeds, as with the seeds 1 to {folds} or to a multiple of {folds}; "
-                f"found {_count_folds(trained, folds)}",
+                f"equally many seeds (seed s trains the fold (s - 1) mod {folds}), as with the "
+                f"seeds 1 to {folds} or to a multiple of {folds}; found {seeds}",
             )
     is_given = split.kind == "given" and "split_column" in kind.keys
     have_splits = not kind.parallel and paths and all(map(split_of_key, paths))
@@ -216,6 +216,18 @@ def _experiment_contradictions(params: Params, name: str) -> Mistakes:
             yield (*key, "expected_results", str(number), field), message
 
 
+def _suboptimal_contradictions(params: Params, name: str, original: str) -> Mistakes:
+    """Yield why an experiment is no copy of another with worse hyperparameters."""
+    both = (params.experiments[name], params.experiments[original])
+    asked = [(each.task, each.corpus, each.data, _metric(each)) for each in both]
+    if both[1].suboptimal_of or asked[0] != asked[1]:
+        yield (
+            ("experiments", name, "suboptimal_of"),
+            "names an experiment that is not degraded, with the same task, corpus, data and "
+            "metric: only hyperparameters may differ",
+        )
+
+
 def _control_contradictions(params: Params, name: str, control: str) -> Mistakes:
     """Yield why no comparison over an experiment's declared control would be primary."""
     key, roles = ("experiments", name, "control"), experiment_roles(params, name, ())
@@ -227,18 +239,6 @@ def _control_contradictions(params: Params, name: str, control: str) -> Mistakes
         yield key, unknown_name(control, "control", [*dict.fromkeys(others)])
     elif not any(family == "primary" for *_, family in roles.pairs()):
         yield key, f"{control} leaves out training items: it is compared with its baseline alone"
-
-
-def _count_folds(trained: Counter[int], folds: int) -> str:
-    """Return how many folds have how many seeds, and which of them have fewest."""
-    few = min(trained[fold] for fold in range(folds))
-    names = [str(fold) for fold in range(folds) if trained[fold] == few]
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    most = max(trained.values())
-    return (
-        f"{trained.total()}: {few} for the fold{'s' * (len(names) > 1)} {', '.join(names[:NAMED])}"
-        f"{more}, and up to {most} for others (seed s trains the fold (s - 1) mod {folds})"
-    )
 
 
 def _own_models(params: Params, experiment: str) -> dict[str, str]:
@@ -258,27 +258,6 @@ def experiment_roles(params: Params, experiment: str, reference_models: Iterable
     return assign_roles(values, [*reference_models], params.study.attention, control)
 
 
-def _suboptimal_contradictions(params: Params, name: str, original_name: str) -> Mistakes:
-    """Yield the first reason why an experiment is no copy with worse hyperparameters of another."""
-    key = ("experiments", name)
-    copy, original = params.experiments[name], params.experiments[original_name]
-    if original_name == name or original.suboptimal_of:
-        message = "is this experiment" if original_name == name else "is degraded too"
-        yield (*key, "suboptimal_of"), f"{original_name} {message}: name the one that is not"
-    elif (original.corpus, original.data) != (copy.corpus, copy.data):
-        message = f"{original_name} has corpus {original.corpus} with {vars(original.data)}, this"
-        yield (
-            (*key, "suboptimal_of"),
-            f"{message} {copy.corpus} with {vars(copy.data)}: only hyperparameters may differ",
-        )
-    elif (original.task, _metric(original)) != (copy.task, _metric(copy)):
-        yield (
-            (*key, "metric"),
-            f"{original_name} is compared by {_metric(original)} of {original.task}, this by "
-            f"{_metric(copy)} of {copy.task}: no change follows from metrics of two kinds",
-        )
-
-
 def _metric(experiment: Experiment) -> str:
     return experiment.metric or str(RECIPES[experiment.task].METRICS[0])
 
@@ -293,10 +272,9 @@ def _data_contradictions(params: Params, name: str, experiment: Experiment) -> M
         return
     declared = DeclaredCorpus(
         name=experiment.corpus,
-        pairs=kind.parallel,
         labels=tuple(kind.labels or corpus.label_names),
         labels_are_columns=not kind.labels,
-        languages=tuple(corpus_languages(corpus, params.sources[corpus.source])),
+        languages=tuple(corpus_languages(corpus)),
         optional_languages=tuple(corpus.optional_languages or ()),
     )
     for place, message in rules.corpus_contradictions(experiment.data, declared):
@@ -307,63 +285,17 @@ def _expected_result_contradictions(
     params: Params, experiment: str, result: ExpectedResult
 ) -> Iterator[tuple[str, str]]:
     """Yield (name of a field, message) for what an expected result names, and the study lacks."""
-    models = _own_models(params, experiment)
-    variant, task = str(result.variant), params.experiments[experiment].task
-    if variant not in models:
-        yield "variant", unknown_name(variant, f"variant of {experiment}", models)
-        return
-    rules, is_explained = rules_of(task), models[variant] in params.explain.models
-    if result.against:
-        yield from _comparison_contradictions(params, experiment, variant, result.against)
-    known = (*RECIPES[task].METRICS, *rules.FURTHER_METRICS, *rules.EXPLAINED_METRICS)
-    if result.metric not in (None, *known):
-        yield "metric", unknown_name(str(result.metric), f"metric of {task}", known)
-    field = "criterion" if result.criterion else "metric"
-    name = str(getattr(result, field))
-    if (result.criterion or name in rules.EXPLAINED_METRICS) and not is_explained:
-        yield field, f"{models[variant]} is not in explain.models, where {name} is measured"
-        return
-    reasons = _unjudged if result.criterion else _unmeasured
-    yield from ((field, f"{name} {message}") for message in reasons(params, models[variant], name))
-
-
-def _comparison_contradictions(
-    params: Params, experiment: str, variant: str, against: str
-) -> Iterator[tuple[str, str]]:
-    declared = params.experiments[experiment]
-    references = [*rules_of(declared.task).REFERENCE_MODELS]
-    references += [PRETRAINED] * (declared.corpus in params.pretrained)
-    pairs = experiment_roles(params, experiment, references).pairs()
-    compared = [second for first, second, _ in pairs if first == variant]
-    if against not in compared:
-        yield (
-            "against",
-            f"{variant} is not compared with {against} (docs/statistics.md). It is compared with: "
-            f"{', '.join(compared) or 'no other'}",
-        )
-
-
-def _unmeasured(params: Params, model: str, name: str) -> Iterator[str]:
-    """Yield why a metric has no value for a model of this study, ever."""
-    corpus = params.corpora[params.models[model].corpus]
-    kind, rules = KINDS[corpus.kind], rules_of(params.task(params.models[model]))
-    languages = corpus.columns or params.sources[corpus.source].paths or {}
-    if name in rules.EXPLAINED_METRICS and not has_rationale(corpus):
-        yield f"needs rationales, and corpus {params.models[model].corpus} has none"
-    if name in rules.FURTHER_METRICS and not (kind.languages or any("-" in n for n in languages)):
-        yield f"needs alignments, and corpus {params.models[model].corpus} has none"
-
-
-def _unjudged(params: Params, model: str, name: str) -> Iterator[str]:
-    """Yield why a criterion has no outcome for a model of this study, ever."""
-    corpus = params.corpora[params.models[model].corpus]
-    if not params.hyperparameters(model).learns_weights:
-        yield f"judges learned weights, and {model} learns none"
-    if name == "rationale" and KINDS[corpus.kind].rationale != "planted":
-        yield f"needs planted rationales, and corpus {params.models[model].corpus} has none"
-    bases = {each.model for each in params.adversarial_attention.values()}
-    if name == "adversarial_attention" and model not in bases:
-        yield f"needs an adversarial model of {model}: name one in adversarial_attention"
+    models, task = _own_models(params, experiment), params.experiments[experiment].task
+    rules = rules_of(task)
+    references = [*rules.REFERENCE_MODELS, *[PRETRAINED] * bool(params.pretrained)]
+    metrics = (*RECIPES[task].METRICS, *rules.FURTHER_METRICS, *rules.EXPLAINED_METRICS)
+    for field, kind, known in (
+        ("variant", f"variant of {experiment}", models),
+        ("against", f"variant or reference model of {experiment}", (*models, *references)),
+        ("metric", f"metric of {task}", metrics),
+    ):
+        if (name := getattr(result, field)) not in (None, *known):
+            yield field, unknown_name(name, kind, known)
 
 
 def has_rationale(corpus: Corpus) -> bool:
@@ -381,14 +313,11 @@ def _adversarial_contradictions(
         if params.models[each.model].experiment == experiment
     ]
     name, metric = result.adversarial_model or "", result.metric or ""
-    corpus = params.experiments[experiment].corpus
     if name not in known:
         message = unknown_name(name, f"adversarial model of {experiment}", known)
         yield "adversarial_model", message
     if metric not in ADVERSARIAL_METRICS:
         yield "metric", unknown_name(metric, "metric of adversarial models", ADVERSARIAL_METRICS)
-    elif metric == "rationale_weight" and not has_rationale(params.corpora[corpus]):
-        yield "metric", f"{metric} needs rationales, and corpus {corpus} has none"
 
 
 def _adversarial_model_contradictions(params: Params, name: str) -> Mistakes:

@@ -21,8 +21,16 @@ from heed.hyperparameters.pretrained import Encoder, Pretrained
 from heed.recipe import Name
 from heed.records import FLATTENED, FOLLOWS, Mistake, Types, read_record, unknown_name
 from heed.study.corpora import AnyCorpus, AnySource
-from heed.study.experiments import AnyExperiment, Search, Seeds, Study
-from heed.study.section import PRESETS, RECIPES, SECTIONS, rules_of
+from heed.study.experiments import (
+    PRESETS,
+    RECIPES,
+    SECTIONS,
+    AnyExperiment,
+    Search,
+    Seeds,
+    Study,
+    rules_of,
+)
 
 MAX_GPUS = 1024
 # the control with as many parameters as the model in its `match_parameters_of`
@@ -115,11 +123,6 @@ class Params:
         """Return the experiments that `explain` of the corpus's encoder tests: with one class."""
         experiments = self.experiments_on(corpus)
         return [name for name, each in experiments.items() if rules_of(each.task).LABELS == "one"]
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing was added yet, as in a study that `heed study new` has made."""
-        return not (self.sources or self.corpora or self.experiments or self.models)
 
     def section(self, kind: str, name: str) -> Any:
         """Return entry `name` of a section. Raises HeedError when there is none."""

@@ -10,23 +10,15 @@ from heed.files import HeedError, locked, require_readable, write_texts
 from heed.paths import LOCKS, PARAMS, is_name
 from heed.study.cost import format_cost
 from heed.study.editing import without_schema
-from heed.study.reader import (
-    check_as_dvc_reads,
-    load,
-    parse,
-    read_text,
-    read_yaml,
-)
-from heed.study.rules import NO_CORPUS
-from heed.study.section import task_of_labels
+from heed.study.experiments import task_of_labels
+from heed.study.reader import check_as_dvc_reads, load, parse, read_text, read_yaml
 
 HEED_STUDIES, OWN_STUDIES = Path("workflow/studies"), Path("studies")
 # for completion in editors; the path is relative to the file
 SCHEMA = "# yaml-language-server: $schema={}docs/params.schema.json\n"
 SEEDS = 10  # of a new study
-NEW = "new"  # `heed study new` makes a study: none has this name
 EMPTY_STUDY = """\
-# A study of your own (docs/own-corpus.md). `heed corpus add FILE` adds a corpus.
+# A study of your own (docs/own-corpus.md).
 study:
   name: {name}
   title: {title}
@@ -61,7 +53,7 @@ def format_studies() -> str:
         if path in own[:1]:
             lines.append(f"Your own studies ({OWN_STUDIES}):")
         try:
-            title = load(path, may_be_empty=path in own).study.title
+            title = load(path).study.title
         except HeedError:
             title = f"(has a mistake: heed study {path.stem} says where)"
         is_active = path == active if path in own else _read_params(path) == text
@@ -104,13 +96,13 @@ def activate_study(study: str, force: bool) -> str:
         edits = unsaved_edits(force, study) if own else {}
         source = PARAMS if edits else path  # the edits, which are saved to `path`, are its text
         text = read_text(source)
-        params = parse(text, source, may_be_empty=True)
+        params = parse(text, source)
         check_as_dvc_reads(text, source)
         is_active = own or _read_params(PARAMS) == _read_params(path)
         if not is_active:
             _check_name(path, params.study.name)
             edits = unsaved_edits(force, study)
-        cost = f"It {NO_CORPUS}" if params.is_empty else format_cost(params)
+        cost = format_cost(params)
         is_written = _read_params(PARAMS) == without_schema(text)
         made = {} if is_written else {PARAMS: SCHEMA.format("") + without_schema(text)}
         lines = [*_describe(edits)]
@@ -119,34 +111,21 @@ def activate_study(study: str, force: bool) -> str:
     return "\n".join([*lines, cost])
 
 
-def make_study(name: str, title: str) -> str:
-    """Make an empty study of the user's own, activate it, and return a message.
-
-    Raises HeedError: a study has this name; params.yaml has a mistake.
-    """
-    with changing_studies():
-        texts, lines = new_study(name, empty_study(name, title))
-        write_texts(texts)
-    return "\n".join([*lines, f"It {NO_CORPUS}"])
-
-
 def empty_study(name: str, title: str) -> str:
     """Return the text of a study without a corpus. Raises HeedError when the name is not free."""
-    if not is_name(name) or name == NEW:
+    if not is_name(name):
         raise HeedError(
             f"{name!r} is no name of a study: lower-case letters, digits and single '-', as in "
-            f"heed study {NEW} my-texts"
+            "--study my-texts"
         )
     if (path := HEED_STUDIES / f"{name}.yaml").exists():
         raise _taken(path)
-    text = EMPTY_STUDY.format(
+    return EMPTY_STUDY.format(
         name=json.dumps(name),
         title=json.dumps(title or f"Does attention help on {name}?", ensure_ascii=False),
         task=task_of_labels(),
         seeds=[*range(1, SEEDS + 1)],
     )
-    parse(text, own_study_file(name), may_be_empty=True)
-    return text
 
 
 def new_study(name: str, text: str) -> tuple[dict[Path, str], list[str]]:
@@ -164,7 +143,8 @@ def new_study(name: str, text: str) -> tuple[dict[Path, str], list[str]]:
 
 def _taken(path: Path) -> HeedError:
     return HeedError(
-        f"{path}: is there already. Choose another name, or activate it: heed study {path.stem}"
+        f"{path}: is there already. Choose another name, or activate it: heed study {path.stem}. "
+        "To make it anew, delete this file"
     )
 
 
@@ -228,7 +208,7 @@ def _describe(edits: Mapping[Path, str]) -> Iterator[str]:
 def _edited_study(text: str, study: str) -> dict[Path, str]:
     """Return the file in which params.yaml is kept as a study of the user's own."""
     try:
-        parse(text, PARAMS, may_be_empty=True)
+        parse(text, PARAMS)
     except HeedError as error:
         raise HeedError(f"{error}\nTo overwrite it: heed study {study} --force") from None
     tree, values = read_yaml(text, PARAMS)

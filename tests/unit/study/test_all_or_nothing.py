@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from heed.cli import commands
 from heed.files import HeedError
-from heed.study.own_corpus import add_corpus, remove_corpus
+from heed.study.editing import set_seeds
+from heed.study.own_corpus import add_corpus
 from heed.study.own_files import CorpusOptions
-from heed.study.studies import activate_study, make_study
+from heed.study.studies import activate_study
 from tests.conftest import ROOT
 
 SMALL = (ROOT / "tests/studies/small.yaml").read_text().replace("name: sample\n", "name: mine\n", 1)
@@ -75,14 +75,11 @@ def test_a_study_that_cannot_be_used_changes_nothing(clone: Path, file: str, mes
 COMMANDS: dict[str, Callable[[], object]] = {
     "study NAME": lambda: activate_study("sample", force=False),
     "study own": lambda: activate_study("own", force=False),
-    "study new": lambda: make_study("fresh", ""),
     "corpus add": lambda: add_corpus(CorpusOptions(["texts.csv"], name="more"), 1),
+    "study --seeds": lambda: set_seeds(Path("params.yaml"), 7),
     "corpus add to own": lambda: add_corpus(
         CorpusOptions(["texts.csv"], name="more", study="own"), 1
     ),
-    "corpus remove": lambda: remove_corpus("texts"),
-    "model add": lambda: commands.model_add("texts", "x", ["pooling=max"], ""),
-    "model remove": lambda: commands.model_remove("texts-mean"),
 }
 
 

@@ -1,22 +1,18 @@
-"""A model: what its line says, what follows, its preset; `heed model add` writes a line."""
+"""A model: what its line says, what follows, its preset."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-from heed import cli
 from heed.cli import commands
 from heed.files import HeedError
-from heed.study import load, parse
+from heed.study import parse
+from heed.study.experiments import PRESETS, SECTIONS
 from heed.study.model_rules import find_mistakes
-from heed.study.section import PRESETS, SECTIONS
 from heed.tasks.classification.presets import choose_preset
 from tests.conftest import ROOT
 
 SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
-HEAD, MODELS = SAMPLE.split("\nmodels:\n")
-PARAMS = Path("params.yaml")
 # the same study with keys that follow
 OLD = re.sub(
     r"(sample-[a-z]+)-([a-z]+): \{experiment: (sample-[a-z]+)(?!.*search: )",
@@ -25,13 +21,6 @@ OLD = re.sub(
     SAMPLE,
 )
 OLD = OLD.replace("CORPUS-sample-author", "sample-letters").replace("CORPUS-", "")
-
-
-@pytest.fixture
-def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    PARAMS.write_text(SAMPLE)
-    return tmp_path
 
 
 QUICK = SAMPLE.replace(
@@ -175,90 +164,9 @@ def test_a_preset_is_chosen_by_length_and_number_of_training_documents(
     assert choose_preset(trained, tokens) == name
 
 
-# --- heed model add, heed model remove ------------------------------------------------------------
-
-
-def test_a_model_is_added_behind_those_of_its_experiment(
-    clone: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    commands.model_add("sample-sentiment", "pooling", ["pooling=attention", "dropout=1e-1"], "")
-    line = (
-        "sample-sentiment-pooling: {experiment: sample-sentiment, pooling: attention, dropout: 0.1}"
-    )
-    text = PARAMS.read_text()
-    number = text[: text.index(line)].count("\n") + 1
-    assert capsys.readouterr().out == f"params.yaml:{number}: added {line}\n"
-    assert text.splitlines()[number - 2].startswith("  sample-sentiment-attention: ")
-    assert text.replace(f"  {line}\n", "") == SAMPLE
-    commands.model_remove("sample-sentiment-pooling")
-    assert PARAMS.read_text() == SAMPLE
-
-
-def test_a_model_like_another_has_its_keys_and_settings_replace_them(clone: Path) -> None:
-    commands.model_add("sample-author", "searched-8", ["heads=8"], "searched")
-    commands.model_add("sample-sentiment", "eight", ["search=none"], "sample-author-searched-8")
-    models = load().models
-    assert models["sample-author-searched-8"].search == "sample-author-searched"
-    for name in ("sample-author-searched-8", "sample-sentiment-eight"):
-        assert models[name].overrides == {"attention": "multi-head", "heads": 8}
-        assert models[name].match_parameters_of == name
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["sample-autor", "x"], "there is no experiment sample-autor; did you mean sample-author?"),
-        (["sample-author", "mean"], "models.sample-author-mean is there already: edit its line"),
-        (["sample-author", "X"], "'sample-author-X' is no name: lower-case letters"),
-        (["sample-author", "linear"], "linear is the name of a reference model"),
-        (["sample-author", "x", "heds=4"], "x.heds: unknown key; did you mean heads?"),
-        (["sample-author", "x", "heads"], "'heads': expected key=value, such as heads=4"),
-        (["sample-author", "x", "heads=four"], "expected a whole number, "),
-        (["sample-author", "x", "heads=[4]"], "one value, such as 4, 0.5, true or"),
-        (["sample-author", "x", "variant=y"], "which follow from EXPERIMENT and VARIANT"),
-        (["sample-author", "x", "--like", "atention"], "--like: there is no variant or model "
-         "atention; did you mean attention? Known: baseline, mean, attention, searched"),
-        (["sample-author", "x", "attention=multi-head", "heads=5"], "5 heads do not divide 64"),
-    ],
-)  # fmt: skip
-def test_a_model_that_would_be_wrong_is_one_line_and_nothing_is_written(
-    clone: Path, arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.argv", ["heed", "model", "add", *arguments])
-    with pytest.raises(SystemExit) as caught:
-        cli.main()
-    (error,) = str(caught.value.code).splitlines()
-    assert message in error
-    assert PARAMS.read_text() == SAMPLE
-
-
-def test_a_model_that_others_name_is_not_removed(clone: Path) -> None:
-    number = SAMPLE[: SAMPLE.index("    model: sample-author-searched")].count("\n") + 1
-    with pytest.raises(HeedError, match=rf"^params.yaml:{number}: searches.*there is no model"):
-        commands.model_remove("sample-author-searched")
-    with pytest.raises(HeedError, match="there is no model sample-author-max; did you mean"):
-        commands.model_remove("sample-author-max")
-    assert PARAMS.read_text() == SAMPLE
-
-
-def test_models_in_blocks_are_followed_by_a_line_and_removed_with_their_keys(clone: Path) -> None:
-    block = MODELS.replace(
-        "sample-author-mean: {experiment: sample-author}",
-        "sample-author-mean:\n    experiment: sample-author\n    pooling: mean # all states\n"
-        "\n  # of the next",
-    )
-    text = f"{HEAD}\nmodels:\n{block}"
-    PARAMS.write_text(text.rstrip("\n"))  # the last line without an end
-    commands.model_add("sample-author", "x", ["pooling=max"], "")
-    added = PARAMS.read_text().removeprefix(text)
-    assert added.startswith("  sample-author-x: {experiment: sample-author, pooling: max}")
-    commands.model_remove("sample-author-mean")
-    assert "sample-author-mean" not in PARAMS.read_text()
-    assert "\n\n  # of the next\n  sample-author-attention: " in PARAMS.read_text()
-
-
-def test_models_within_one_line_are_left_to_the_editor(clone: Path) -> None:
-    inner = "".join(f"{line.strip()}, " for line in MODELS.splitlines())
-    PARAMS.write_text(f"{HEAD}\nmodels: {{{inner}}}\n")
-    with pytest.raises(HeedError, match=r"begins within a line\. Give each model a line"):
-        commands.model_add("sample-author", "x", [], "")
+def test_files_may_stand_before_and_after_an_option() -> None:
+    parse_arguments = commands.make_parser().parse_args
+    files = ["corpus", "add", "a.csv", "--name", "x", "b.csv"]
+    assert parse_arguments(files).files == ["a.csv", "b.csv"]
+    with pytest.raises(SystemExit):
+        parse_arguments([*files, "--nmae", "x"])

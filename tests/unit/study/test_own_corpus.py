@@ -10,13 +10,14 @@ import pandas as pd
 import pytest
 
 from heed.cli import stages
+from heed.cli.commands import make_parser
 from heed.corpora.kinds import read_documents
 from heed.corpora.source import download
 from heed.files import HeedError, sha256
 from heed.study import Params, Source, load, own_entries
-from heed.study.own_corpus import add_corpus, remove_corpus
+from heed.study.own_corpus import add_corpus
 from heed.study.own_files import CorpusOptions, changed_file_warnings
-from heed.study.studies import activate_study, format_studies, make_study
+from heed.study.studies import activate_study, format_studies
 
 TABLE = pd.DataFrame(
     {
@@ -80,11 +81,10 @@ def test_a_name_that_yaml_reads_as_another_type_is_a_name(name):
     assert params.study.name == name and [*params.corpora] == [*params.experiments] == [name]
 
 
-def test_further_corpora_are_added_to_the_active_study_and_removed():
+def test_further_corpora_are_added_to_the_active_study():
     title = 'Worth "it": ' + "ja " * 50 + "?"
     add_table(title=title)
     assert 'ja ?"\n' in Path("params.yaml").read_text().partition("title: ")[2], "one line"
-    first = Path("params.yaml").read_text()
     message = add_table(file="more.csv", seeds=5, study="table")
     assert "corpus more is added to the study table" in message
     assert "all models have 5 seeds now" in message and "title is now" not in message
@@ -97,17 +97,7 @@ def test_further_corpora_are_added_to_the_active_study_and_removed():
     _, own = format_studies().split("Your own studies (studies):\n")
     assert [line.strip("* ").split()[0] for line in own.splitlines()] == ["second", "table"]
     activate_study("table", force=False)
-    assert "corpus more is removed" in remove_corpus("more")
-    assert Path("params.yaml").read_text() == first.replace(f"{[*range(1, 11)]}", "[1, 2, 3, 4, 5]")
-    remove_corpus("table")
-    with pytest.raises(HeedError, match="study table has no corpus yet"):
-        load("params.yaml")
-    assert add_table(study="table")
-    with pytest.raises(HeedError, match=r"there is no corpus more\. Known: table"):
-        remove_corpus("more")
-    activate_study("sample", force=False)
-    with pytest.raises(HeedError, match="is no study of your own"):
-        remove_corpus("match_parameters_of")
+    assert [*load("params.yaml").corpora] == ["table", "more"]
 
 
 def test_the_users_own_edits_stay_when_a_corpus_is_added():
@@ -190,18 +180,17 @@ def test_options_become_keys():
     assert "label in column 'mood': 3 classes: " in message
 
 
-def test_word_vectors_are_of_the_source_and_their_size_is_that_of_the_embeddings():
-    Path("words.vec").write_text("fine 1 2 3\npoor 3 2 1\n")
-    add_table(vectors="words.vec")
+def test_separators_are_taken_as_a_shell_passes_them():
+    TABLE.to_csv("table.csv", index=False, sep="\t")
+    command = ["corpus", "add", "table.csv", "--delimiter", "\\t", "--label-column", "label"]
+    given = vars(make_parser().parse_args(command))
+    given.pop("function")(**given)
     params = load("params.yaml")
-    assert params.sources["table"].vectors_sha256 == sha256("words.vec")
-    values = params.hyperparameters("table-attention")
-    assert (values.vectors, values.embedding_dim, values.heads) == ("tuned", 3, 1)
-    with pytest.raises(HeedError, match=r"none.vec: not there"):
-        add_table(file="more.csv", vectors="none.vec")
-    Path("bad.vec").write_text("word\n")
-    with pytest.raises(HeedError, match=r"bad.vec:1: expected the number of words"):
-        add_table(file="more.csv", vectors="bad.vec")
+    assert params.sources["table"].delimiter == "\t"
+    options = CorpusOptions(["a.csv"], quote="", delimiter="\t")
+    printed = add("table.csv", delimiter="\t", quote='"', name="again")
+    assert "fields are" not in printed and "quotes" not in printed
+    assert options.command() == r"heed corpus add a.csv --delimiter '\t' --quote="
 
 
 def test_most_texts_are_read_whole_and_very_long_ones_in_part():
@@ -264,7 +253,7 @@ def test_a_study_of_some_minutes_has_what_fits_and_says_what_it_leaves_out(monke
     assert params.corpora["given"].split.train == 300 and "Even so it takes longer" in message
 
 
-def test_an_encoder_that_is_installed_is_a_reference_model_and_goes_with_its_last_corpus(
+def test_an_encoder_that_is_installed_is_a_reference_model(
     monkeypatch,
 ):
     encoder = {"package": "an-encoder", "sha256": "0" * 64}
@@ -274,10 +263,6 @@ def test_an_encoder_that_is_installed_is_a_reference_model_and_goes_with_its_las
     params = load()
     assert [*params.encoders] == ["small"] and [*params.pretrained] == ["table", "other"]
     assert params.pretrained["other"].encoder == "small"
-    remove_corpus("table")
-    assert [*load().encoders] == ["small"] and [*load().pretrained] == ["other"]
-    remove_corpus("other")
-    assert "small" not in Path("params.yaml").read_text()
 
 
 def test_a_class_with_few_rows_is_named():
@@ -351,7 +336,7 @@ def test_corpora_added_at_once_are_all_there():
     """Both processes read and write params.yaml; without a lock the second undoes the first."""
     TABLE.to_csv("table.csv", index=False)
     names = ["one", "two"]
-    make_study("mine", "")
+    add_table(study="mine")
     options = ["--study", "mine", "--name"]
     command = [sys.executable, "-m", "heed.cli", "corpus", "add", "table.csv", *options]
     processes = [
@@ -360,7 +345,7 @@ def test_corpora_added_at_once_are_all_there():
     for process in processes:
         _, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors
-    assert set(names) == set(load("params.yaml").corpora)
+    assert set(names) < set(load("params.yaml").corpora)
 
 
 @pytest.mark.parametrize("file", ["data/raw/reviews/train.csv", "results/mine.csv"])
@@ -368,8 +353,6 @@ def test_a_file_in_a_folder_in_which_heed_deletes_is_refused(file):
     Path(file).parent.mkdir(parents=True)
     with pytest.raises(HeedError, match=r"where heed writes its own files and deletes others\. Mo"):
         add_table(file=file)
-    with pytest.raises(HeedError, match="where heed writes its own files"):
-        add_table(vectors=file)
     assert not Path("studies").exists()
 
 
@@ -398,6 +381,4 @@ def test_a_mistake_in_the_active_study_is_named_and_nothing_is_changed(old, new,
     Path("params.yaml").write_text(edited)
     with pytest.raises(HeedError, match=message):
         add_table(file="more.csv", study="table")
-    with pytest.raises(HeedError, match=message):
-        remove_corpus("table")
     assert Path("params.yaml").read_text() == edited

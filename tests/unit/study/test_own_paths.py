@@ -42,11 +42,6 @@ def add(*words: str) -> str:
 ADDED = {
     "a pipe": (["x.csv"], "x.csv: expected a file, found a pipe"),
     "of a split": (["train=ok.csv", "test=x.csv"], "x.csv: expected a file, found a pipe"),
-    "vectors": (["ok.csv", "--vectors", "x.csv"], "x.csv: expected a file, found a pipe"),
-    "a folder of vectors": (
-        ["ok.csv", "--vectors", "texts"],
-        "texts: expected a file, found a fol",
-    ),
     "in a folder": (["texts"], "texts/.*/1.txt: expected a file, found a pipe"),
     "a device": (["/dev/zero"], "/dev/zero: expected a file, found a device"),
     "a loop": (["loop.csv"], "loop.csv: cannot be read: Too many levels of symbolic links"),

@@ -13,8 +13,8 @@ import pytest
 from heed import study
 from heed.cli import commands
 from heed.files import HeedError
-from heed.study.editing import add_model, remove_model, set_seeds
-from heed.study.studies import activate_study, make_study
+from heed.study.editing import set_seeds
+from heed.study.studies import activate_study
 from tests.conftest import ROOT
 from tests.makers.hostile_names import NAMES, with_name
 from tests.makers.hostile_names import PARAMS as TOY
@@ -44,19 +44,6 @@ def test_activating_a_study_validates_it_and_returns_its_cost(clone: Path) -> No
     assert sorted(path.name for path in clone.iterdir()) == [".heed", "params.yaml", "workflow"]
 
 
-def test_a_new_study_whose_command_was_killed_before_it_was_active_is_made(clone: Path) -> None:
-    sample = Path("params.yaml").read_text()
-    made = make_study("mine", "Mine")
-    active = Path("params.yaml").read_text()
-    Path("params.yaml").write_text(sample)
-    assert make_study("mine", "Mine") == made
-    assert Path("params.yaml").read_text() == active
-    for title in ("Mine", "Other"):  # it is active; and then it is another study
-        with pytest.raises(HeedError, match=r"mine\.yaml: is there already"):
-            make_study("mine", title)
-        Path("params.yaml").write_text(sample)
-
-
 def test_hand_edits_are_kept_as_a_study_and_with_a_mistake_not_without_force(clone: Path) -> None:
     sample = (clone / "params.yaml").read_text()
     (clone / "params.yaml").write_text(re.sub(r"epochs: \d+", "epochs: 99", sample))
@@ -75,14 +62,14 @@ def test_hand_edits_are_kept_as_a_study_and_with_a_mistake_not_without_force(clo
 
 
 def add_max(experiment: str = "place") -> None:
-    add_model(Path("params.yaml"), experiment, "max", ["pooling=max"], "baseline")
+    text = Path("params.yaml").read_text()
+    line = f"  {experiment}-max: {{experiment: {experiment}, pooling: max}}\n"
+    Path("params.yaml").write_text(text.replace("\nmodels:\n", f"\nmodels:\n{line}"))
 
 
 def test_an_edited_study_of_heeds_is_kept_as_one_of_the_users(clone: Path) -> None:
     add_max()
     sample = (clone / "workflow/studies/sample.yaml").read_text().split("\n", 1)[1]
-    add_max("topic")
-    remove_model(Path("params.yaml"), "topic-max")
     assert "studies/sample-edited.yaml: " in activate_study("talk", force=False)
     kept = study.load("studies/sample-edited.yaml")
     assert kept.study.name == "sample-edited" and "place-max" in kept.models

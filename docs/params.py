@@ -1,6 +1,6 @@
 """Generate docs/params.md and docs/params.schema.json from the sections:
 
-`python -m heed.study.reference`, or make schema.
+`python -m docs.params`, or make schema.
 """
 
 import dataclasses
@@ -21,6 +21,9 @@ from heed.records import FOLLOWS, UNIONS, OneOf, keys_of, limits_of, marks_of, p
 from heed.study.corpora import AnyCorpus, AnySource
 from heed.study.experiments import (
     EXPERIMENTS,
+    PRESETS,
+    RECIPES,
+    SECTIONS,
     Dimension,
     ExpectedResult,
     Published,
@@ -28,7 +31,6 @@ from heed.study.experiments import (
     Study,
 )
 from heed.study.schema import AnyParams, Model
-from heed.study.section import PRESETS, RECIPES, SECTIONS
 
 Schema = dict[str, Any]
 TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
@@ -113,8 +115,7 @@ allowed ones), or its type. `heed check` checks keys and limits; with \
 `seeds`: a list of whole numbers from 1; every model is trained once with each.
 """
 OF_MODELS = """
-and any key of `defaults` of its task, for this model alone. Two commands write models: \
-[commands.md](commands.md#write-a-model).
+and any key of `defaults` of its task, for this model alone.
 
 ## Presets
 
