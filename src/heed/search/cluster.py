@@ -1,6 +1,8 @@
 """Ray: started for one search and stopped after it, or an existing cluster."""
 
 import contextlib
+import functools
+import inspect
 import logging
 import math
 import os
@@ -11,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from heed.files import HeedError
 from heed.terminal import print_line
@@ -84,13 +87,39 @@ def _start(folder: str, cores: int, gpu: float) -> str:
     # Ray passes the path to a shell. Only one that needs quotes is named: with an environment of
     # its own the first trial would wait for another worker than the one that Ray starts with.
     quoted = shlex.quote(sys.executable)
-    ray.init(
-        runtime_env=None if quoted == sys.executable else {"py_executable": quoted},
-        address="local", num_cpus=cores, num_gpus=gpus, include_dashboard=False,
-        log_to_driver=False, logging_level=logging.ERROR,
-        object_store_memory=OBJECT_STORE_BYTES, _temp_dir=folder, _node_ip_address="127.0.0.1",
-    )  # fmt: skip
+    with _without_idle_processes():
+        ray.init(
+            runtime_env=None if quoted == sys.executable else {"py_executable": quoted},
+            address="local", num_cpus=cores, num_gpus=gpus, include_dashboard=False,
+            log_to_driver=False, logging_level=logging.ERROR,
+            object_store_memory=OBJECT_STORE_BYTES, _temp_dir=folder, _node_ip_address="127.0.0.1",
+        )  # fmt: skip
     return f"this machine, {cores} cores" + (f", {gpus} GPUs" if gpus else "")
+
+
+@contextlib.contextmanager
+def _without_idle_processes() -> Iterator[None]:
+    """Let Ray start no autoscaler, log monitor and dashboard, which nobody asks on one machine.
+
+    Half of the processor time of its start. It has no settings for them, so this is by private
+    names; a version of Ray without these starts all of its processes.
+    """
+    from ray._private import node, parameter
+
+    settings: Any = {"no_monitor": True, "include_log_monitor": False}
+    few = functools.partial(parameter.RayParams, **settings)
+    names = {(parameter, "RayParams"): few, (node.Node, "start_api_server"): lambda *_, **__: None}
+    known = inspect.signature(parameter.RayParams).parameters.keys() >= settings.keys()
+    originals = {place: getattr(*place, None) for place in names}
+    if not known or None in originals.values():
+        names = {}
+    for place, value in names.items():
+        setattr(*place, value)
+    try:
+        yield
+    finally:
+        for place in names:
+            setattr(*place, originals[place])
 
 
 def _connect(address: str, cpu: float, gpu: float) -> str:

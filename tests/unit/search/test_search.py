@@ -12,13 +12,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from ray._private import node, parameter
 
 from heed.cli import stages
 from heed.files import CHECKSUMS, HeedError, write_json, write_yaml
 from heed.recipe import read_model_recipe
 from heed.search import trials
 from heed.search.candidates import draw
-from heed.search.cluster import read_address
+from heed.search.cluster import _without_idle_processes, read_address
 from heed.search.results import (
     FAILED,
     FINISHED,
@@ -105,6 +106,16 @@ def test_no_other_user_can_enter_the_folder_of_a_local_ray():
             capture_output=True, text=True,
         )  # fmt: skip
     assert done.stdout.split() == ["0o40700"], done.stderr
+
+
+def test_a_local_ray_starts_without_the_processes_that_nobody_asks():
+    """By private names of Ray: with a version that has others this fails, and all would start."""
+    before = parameter.RayParams, node.Node.start_api_server
+    with _without_idle_processes():
+        params = parameter.RayParams()
+        assert params.no_monitor is True and params.include_log_monitor is False
+        assert node.Node.start_api_server != before[1]
+    assert (parameter.RayParams, node.Node.start_api_server) == before
 
 
 FILES = [CHECKSUMS, "best.yaml", "epochs.csv", "search.json", "trials.csv"]
