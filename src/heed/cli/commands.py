@@ -23,7 +23,7 @@ Commands = argparse._SubParsersAction
 def study(name: str = "", force: bool = False, seeds: int | None = None) -> None:
     """List the studies, or make one active and say what it will train."""
     from heed.files import HeedError
-    from heed.study.editing import set_seeds
+    from heed.study.reader import set_seeds
     from heed.study.studies import activate_study, format_studies
 
     if seeds and name:
@@ -222,11 +222,11 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
     "delimiter": ("SIGN", "between the fields of a .csv or .tsv file; default: the one that fits",
         {"type": character}),
     "encoding": ("TEXT", "of a file that is not parquet, such as windows-1252; default: utf-8"),
-    "quote": ("SIGN", "the character around fields, such as '; default: a double quote",
+    "quote": ("SIGN", "the character around fields, such as '; default: a double quote; empty "
+        "(--quote=): none",
         {"type": character}),
     "language": ("TEXT", "of the texts, such as en or de: spaCy's tokenizer; default: xx, of none"),
     "metric": ("TEXT", "the metric that decides (docs/tasks.md)"),
-    "no_quotes": ("", "a quote is any other character"),
     "no_header": ("", "the first row has a text, and no names of columns"),
     "drop_unlabelled": ("", "leave out the rows without a label"),
     "as_labels": ("", "a label with many different numbers, or values, is one"),

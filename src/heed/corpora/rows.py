@@ -264,7 +264,7 @@ def csv_lines(
     except csv.Error as error:
         raise RowError(
             f"{path}:{line}: not a row of a CSV file ({error}). Check the quotes in this row. "
-            "If quotes are characters as any other: --no-quotes of a command, or `quote: ''` "
+            "If quotes are characters as any other: --quote= of a command, or `quote: ''` "
             "of the source in params.yaml"
         ) from None
 
@@ -300,7 +300,7 @@ def _check_joined_rows(path: Path, form: Format, rows: Sequence[tuple[str, Row]]
             f"{path}:{joined.first}: a quote begins a text that ends in line {joined.last}, and "
             f"the lines of this text look like rows, such as {join_names([joined.example])}. If "
             "they are rows, correct this one: quotes around the text, its own quote twice. If all "
-            "quotes are characters: --no-quotes of a command, or `quote: ''` of the source in "
+            "quotes are characters: --quote= of a command, or `quote: ''` of the source in "
             "params.yaml. If they are one text: --quote '\"', or `quote: '\"'`"
         )
 

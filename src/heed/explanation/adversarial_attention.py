@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 
 from heed.explanation.agreement import find_rationale
-from heed.explanation.other_weights import permute_weights
+from heed.explanation.interventions import permute_weights
 from heed.explanation.rankings import (
     GROUPS,
     ORDERS,

@@ -10,8 +10,14 @@ import pandas as pd
 
 from heed.explanation.agreement import Correlation, Plausibility
 from heed.explanation.declared import SUMMARY
-from heed.explanation.erasure import Erasure, InputRemoval, SingleErasure
-from heed.explanation.other_weights import AdversarialWeights, Conicity, Permutation
+from heed.explanation.interventions import (
+    AdversarialWeights,
+    Conicity,
+    Erasure,
+    InputRemoval,
+    Permutation,
+    SingleErasure,
+)
 from heed.explanation.test import (
     HELD,
     RANKINGS,

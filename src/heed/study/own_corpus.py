@@ -23,9 +23,8 @@ from heed.files import HeedError, write_texts
 from heed.paths import PARAMS, is_name
 from heed.study import own_entries, studies
 from heed.study.cost import LONGER_SHARE, PREDICTION, describe_trainings, next_commands
-from heed.study.editing import as_yaml, changed_text
 from heed.study.own_files import CorpusOptions, UserFiles, default_name, name_files
-from heed.study.reader import parse, read_text, read_yaml
+from heed.study.reader import as_yaml, changed_text, parse, read_text, read_yaml
 from heed.study.schema import Params
 
 if TYPE_CHECKING:
@@ -159,7 +158,7 @@ def _read(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions, Format
         answers = [replace(typed, encoding=name) for name in ENCODINGS]
         raise UnclearError(f"{error}.", *answers) from None
     except JoinedRowsError as error:
-        answers = [replace(typed, no_quotes=True), replace(typed, quote='"')]
+        answers = [replace(typed, quote=""), replace(typed, quote='"')]
         raise UnclearError(f"{error}.", *answers) from None
 
 

@@ -19,9 +19,9 @@ from heed.pretrained import installed_encoder
 from heed.records import RecordError, read_section
 from heed.study.corpora import AnyCorpus
 from heed.study.cost import Texts, training_seconds
-from heed.study.editing import as_yaml
 from heed.study.experiments import PRESETS, rules_of, task_of_labels
 from heed.study.own_files import CorpusOptions, UserFiles, as_name
+from heed.study.reader import as_yaml
 from heed.task import task_module
 
 if TYPE_CHECKING:

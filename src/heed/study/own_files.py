@@ -45,7 +45,6 @@ class CorpusOptions:
     quote: str | None = None
     language: str = ""
     metric: str = ""
-    no_quotes: bool = False
     no_header: bool = False
     drop_unlabelled: bool = False
     as_labels: bool = False
@@ -58,8 +57,7 @@ class CorpusOptions:
     @property
     def form(self) -> Format:
         """The format of the files, as far as it is declared."""
-        quote = "" if self.no_quotes else self.quote
-        return Format("", self.encoding or None, self.delimiter or None, quote)
+        return Format("", self.encoding or None, self.delimiter or None, self.quote)
 
     def command(self) -> str:
         """Return the command line that gives these options."""

@@ -1,23 +1,31 @@
-"""Read params.yaml, and report each mistake in one line: file, line, key and what is allowed."""
+"""Read params.yaml, and report each mistake in one line: file, line, key and what is allowed.
+
+An edit by a program keeps comments, quotes and order, and its result is checked.
+"""
 
 import functools
 import itertools
+import re
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from heed.files import HeedError, require_readable
-from heed.paths import PARAMS
+from heed.files import HeedError, locked, require_readable, write_text
+from heed.paths import LOCKS, PARAMS
 from heed.records import Key, RecordError, read_section
 from heed.study.rules import complete
 from heed.study.schema import AnyParams, Params
 
 MAX_SHOWN = 200  # characters of a key in a message
+PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
 MAX_VALUES = 100_000  # keys and values, each as often as aliases repeat it; a large study has 5,000
 
 # Keys of heed 0.3.0 that are gone, and values as KEY=VALUE; a * stands for any name.
@@ -170,3 +178,50 @@ def _line(tree: Node, key: Key) -> tuple[int, str]:
             node = node.value[int(part)]
             line = node.start_mark.line + 1
     return line, node.value if isinstance(node, ScalarNode) else ""
+
+
+# --- editing --------------------------------------------------------------------------------------
+
+
+def changed_text(text: str, path: Path, change: Callable[[Any], None]) -> str:
+    """Return the text of params after `change` of its YAML tree, checked; comments are kept.
+
+    Raises HeedError as `load` does, for a mistake in the changed text.
+    """
+    yaml, changed = YAML(), StringIO()
+    yaml.width, yaml.preserve_quotes = 10_000, True  # type: ignore[assignment]
+    tree = yaml.load(text)
+    change(tree)
+    yaml.dump(tree, changed)
+    parse(changed.getvalue(), path)
+    return changed.getvalue()
+
+
+def set_seeds(path: Path, count: int) -> str:
+    """Write the seeds 1 to `count` into params; return a message. Raises HeedError."""
+    read_text(path)  # its message; no lock in a folder that is no clone
+    with locked(path.parent / LOCKS / path.name, f"{path}: another command edits it: waiting"):
+        text = read_text(path)
+        before = len(parse(text, path).seeds)
+        seeds = as_yaml([*range(1, count + 1)])
+        write_text(path, changed_text(text, path, lambda tree: tree.update(seeds=seeds)))
+    kept = " Those that are trained stay" if count > before else ""
+    return f"{path}: seeds 1 to {count}, {before} before.{kept}"
+
+
+def without_schema(text: str) -> str:
+    """Return the text of a study without its first line, the path of the schema."""
+    return text.split("\n", 1)[1] if text.startswith("# yaml-language-server") else text
+
+
+def as_yaml(value: Any) -> Any:
+    """Return a value of an entry, on one line; DVC refuses some texts of YAML 1.2 unquoted."""
+    if isinstance(value, dict):
+        made: Any = CommentedMap({key: as_yaml(each) for key, each in value.items()})
+    elif isinstance(value, list):
+        made = CommentedSeq(map(as_yaml, value))
+    else:
+        is_quoted = isinstance(value, str) and not PLAIN.fullmatch(value)
+        return DoubleQuotedScalarString(value) if is_quoted else value
+    made.fa.set_flow_style()
+    return made

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from heed.explanation.agreement import CORRELATIONS
-from heed.explanation.erasure import NOT_ALL_UNITS
+from heed.explanation.interventions import NOT_ALL_UNITS
 from heed.explanation.rankings import draw_documents
 from heed.explanation.recency import COLUMNS, NOISE_HAS_LABELS, NOISES
 from heed.explanation.registry import EXPLAINED, NOT_MEASURED, RecencyTest, summarize

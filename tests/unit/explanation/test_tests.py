@@ -13,8 +13,13 @@ from scipy.stats import entropy
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from heed.explanation.agreement import areas, find_rationale, match_spans, rank_correlation
-from heed.explanation.erasure import InputRemoval, SingleErasure, remove_until_flip
-from heed.explanation.other_weights import Conicity, permute_weights
+from heed.explanation.interventions import (
+    Conicity,
+    InputRemoval,
+    SingleErasure,
+    permute_weights,
+    remove_until_flip,
+)
 from heed.explanation.rankings import (
     EPSILON,
     Document,

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from heed.files import HeedError
-from heed.study.editing import set_seeds
 from heed.study.own_corpus import add_corpus
 from heed.study.own_files import CorpusOptions
+from heed.study.reader import set_seeds
 from heed.study.studies import activate_study
 from tests.conftest import ROOT
 

@@ -271,7 +271,7 @@ def test_labels_with_blanks_and_rows_without_a_label_are_counted(monkeypatch, ca
          "labels that look the same would be 2 classes: mine.csv:3 'True'", "--similar-labels"),
         (["text,label", '"a, b",x', '"c,x', "d,y", 'e",x', *(f"text {i},y" for i in range(9))],
          "mine.csv:3: a quote begins a text that ends in line 5, and the lines of this text look "
-         "like rows, such as d,y. If they are rows, correct this one", "--no-quotes"),
+         "like rows, such as d,y. If they are rows, correct this one", "--quote="),
         (["text,label", '"a, b",x', '"c,x', "d,y", 'e",x', *(f"text {i},y" for i in range(9))],
          "If they are one text: --quote '\"', or `quote: '\"'`. Run one of these:", "--quote '\"'"),
         ([f"word{i},{i}" for i in range(60)],

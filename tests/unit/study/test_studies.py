@@ -13,7 +13,7 @@ import pytest
 from heed import study
 from heed.cli import commands
 from heed.files import HeedError
-from heed.study.editing import set_seeds
+from heed.study.reader import set_seeds
 from heed.study.studies import activate_study
 from tests.conftest import ROOT
 from tests.makers.hostile_names import NAMES, with_name

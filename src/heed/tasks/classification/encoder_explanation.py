@@ -25,9 +25,8 @@ import pandas as pd
 import torch
 import torch.nn.functional as F
 
-from heed.explanation.erasure import InputRemoval
-from heed.explanation.other_weights import PERMUTATIONS as SHUFFLES
-from heed.explanation.other_weights import permutation_effect
+from heed.explanation.interventions import PERMUTATIONS as SHUFFLES
+from heed.explanation.interventions import InputRemoval, permutation_effect
 from heed.explanation.rankings import (
     ORDERS,
     PERMUTATIONS,
