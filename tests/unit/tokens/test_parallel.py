@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.corpora.source import download
 from heed.files import HeedError
 from heed.study import Corpus, Source, Split
 from heed.study.corpora import check_corpus, check_source
