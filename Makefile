@@ -114,9 +114,9 @@ docs: .venv/.docs ## make the docs site in .heed/site from README.md and docs/; 
 	@echo "heed: the site is $(CURDIR)/.heed/site/index.html"
 
 picture: .venv/.runtime ## make the pictures of README.md (needs chromium) and of docs/index.md from docs/studies
-	@$(BIN)/python -c "from pathlib import Path; from heed.report.forest_plot import write_forest_plot; write_forest_plot(Path())"
+	@$(BIN)/python -c "from pathlib import Path; from heed.report.forest_plot import write_pictures; write_pictures(Path())"
 	@chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1240,1000 --screenshot=docs/report.png "file://$(CURDIR)/docs/studies/sample/index.html" 2>/dev/null
-	@echo "heed: docs/forest.svg, docs/report.png"
+	@echo "heed: docs/forest.svg, docs/figures, docs/report.png"
 
 schema: .venv/.runtime ## generate docs/params.md and docs/params.schema.json from src/heed/study
 	@$(BIN)/python -m docs.params

@@ -75,8 +75,8 @@ def publish() -> None:
     statistics = published.published_statistics(comparison)
     edition = published.make_edition(root, name, comparison)
     addresses = Addresses(
-        "params.yaml", paper="report.pdf", reading="README.md", provenance="edition.json",
-        made_by=f"heed {edition.version}, {edition.commit[:10]}",
+        "params.yaml", "report.pdf" * published.has_paper(root), "edition.json",
+        f"heed {edition.version}, {edition.commit[:10]}", has_files=False,
     )  # fmt: skip
     with TemporaryDirectory() as folder:
         shown = published.without_paths(params, root)
@@ -107,6 +107,12 @@ def translate(
 ) -> None:
     """Translate a text line by line with a run of a model, or score given translations."""
     texts = _texts_of(model, "translate")
+    if format == "svg":
+        from heed.report.figures.alignments import alignment_picture
+
+        found = texts.translations_to_draw(model, text, translation, seed)
+        print_data(alignment_picture(model, found))
+        return
     for line in texts.translate(model, text, translation, format, seed):
         print_data(line)
 

@@ -22,7 +22,7 @@ from heed.evaluation.tested import Tested, read_model, read_reference_models
 from heed.files import HeedError, reading, write_json, write_text, writing_folder
 from heed.paths import COMPARISON, METRICS, PARAMS
 from heed.pipeline import LOCK, changed_files, run_git
-from heed.published.pages import one_page, write_pages
+from heed.published.pages import write_pages
 from heed.published.verify import CHECKED, KEYS, STATISTICS, VERDICTS, statistics_of
 
 if TYPE_CHECKING:
@@ -124,8 +124,7 @@ def publish(
                 text = figure.read_text(encoding="utf-8")
             write_text(out / "figures" / key, remove_paths(text))
         page = (report / "index.html").read_text(encoding="utf-8")
-        files = [path.name for path in out.iterdir()]
-        write_text(out / "index.html", remove_paths(one_page(page, report, files)))
+        write_text(out / "index.html", remove_paths(page))
     answer = (report / "tables/answer.txt").read_text(encoding="utf-8")
     write_pages(root, name, remove_paths(answer).splitlines())
     return folder
@@ -141,6 +140,11 @@ def check_files(root: Path) -> None:
     printed, present = (path.read_bytes() if path.exists() else None for path in sources)
     if pdf.exists() and (printed is None or printed != present):
         raise HeedError(f"reports/{PDF}: not of the present reports/report.tex. Run: make pdf")
+
+
+def has_paper(root: Path) -> bool:
+    """Return whether a clone has the report as a PDF."""
+    return (root / "reports" / PDF).exists()
 
 
 def linked_figures(root: Path, name: str) -> list[str]:

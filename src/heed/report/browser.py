@@ -18,7 +18,7 @@ from heed.files import reading
 from heed.hyperparameters.classifier import Architecture
 from heed.paths import PREDICTED
 from heed.recipe import CorpusStatistics
-from heed.report.blocks import Legend, Piece, Sentence
+from heed.report.shaded import Legend, Piece, Sentence
 
 MAX_WORDS = 10  # in the table of each document
 NAMED_CLASSES = 4  # whose shares of weight a caption names

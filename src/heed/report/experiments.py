@@ -1,10 +1,12 @@
 """The experiments of a study for the chapters: their scores, and the talk's scores."""
 
 import dataclasses
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.corpora.kinds import KINDS
+from heed.corpora.table import KIND as OWN
 from heed.evaluation.results import (
     BETTER,
     NOT_CONVERGED,
@@ -18,12 +20,12 @@ from heed.evaluation.results import (
     paired_gain,
 )
 from heed.recipe import CorpusStatistics
-from heed.report.answer import (
-    Answer,
+from heed.report.differences import (
     AttentionComparison,
     TestedDifference,
-    answer,
     compare_attention,
+    leading,
+    recommend,
     tested_differences,
 )
 from heed.report.formats import format_count, pluralize
@@ -38,6 +40,7 @@ from heed.report.published import (
     talk_gain,
     talk_test,
 )
+from heed.report.words import experiment_sentences, experiment_words
 
 if TYPE_CHECKING:
     from heed.study import Experiment as Declared
@@ -94,7 +97,8 @@ class Experiment:
     generated: bool
     corpus_name: str
     corpus: str
-    answer: Answer
+    leading: TestedDifference | None  # what the report says first: see `leading`
+    advice: str  # the model to use on a corpus of one's own; empty on others
     line: Line
     attention_comparison: AttentionComparison | None  # of attention against its compared models
     comparisons: list[TestedDifference]
@@ -104,6 +108,18 @@ class Experiment:
     degradations: list[Degradation]
     printed_mark: str = ""  # after its title, unless the page begins with it
     publishable: bool = False  # whether its text may be: generated, or in the public domain
+
+    @functools.cached_property
+    def words(self) -> dict[str, str]:
+        """The names in words of its models and reference models."""
+        models = {name: each.hyperparameters for name, each in self.result.models.items()}
+        return experiment_words(models | dict.fromkeys(self.result.reference_models))
+
+    @functools.cached_property
+    def sentences(self) -> dict[str, str]:
+        """The names of the same within a sentence, after "beats"."""
+        models = {name: each.hyperparameters for name, each in self.result.models.items()}
+        return experiment_sentences(models | dict.fromkeys(self.result.reference_models))
 
     @property
     def gain(self) -> TestedDifference | None:
@@ -153,7 +169,8 @@ def _experiment(
         generated=result.corpus.statistics.generated,
         corpus_name=result.corpus.name,
         corpus=_describe_corpus(result, seeds),
-        answer=answer(result, method),
+        leading=leading(result, compared, comparisons),
+        advice=recommend(result, method) if result.corpus.statistics.kind == OWN.name else "",
         line=_line(declared, result, talk[name], compared.baseline if compared else None),
         attention_comparison=compared,
         comparisons=comparisons,
@@ -308,6 +325,11 @@ class WeightsGain:
     control: str = ""
     gain: float | None = None
     interval: tuple[float, float] | None = None
+
+    @property
+    def control_or_dash(self) -> str:
+        """The control, for a file: a dash where there is none."""
+        return self.control or "–"
 
 
 def weights_gain(experiment: Experiment, variant: str) -> WeightsGain:

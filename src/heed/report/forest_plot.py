@@ -1,4 +1,4 @@
-"""The forest plot of all published studies: docs/forest.svg, by `make picture`."""
+"""The pictures of the docs, from the published studies, by `make picture`."""
 
 import csv
 import dataclasses
@@ -6,58 +6,60 @@ import itertools
 import operator
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import yaml
 
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
 from heed.files import write_text
-from heed.report.blocks import Axis, Figure, Mark, Panel
 from heed.report.figures import shapes
+from heed.report.figures.amounts import learning_curve
+from heed.report.figures.compared import published
+from heed.report.figures.figure import Axis, Figure, Mark, Panel
+from heed.report.figures.ladder import ladder
+from heed.report.figures.staircase import staircase
+from heed.report.figures.variants import make_figure
 from heed.report.figures.vega import as_svg
-from heed.report.html import escape_markdown
 from heed.report.measures import Measure
+from heed.report.tables import escape_markdown
 from heed.task import task_module
 
 PAGE, STUDIES = Path("docs/index.md"), Path("docs/studies")
 PLACE = re.compile(r"(<!-- forest plot: begin -->\n).*?(<!-- forest plot: end)", re.DOTALL)
+OWN = {  # study → its own figure, in docs/figures; that of several corpora is of these studies
+    "ladder": (ladder, ("imdb", "yelp", "headlines", "joined", "letters", "explanation")),
+    "staircase": (staircase, ("translation",)),
+    "amounts": (learning_curve, ("amounts",)),
+}
 
 
-def write_forest_plot(root: Path) -> None:
-    """Write the picture, and its line into the front page of the docs."""
+def write_pictures(root: Path) -> None:
+    """Write the pictures, and the line of the forest plot into the front page of the docs."""
     figure = forest_plot(root / STUDIES)
-    write_text(root / PAGE.with_name(f"{figure.key}.svg"), as_svg(figure))
+    for each in (figure, *own_figures(root / STUDIES)):
+        folder = "docs" if each is figure else "docs/figures"
+        write_text(root / folder / f"{each.key}.svg", as_svg(each))
     image = f"![{escape_markdown(figure.title)}]({figure.key}.svg)\n"
     text = (root / PAGE).read_text(encoding="utf-8")
     write_text(root / PAGE, PLACE.sub(lambda place: place[1] + image + place[2], text))
 
 
-@dataclasses.dataclass(frozen=True)
-class Primary:
-    """The primary comparison of an experiment in a published study, with its figures there."""
-
-    report: str
-    title: str
-    models: str  # the report's name, and the models
-    group: str  # texts and unit, which have a scale of their own
-    row: Mapping[str, str]
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The ends of the interval."""
-        return float(self.row["low_pp"]), float(self.row["high_pp"])
-
-    @property
-    def difference(self) -> float:
-        """What attention has more."""
-        return float(self.row["difference_pp"])
+def own_figures(studies: Path) -> list[Figure]:
+    """Return the ladder, the staircase and the learning curve of the published studies."""
+    made = (
+        make([each for name in names for each in published(studies / name)], key)
+        for key, (make, names) in OWN.items()
+    )
+    return [*filter(None, made)]
 
 
-def primary_comparisons(studies: Path) -> list[Primary]:
+def primary_comparisons(studies: Path) -> list[dict[str, str]]:
     """Return attention against its control in every experiment of the published studies.
 
-    Against the baseline where an experiment has no control. The largest difference is first.
+    They are rows of verdicts.csv, with study, title, models and group: texts and unit, which have a
+    scale of their own. Against the baseline where an experiment has no control. The largest
+    difference is first.
     """
     found = []
     for path in sorted(studies.glob("*/verdicts.csv")):
@@ -65,14 +67,16 @@ def primary_comparisons(studies: Path) -> list[Primary]:
         with path.open(encoding="utf-8", newline="") as file:
             rows = [row for row in csv.DictReader(file) if row["family"] == "primary"]
         for row in rows:
-            declared = params["experiments"][row["experiment"]]
+            declared, study = params["experiments"][row["experiment"]], path.parent.name
             metric = task_module(declared["task"], "recipe").VALIDATION_METRICS[0]
             unit = Measure(declared["task"], metric).long_unit
-            group = f"{(row['mark'] or 'real text').capitalize()}, {unit}"
-            own = "" if row["first"] == ATTENTION else f"{row['first']} "
-            models = f"{path.parent.name}: {own}against {row['second']}"
-            found.append(Primary(path.parent.name, declared["title"], models, group, row))
-    return sorted(found, key=lambda each: -each.difference)
+            own = "" if row["first"] == "attention" else f"{row['first']} "
+            row |= {"study": study, "title": declared["title"]}
+            row["models"] = f"{study}: {own}against {row['second']}"
+            row["group"] = f"{(row['mark'] or 'real text').capitalize()}, {unit}"
+            row["margin"] = str(params["study"].get("equivalence_margin", 1))
+            found.append(row)
+    return sorted(found, key=lambda row: -float(row["difference_pp"]))
 
 
 LOOKS = {  # by verdict; what says nothing is hollow
@@ -84,7 +88,6 @@ LOOKS = {  # by verdict; what says nothing is hollow
 }
 # Inches: the figure, which fits a phone at full size; a row; title and scale of a panel.
 WIDTH, ROW, FRAME = 3.75, 0.42, 0.68
-ATTENTION = "attention"  # the model that a row need not name
 
 
 def forest_plot(studies: Path) -> Figure:
@@ -92,29 +95,21 @@ def forest_plot(studies: Path) -> Figure:
 
     Experiments are grouped by their texts and by the unit of their metric.
     """
-    found, by_group = primary_comparisons(studies), operator.attrgetter("group")
-    in_order = sorted(found, key=by_group, reverse=True)
-    groups = {group: [*each] for group, each in itertools.groupby(in_order, by_group)}
-    counts = Counter(each.row["verdict"] for each in found)
+    found, by_group = primary_comparisons(studies), operator.itemgetter("group")
+    groups = [
+        (group, [*rows])
+        for group, rows in itertools.groupby(sorted(found, key=by_group, reverse=True), by_group)
+    ]
+    counts = Counter(row["verdict"] for row in found)
     looks = {verdict: look for verdict, look in LOOKS.items() if verdict in counts}
-    title = (
-        f"Attention against its control in {len(found)} experiments of "
-        f"{len({each.report for each in found})} published studies: "
-        + ", ".join(f"{verdict} in {counts[verdict]}" for verdict in looks)
-    )
-    key = shapes.legend([(verdict, *look) for verdict, look in looks.items()])
-    return Figure(
-        "forest",
-        title,
-        "",
-        (),
-        [
-            *([_panel(group, of_group)] for group, of_group in groups.items()),
-            [dataclasses.replace(key, height=0.6 * len(looks))],
-        ],
-        (WIDTH, ROW * (len(found) + 0.6 * len(looks)) + FRAME * len(groups)),
-        alt_text="; ".join(f"{each.title}, {each.models}: {_says(each.row)}" for each in found),
-    )
+    key = shapes.legend([(verdict, shapes.marked(*look)) for verdict, look in looks.items()])
+    key = dataclasses.replace(key, height=0.6 * len(looks))
+    height = ROW * (len(found) + 0.6 * len(looks)) + FRAME * len(groups)
+    told = (f"{row['title']}, {row['models']}: {_says(row)}" for row in found)
+    return make_figure(
+        "forest", "forest", (), [*([_panel(*group)] for group in groups), [key]], (WIDTH, height),
+        "; ".join(told) + ".", better=counts[BETTER], count=len(found),
+    )  # fmt: skip
 
 
 def _says(row: Mapping[str, str]) -> str:
@@ -122,21 +117,20 @@ def _says(row: Mapping[str, str]) -> str:
     return f"{row['verdict'].replace('practically ', '')} {difference.replace('-', '−')}"
 
 
-def _panel(group: str, found: list[Primary]) -> Panel:
-    marks: list[Mark] = []
-    for place, each in enumerate(found):
-        low, high = each.ends
-        look, hollow = LOOKS[each.row["verdict"]]
-        marks.append(shapes.rule((0, place - 0.15), (0, place + 0.15), shapes.SOFT))
+def _panel(group: str, found: Sequence[Mapping[str, str]]) -> Panel:
+    bottom, top = len(found) - 0.7, -1.0
+    margin = min(float(row["margin"]) for row in found)
+    marks: list[Mark] = [shapes.area((-margin, margin), (bottom, top)),
+                         shapes.rule((0, bottom), (0, top), shapes.SOFT, 0.8)]  # fmt: skip
+    for place, row in enumerate(found):
+        low, high = float(row["low_pp"]), float(row["high_pp"])
+        look, hollow = LOOKS[row["verdict"]]
         marks.append(shapes.rule((low, place), (high, place), look.colour, 1.4))
-        marks.append(shapes.point(each.difference, place, look, 40, hollow, 1.2))
+        marks.append(shapes.point(float(row["difference_pp"]), place, look, 40, hollow, 1.2))
     domain = shapes.extent(marks, "x")
-    for place, each in enumerate(found):
-        for text, colour, size, up in (
-            (each.title, shapes.INK, 9, 19),
-            (each.models, shapes.SOFT, 8, 9),
-        ):
-            whole = shapes.short_name(text, len(text))
+    for place, row in enumerate(found):
+        for key, colour, size, up in (("title", shapes.INK, 9, 19), ("models", shapes.SOFT, 8, 9)):
+            whole = shapes.short_name(row[key], len(row[key]))
             marks.append(shapes.words(domain[0], place, whole, colour, size, at=(0, -up)))
-    y = Axis(domain=(len(found) - 0.7, -1), places={}, strokes=False)
+    y = Axis(domain=(bottom, top), places={}, strokes=False)
     return Panel(marks, Axis(domain=domain), y, group, len(found) + 0.3)

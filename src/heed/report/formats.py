@@ -93,3 +93,16 @@ VERDICT = Format(lambda value: value if value else DASH, lambda value: value or 
 PARAMETERS = Format(
     lambda value: DASH if value is None else format_count(value), COUNT.plain, "right"
 )
+NAMED = {
+    "text": TEXT, "right": RIGHT, "printed": PRINTED, "points": POINTS, "count": COUNT,
+    "probability": PROBABILITY, "interval": INTERVAL, "verdict": VERDICT, "parameters": PARAMETERS,
+    "hundreds": decimals(2), "share": decimals(4),
+    "deviation": Format(lambda value: f"± {format_number(value, 2)}", str),
+}  # fmt: skip
+
+
+def format_named(name: str | int | list[int]) -> Format:
+    """Return a format by its name in tables.yaml: decimals by a number, for CSV by a second one."""
+    if isinstance(name, str):
+        return NAMED[name]
+    return decimals(name) if isinstance(name, int) else decimals(*name)

@@ -23,7 +23,7 @@ from heed.evaluation.results import (
 from heed.hyperparameters.classifier import Architecture
 from heed.report.formats import format_number, format_points, pluralize
 from heed.task import task_module
-from heed.task.interface import Scale
+from heed.task.interface import ReferenceModel, Scale
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,6 +110,15 @@ class Measure:
         number = format_number(self.scaled(value), more + (1 if self.in_hundreds else 3))
         return f"{self.name} {number}" if named else number
 
+    def brief(self, value: float) -> str:
+        """Return the score without decimals, beside a difference that has them."""
+        in_hundreds = self.is_accuracy or self.in_hundreds
+        return (
+            f"{format_number(100 * value, 0)}{'%' * self.is_accuracy}"
+            if in_hundreds
+            else self.short(value)
+        )
+
     def difference(self, value: float, digits: int = 2) -> str:
         """Return a difference with its sign and its unit."""
         return f"{format_points(value, digits)} {self.unit}"
@@ -122,6 +131,13 @@ class Measure:
         """Return the size of a difference with its unit; `digits`: decimals, None: all."""
         number = f"{value:g}" if digits is None else format_number(value, digits)
         return f"{number} {self.unit}"
+
+    def points(self, value: float) -> str:
+        """Return the size of a difference in words, such as "a point" or "2 BLEU points"."""
+        kind = "" if self.in_percentage_points or not self.in_hundreds else f"{self.name} "
+        if not self.in_percentage_points and not self.in_hundreds:
+            return self.limit(value)
+        return f"a {kind}point" if value == 1 else f"{value:g} {kind}points"
 
     def convergence_margin(self, value: float | None) -> str:
         """Return a margin of convergence with its unit; None: as `compare_longer` has it."""
@@ -137,23 +153,6 @@ class Measure:
 def measure_of(result: ExperimentResult) -> Measure:
     """Return the metric by which an experiment compares its models."""
     return Measure(result.task, result.metric)
-
-
-@dataclasses.dataclass(frozen=True)
-class ReferenceModel:
-    """The words on a reference model of a task.
-
-    heading: of its column; empty for a model without one.
-    meaning: of the column; glossary: of its entry there.
-    in_sentence: its name where it is the only one; `against` and `short` head columns then.
-    """
-
-    heading: str
-    meaning: str
-    glossary: str
-    in_sentence: str = ""
-    against: str = ""
-    short: str = ""
 
 
 def report_of(task: str) -> Any:

@@ -1,22 +1,37 @@
 """The files of the report: a page, a document for paper, a file for each table and figure."""
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from heed.evaluation.results import Comparison
+from heed.explanation.registry import CRITERIA, TESTS
 from heed.files import write_text, writing_folder
-from heed.report import chapters, html, latex
-from heed.report.blocks import PAGE, Block, Figure, Table, walk_blocks
+from heed.report import typesetting
 from heed.report.browser import describe_rationale, describe_weights
-from heed.report.chapters import expected_results
-from heed.report.chapters.paper import citation, paper
-from heed.report.chapters.summary import generated_warning, headline
+from heed.report.citation import citation
+from heed.report.drawing import make_figures
 from heed.report.figures.vega import draw_figures
-from heed.report.measures import Measure
+from heed.report.measures import Measure, report_of
+from heed.report.pages import Page, environment, fields, first_sentences, image_addresses
+from heed.report.paper import Paper, paper
 from heed.report.results import Results, read_results, read_table
+from heed.report.rows import (
+    classification,
+    explanation,
+    glossary,
+    hyperparameters,
+    translation,
+)
+from heed.report.rows.convergence import convergence_of
+from heed.report.rows.cost import bill
+from heed.report.rows.expected import failure_lines
+from heed.report.rows.first import cautions, example, findings
+from heed.report.rows.sources import machine_kinds, runs_of_kinds
+from heed.report.tables import Table, build_tables, csv_table, markdown_table
 from heed.tables import write_csv
 from heed.task import task_module
 
@@ -29,21 +44,18 @@ class Addresses:
     """The addresses of files, from the page; empty where no such file belongs to it."""
 
     params: str = "../params.yaml"
-    method: str = "../docs/statistics.md"
     paper: str = ""
-    reading: str = ""
     provenance: str = ""
     made_by: str = ""  # version and commit of heed, in a published report
+    has_files: bool = True  # whether figures/ and tables/ stand beside the page
 
     def listed(self) -> list[tuple[str, str, str]]:
         """Return text, address and explanation of each; without an address the command."""
         provenance = "Provenance" + f": {self.made_by}" * bool(self.made_by)
         about = "Commit and machine" if self.provenance else "provenance.json"
         return [
-            ("Paper (PDF)", self.paper, "" if self.paper else "make pdf"),
-            *([("Our reading", self.reading, "")] if self.reading else []),
+            *([("Paper (PDF)", self.paper, "make pdf")] if self.paper or self.has_files else []),
             ("Parameters", self.params, "params.yaml"),
-            ("Method", self.method, "How the differences are tested"),
             (provenance, self.provenance, about),
         ]
 
@@ -105,24 +117,51 @@ def render(
     broken.
     """
     results = read_results(params, comparison, published, results_folder, with_documents)
-    report = chapters.report(results)
-    blocks = list(walk_blocks(report))
-    image, names = _write_figures(blocks, folder / "figures")
-    tables = [block for block in blocks if isinstance(block, Table)]
-    warning, answer = generated_warning(results.experiments), headline(results.experiments)
-    outcome = Outcome([*filter(None, [warning]), *answer], expected_results.failure_lines(results))
-    copies = _write_tables(tables, outcome, folder / "tables")
+    return write_report(results, folder, links)
+
+
+def write_report(results: Results, folder: Path, links: Addresses = Addresses()) -> Outcome:
+    """Write all of reports/ from results that have been read. Raises HeedError, as `render`."""
+    figures = make_figures(results)
+    with writing_folder(folder / "figures") as out:
+        names = draw_figures([each for found in figures.values() for each in found], out)
+    tables = build_tables(results)
+    sentences = first_sentences(findings(results), len(results.comparison.seeds))
+    outcome = Outcome(sentences, failure_lines(results))
+    copies = _write_tables([each for found in tables.values() for each in found], outcome, folder)
     _write_plots(results, folder / "plots")
     _write_documents(results, folder / "documents")
-    study = params.study
-    sections = paper(results, report)
-    text = latex.document(sections, study.title, warning, " ".join(answer), names)
-    write_text(folder / "report.tex", text)
-    on_page = [block for block in report if PAGE in block.media]
-    header = (study.title, warning, study.note)
-    page = html.page(on_page, image, *header, copies, links.listed(), citation(study.name))
-    write_text(folder / "index.html", page)
+    write_text(folder / "report.tex", paper(Paper(results, tables, figures, names)))
+    image = image_addresses(folder / "figures", links.has_files)
+    page = Page(tables, figures, image, copies, links.has_files)
+    text = page.render(
+        "index.html.jinja", **_context(results), links=links.listed(), failures=outcome.failures
+    )
+    write_text(folder / "index.html", text)
     return outcome
+
+
+def _context(results: Results) -> dict[str, object]:
+    """Return what the templates of the page name beside tables and figures."""
+    study, experiments = results.params.study, results.experiments
+    functions = (
+        convergence_of, machine_kinds, runs_of_kinds, hyperparameters.searches,
+        hyperparameters.defaults, explanation.sizes, explanation.papers_text,
+        explanation.has_layer_note, translation.settings, classification.slide_facts,
+    )  # fmt: skip
+    first = {
+        "findings": findings(results),
+        "cautions": cautions(results),
+        "example": example(results),
+    }
+    return {each.__name__: each for each in functions} | {
+        "results": results, "study": study, "experiments": experiments, "first": first,
+        "citation": citation(study.name), "bill": bill(results), "fields": fields(),
+        "networks": glossary.networks(results), "words": glossary.words(results),
+        "tests": TESTS, "criteria_tests": [*CRITERIA.values()],
+        "untested_classes": classification.untested,
+        "values": dict.fromkeys(report_of(each.measure.task).VALUES for each in experiments),
+    }  # fmt: skip
 
 
 def _write_plots(results: Results, folder: Path) -> None:
@@ -154,44 +193,27 @@ def _write_plots(results: Results, folder: Path) -> None:
             write_csv(out / f"{name}.csv", table, "%.6g")
 
 
-def _write_figures(
-    blocks: list[Block], folder: Path
-) -> tuple[html.ImageAddress, dict[str, list[str]]]:
-    """Write the files of all figures, some in another size on paper.
-
-    Return what the page has, and the names that figures on paper have as numbers.
-    """
-    figures = [block for block in blocks if isinstance(block, Figure)]
-    with writing_folder(folder) as out:
-        names = draw_figures(figures, out)
-        for key, found in names.items():
-            write_text(out / f"{key}.tex", f"% The names in {key}.pdf.\n{latex.legend(found)}\n")
-        return html.image_addresses(figures, out), names
-
-
-def _write_tables(tables: list[Table], outcome: Outcome, folder: Path) -> html.TableCopies:
-    """Write the files of all tables, and ANSWER; return what the page has of a table to copy.
-
-    That is the text of its files: two blocks with one key are one table for page and file.
-    """
-    texts: dict[str, dict[str, str]] = {}
-    with writing_folder(folder) as out:
+def _write_tables(
+    tables: list[Table], outcome: Outcome, folder: Path
+) -> Callable[[Table], dict[str, str]]:
+    """Write the files of all tables, and ANSWER; return what the page has of a table to copy."""
+    with writing_folder(folder / "tables") as out:
         write_text(out / ANSWER, "".join(f"{line}\n" for line in outcome.answer))
         for table in tables:
-            copies = texts.setdefault(table.key, {})
-            if any(column.key for column in table.columns):
-                copies["CSV"] = html.csv_table(table)
-            if PAGE in table.media or "tex" in table.files:
-                copies["LaTeX"] = latex.table(table)
-            for suffix, kind in (("csv", "CSV"), ("tex", "LaTeX")):
-                if suffix in table.files and kind in copies:
-                    write_text(out / f"{table.key}.{suffix}", copies[kind])
-    return lambda table: {**texts[table.key], "Markdown": html.markdown_table(table)}
+            if "csv" in table.files:
+                write_text(out / f"{table.key}.csv", csv_table(table))
+            if "tex" in table.files:
+                write_text(out / f"{table.key}.tex", typesetting.table(table))
+    return lambda table: {
+        "CSV": csv_table(table),
+        "LaTeX": typesetting.table(table),
+        "Markdown": markdown_table(table),
+    }
 
 
 def _write_documents(results: Results, folder: Path) -> None:
     """Write the document browser: a page for each model that has weights."""
-    template = html.environment().get_template("documents.html.jinja")
+    template = environment().get_template("documents.html.jinja")
     with writing_folder(folder) as out:
         for experiment in results.experiments if results.with_documents else []:
             result = experiment.result

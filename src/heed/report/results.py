@@ -9,8 +9,6 @@ import pandas as pd
 from heed.evaluation.results import BASELINE, Comparison
 from heed.files import reading, verify_checksums
 from heed.paths import LONGER
-from heed.pipeline import folder_md5, md5, stage_name
-from heed.report.blocks import Source
 from heed.report.browser import Browser, read_browser
 from heed.report.experiments import Experiment, read_experiments
 from heed.report.explanations import Explanation, read_explanations
@@ -25,6 +23,7 @@ from heed.report.published import (
     Papers,
     read_papers,
 )
+from heed.report.sources import Source, Sources
 from heed.search.results import RESULT, Search, read_search
 from heed.tables import read_csv
 from heed.training import machine
@@ -32,52 +31,6 @@ from heed.training.machine import TrainingTime
 
 if TYPE_CHECKING:
     from heed.study import Params
-
-
-STAGE_OF_FOLDER = {"predict": "score", "evaluate": "score"}  # of other folders it has their name
-
-
-class Sources:
-    """The sources of a report; a file is hashed once, when it is first added."""
-
-    def __init__(self) -> None:
-        self._sources: dict[Path, Source] = {}
-
-    def add(self, *paths: Path) -> tuple[Source, ...]:
-        """Add these files, unless they are there; return their sources."""
-        for path in paths:
-            if path not in self._sources:
-                self._sources[path] = read_source(path)
-        return tuple(self._sources[path] for path in paths)
-
-    def add_files(self, folder: Path, files: list[Path], path: str, command: str) -> Source:
-        """Add files of one stage in `folder`; return their one source: a row for each is too many.
-
-        Its hash is DVC’s of a folder of these files, and `path` that folder in a clone.
-        """
-        if folder not in self._sources:
-            digest, stage = folder_md5(folder, files), command.split()[1]
-            self._sources[folder] = Source(path, digest, stage, command)
-        return self._sources[folder]
-
-    def all(self) -> list[Source]:
-        """Return every source that was added, by path."""
-        return sorted(self._sources.values(), key=lambda source: source.path)
-
-
-def read_source(path: Path) -> Source:
-    """Return the source of a file in results/ or data/published/."""
-    if "published" in path.parts:
-        return Source(f"data/published/{path.name}", md5(path), "", "")
-    folder, *keys = path.parts[-3:-1] if path.parts[-2] != "compare" else path.parts[-2:-1]
-    name = Path("results", folder, *keys, path.name).as_posix()
-    if path.name == RESULT:  # results/search/EXPERIMENT/SEARCH, and MODEL where each is searched
-        *_, below = path.parent.as_posix().rpartition("/search/")
-        folder, keys = "search", below.split("/")[1:2]
-        name = f"results/search/{below}/{RESULT}"
-    stage = STAGE_OF_FOLDER.get(folder, folder)
-    return Source(name, md5(path), stage_name(stage, *keys), " ".join(["heed", stage, *keys]))
-
 
 DOCUMENT_FILES = ("documents", "weights", "predictions")
 
@@ -191,6 +144,11 @@ class Results:
         """Return the sources of a model's document browser."""
         folder = self.prediction_folder(model)
         return self.sources.add(*(folder / f"{name}.parquet" for name in DOCUMENT_FILES))
+
+    def browsers_of(self, experiment: Experiment) -> dict[str, str]:
+        """Return the models of an experiment with a page of documents, by variant."""
+        models = self.models(experiment) if self.with_documents else {}
+        return {variant: model for variant, model in models.items() if model in self.browsers}
 
     def prints_texts(self, experiment: Experiment) -> bool:
         """Return whether the page prints texts of an experiment's corpus."""

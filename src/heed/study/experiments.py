@@ -96,6 +96,8 @@ class Study:
         "of a converged model (default: 1.64 standard errors, at least 0.2 and 3 validation items)",
         or_zero=0.001, le=20)  # fmt: skip
     note: str = key("", "text at the top of the report")
+    authors: str = key("", "authors of the paper, as it prints them")
+    date: str = key("", "date of the paper, as it prints it")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -3,8 +3,6 @@
 import pytest
 
 from heed.evaluation.results import format_significant, round_half_up
-from heed.report import html, latex
-from heed.report.blocks import Column, Table, make_rows
 from heed.report.formats import (
     POINTS,
     PROBABILITY,
@@ -14,7 +12,9 @@ from heed.report.formats import (
     format_p,
     format_points,
 )
-from heed.report.html import csv_table
+from heed.report.pages import Page
+from heed.report.tables import Cell, Column, Row, Table, csv_table
+from heed.report.typesetting import table as in_latex
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,14 @@ def test_p_is_rounded_half_up_with_three_decimals_and_in_csv_with_three_digits()
 def test_page_paper_and_csv_have_the_same_digits():
     columns = (
         Column("name", "Name"),
-        Column("gain_pp", "Gain", POINTS, lambda _: -0.285),
-        Column("zero_pp", "Zero", POINTS, lambda _: -0.001),
-        Column("share", "Share", decimals(2), lambda _: 0.125),
+        Column("gain_pp", "Gain", POINTS),
+        Column("zero_pp", "Zero", POINTS),
+        Column("share", "Share", decimals(2)),
     )
-    table = Table("made-up", "", columns, make_rows(columns, ["one"]))
+    values = ("one", -0.285, -0.001, 0.125)
+    cells = (Cell(v, c.format.printed(v)) for c, v in zip(columns, values, strict=True))
+    table = Table("made-up", "", columns, (Row(tuple(cells)),))
     assert csv_table(table) == "name,gain_pp,zero_pp,share\none,-0.29,0.00,0.13\n"
-    page = html.page([table], lambda metric: "", "title", "", "")
+    page = Page({("scores", ""): [table]}, {}, str, lambda _: {}).table("scores")
     assert all(f"<td>{text}</td>" in page for text in ("−0.29", "0.00", "0.13"))
-    assert r"one & -0.29 & 0.00 & 0.13 \\" in latex.table(table)
+    assert r"one & -0.29 & 0.00 & 0.13 \\" in in_latex(table)

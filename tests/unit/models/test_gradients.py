@@ -17,7 +17,7 @@ from heed.models.dependence import SourceGradients, source_gradients
 from heed.models.recurrent import step_layer
 from heed.models.translator import Translator
 from heed.models.translators import make_translator
-from heed.tasks.translation.figures import gradients_by_length
+from heed.report.figures.translation import gradients_by_length
 from heed.tasks.translation.prediction import sentence_gradients
 
 ARCHITECTURE = TranslatorArchitecture(

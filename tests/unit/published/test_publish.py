@@ -14,15 +14,14 @@ from heed.evaluation.comparison import RESULTS_TABLE
 from heed.files import HeedError
 from heed.paths import PUBLISHED
 from heed.pipeline import run_git
-from heed.published import pages, publish, verify
+from heed.published import publish, verify
 from heed.published.pages import BEGIN, END, INDEX, escape, with_block
 from heed.report.experiments import may_publish_text
-from heed.report.render import render
+from heed.report.render import Addresses, render
 from heed.terminal import visible
 from tests.conftest import ROOT
 from tests.fixtures.git import commit_all
 from tests.fixtures.report import made_up
-from tests.fixtures.report.pages import render_to
 from tests.unit.published.conftest import FIGURE, write_clone, write_report
 
 FILES = {
@@ -61,16 +60,6 @@ def test_a_published_study_has_these_files_and_what_made_it(made):
     assert "| [plain](docs/studies/it/README.md) | 9" in readme and f": {cell} | – |\n" in readme
 
 
-def test_its_page_holds_its_figures_and_links_nothing_else(made):
-    text = (made / "docs/studies/it/index.html").read_text()
-    links = [link for link in LINK.findall(text) if not link.startswith("data:")]
-    assert links == ["params.yaml", "#it"]
-    assert "<p>See the texts, and" in text and "Method" not in text and "Paper" not in text
-    assert "<p>How to read it\n<p>So</p>" in text and "alone" not in text and "template" not in text
-    svg = '<svg font-family="Sans" xmlns="http://www.w3.org/2000/svg"><g fill="none"><text'
-    assert f"src='data:image/svg+xml,{svg} fill=\"%23123456\">%27It%27</text></g></svg>'" in text
-
-
 @pytest.fixture(autouse=True)
 def drawn(monkeypatch):
     """One figure for all: those of a study take ten seconds."""
@@ -80,15 +69,17 @@ def drawn(monkeypatch):
     )
 
 
-def test_a_page_of_the_report_is_one_file(tmp_path):
-    report = render_to(made_up.study("sample"), made_up.comparison("sample"), tmp_path / "reports")
+def test_a_published_page_holds_its_figures_and_links_nothing_that_is_not_beside_it(tmp_path):
+    data = made_up.comparison("sample")
+    arguments = (made_up.study("sample"), data, ROOT / PUBLISHED)
+    results, report = made_up.results(data, tmp_path / "results"), tmp_path / "reports"
+    links = Addresses("params.yaml", provenance="edition.json", has_files=False)
+    render(*arguments, results, report, with_documents=False, links=links)
     text = (report / "index.html").read_text()
-    one = pages.one_page(text, report, ["params.yaml"])
-    local = {link for link in LINK.findall(one) if not link.startswith(("#", "data:"))}
-    anchors = {link[1:] for link in LINK.findall(one) if link.startswith("#")}
-    assert len(LINK.findall(text)) - len(LINK.findall(one)) > 50 and not local
-    assert anchors <= {*re.findall(r' id="([^"]*)"', one)} and "This table alone" not in one
-    assert one.count("src='data:") == text.count("<img") > 10 and "http-equiv" in one
+    local = {link for link in LINK.findall(text) if not link.startswith(("#", "data:"))}
+    anchors = {link[1:] for link in LINK.findall(text) if link.startswith("#")}
+    assert local == {"params.yaml", "edition.json"}
+    assert anchors <= {*re.findall(r' id="([^"]*)"', text)} and "http-equiv" in text
 
 
 @pytest.mark.parametrize(
@@ -112,18 +103,6 @@ def test_text_is_published_that_is_generated_or_in_the_public_domain(
     ]
     assert any("A fine film" in text for text in texts) is expected
     assert not [*(into / "documents").iterdir()]
-
-
-def test_a_page_that_is_too_large_has_no_confusion_matrices(made, tmp_path, monkeypatch):
-    report = tmp_path / "report"
-    write_report(report)
-    text = (report / "index.html").read_text()
-    assert 'id="figure-it-a_confusion"' in pages.one_page(text, report, [])
-    monkeypatch.setattr(pages, "MAX_BYTES", 100)
-    small = pages.one_page(text, report, [])
-    left_out = '<p class="small">Confusion: a: left out, for the size of this page</p>'
-    assert left_out in small and 'id="figure-it-a_confusion"' not in small
-    assert 'id="figure-it"' in small, "others stay"
 
 
 def test_figures_that_a_page_links_are_files_too(clone, tmp_path):

@@ -10,15 +10,16 @@ import pytest
 from heed.pipeline import run_git
 from heed.published.pages import (
     INDEX,
-    MAX_BYTES,
     README,
     results_table,
     ways_to_read,
     with_tables,
 )
+from heed.report.figures.vega import as_svg
+from heed.report.forest_plot import LOOKS, PAGE, forest_plot, own_figures, write_pictures
 from tests.conftest import ROOT
 
-STUDIES = ROOT / INDEX.parent
+STUDIES, MAX_BYTES = ROOT / INDEX.parent, 1_000_000
 NAMES = sorted(path.parent.name for path in STUDIES.glob("*/edition.json"))
 each_study = pytest.mark.parametrize("name", NAMES)
 
@@ -62,3 +63,38 @@ def test_the_tables_of_both_pages_are_those_of_the_studies():
         assert with_tables(text.replace(row, "| 1 |"), table) == text
     row = "| `pooling` 89.3 | 86.1: not converged +3.18 (−0.96 to +7.32) | `mean` 88.0: better "
     assert row in (ROOT / README).read_text()
+
+
+def test_the_pictures_of_the_docs_are_of_the_studies_of_today(tmp_path):
+    figure = forest_plot(STUDIES)
+    svg, page = (ROOT / "docs/forest.svg").read_text(), (ROOT / PAGE).read_text()
+    assert svg == as_svg(figure), "write it: make picture"
+    assert 'width="270pt"' in svg, "360 px, which a phone of 390 px shows at full size"
+    assert f"![{figure.title}](forest.svg)\n" in page
+    points = [
+        (mark["shape"], mark["x"])
+        for panel in figure.panels[:-1]
+        for mark in panel[0].rows
+        if mark["kind"] == "point"
+    ]
+    tables = pd.concat(pd.read_csv(STUDIES / name / "verdicts.csv") for name in NAMES)
+    rows = tables[tables["family"] == "primary"]
+    expected = [
+        (LOOKS[verdict][0].marker, difference)
+        for verdict, difference in zip(rows["verdict"], rows["difference_pp"], strict=True)
+    ]
+    assert sorted(points) == sorted(expected) and len(points) == 26
+    for panel in figure.panels[:-1]:  # a line at zero, and the margin of equivalence around it
+        zero, band = (next(row for row in panel[0].rows if row["kind"] == kind)
+                      for kind in ("rule", "square"))  # fmt: skip
+        assert zero["x"] == zero["x2"] == 0 and (band["x"], band["x2"]) == (-1, 1)
+    row = "IMDB: sentiment, imdb: pooling against mean: better +1.24 (+0.98 to +1.51)"
+    assert row in figure.alt_text.split("; ")
+    (tmp_path / PAGE).parent.mkdir()
+    (tmp_path / PAGE).write_text(page.replace("](forest.svg)", "](x)"))
+    (tmp_path / INDEX.parent).symlink_to(STUDIES)
+    write_pictures(tmp_path)
+    assert (tmp_path / PAGE).read_text() == page
+    for each in own_figures(STUDIES):
+        drawn = (ROOT / f"docs/figures/{each.key}.svg").read_text()
+        assert drawn == (tmp_path / f"docs/figures/{each.key}.svg").read_text()

@@ -1,5 +1,8 @@
 """Reports of made-up results whose figures are empty, for tests of all else."""
 
+import csv
+import html
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,7 +10,9 @@ import pytest
 
 from heed.evaluation.results import Comparison
 from heed.files import write_text
+from heed.report.render import write_report
 from heed.report.results import Results, read_results
+from heed.report.tables import Table, build_tables, csv_table
 from heed.study import Params
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
@@ -59,3 +64,22 @@ def read_made_up(params: Params, data: Comparison, folder: Path, documents: bool
     """The made-up results of a study as the chapters get them, written into a folder."""
     written = made_up.results(data, folder / "results")
     return read_results(params, data, PUBLISHED, written, documents)
+
+
+def tables_of(results: Results, name: str, experiment: str = "") -> list[Table]:
+    """The tables of a declaration in tables.yaml, of one experiment or of the study."""
+    return build_tables(results)[name, experiment]
+
+
+def csv_rows(results: Results, name: str, experiment: str = "") -> list[dict[str, str]]:
+    """The rows of the CSV file of such a table."""
+    (table,) = tables_of(results, name, experiment)
+    return [*csv.DictReader(csv_table(table).splitlines())]
+
+
+def page_of(results: Results, folder: Path) -> str:
+    """The page of a study without its figures, as text without markup."""
+    write_report(results, folder)
+    text = (folder / "index.html").read_text(encoding="utf-8")
+    text = re.sub(r"<(script|style|template)\b.*?</\1>", "", text, flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())

@@ -1,21 +1,19 @@
 """The report says what twice the epochs of a model reached, and what to set where that helped."""
 
-import csv
 import dataclasses
 from pathlib import Path
 
 import pytest
 
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, WORSE
-from heed.report.blocks import Block, Disclosure, Paragraph, Span, Table
-from heed.report.chapters import convergence, cost
-from heed.report.html import csv_table
 from heed.report.measures import Measure
-from heed.report.results import Results, read_results
-from tests.conftest import ROOT
+from heed.report.results import Results
+from heed.report.rows.convergence import Convergence, convergence_of
+from heed.report.rows.cost import bill
 from tests.fixtures.report import made_up
 from tests.fixtures.report.answers import longer_training
 from tests.fixtures.report.made_up_translation import write_times
+from tests.unit.report.conftest import csv_rows, page_of, read_made_up
 
 NAME = "sample-author"
 
@@ -30,94 +28,61 @@ def read(folder: Path, longer: dict[str, float | None], patience: int = 0) -> Re
             models[variant], hyperparameters=h, trained_epochs=[5, 6, 6],
             longer_training=longer_training(difference),
         )  # fmt: skip
-    made_up.results(data, folder)
-    return read_results(made_up.study("sample"), data, ROOT / "data/published", folder, False)
+    return read_made_up(made_up.study("sample"), data, folder)
 
 
-def chapter(results: Results) -> list[Block]:
+def told(results: Results) -> Convergence:
     experiment = next(each for each in results.experiments if each.key == NAME)
-    return convergence.chapter(results, experiment)
+    return convergence_of(results, experiment)
 
 
-def text_of(texts: tuple) -> str:
-    return "".join(part.text if isinstance(part, Span) else part for part in texts)
-
-
-def test_where_nothing_was_tried_the_report_says_so_and_nothing_else(tmp_path):
-    (paragraph,) = chapter(read(tmp_path, {}))
-    text = "Whether the models have converged was not tried: study.longer_training"
-    assert text_of(paragraph.texts) == text
+@pytest.mark.usefixtures("empty_figures")
+def test_the_page_says_what_was_not_tried_what_did_not_converge_and_what_to_set(tmp_path):
+    text = page_of(read(tmp_path, {"baseline": 2.1, "mean": None}), tmp_path / "reports")
+    assert "Whether the models have converged was not tried ( study.longer_training )." in text
+    keys = f"run make report again: models.{NAME}-baseline.epochs: 12 ."
+    assert f"Not converged: last state. To train so long, set in params.yaml and {keys}" in text
+    assert "The longer training of average of states: the training diverged." in text
 
 
 def test_a_row_has_both_trainings_their_difference_and_a_verdict(tmp_path):
-    (disclosure,) = chapter(read(tmp_path, {"baseline": 2.0, "mean": None}))
-    assert isinstance(disclosure, Disclosure)
-    assert (
-        disclosure.summary
-        == "Convergence: with twice the epochs no model did better by more than 0.2 p.p."
-    )
-    (table,) = disclosure.blocks
-    assert isinstance(table, Table) and table.key == f"{NAME}_convergence"
-    rows = {row["variant"]: row for row in csv.DictReader(csv_table(table).splitlines())}
+    results = read(tmp_path, {"baseline": 2.0, "mean": None})
+    rows = {row["variant"]: row for row in csv_rows(results, "convergence", NAME)}
     baseline = rows["baseline"]
     assert (baseline["epochs"], baseline["longer_epochs"]) == ("5 6 6", "12")
     assert (baseline["score"], baseline["longer_score"]) == ("0.8000", "0.8200")
     assert (baseline["difference_pp"], baseline["margin_pp"]) == ("+2.00", "2.00")
     outcomes = {name: row["convergence"] for name, row in rows.items()}
-    expected = {"baseline": "converged", "mean": "diverged", "attention": "not tried"}
-    assert outcomes == expected
-    notes = " ".join(map(text_of, table.notes))
-    assert "error of a score is up to 2 p.p. on the 400 documents that this seed is" in notes
-    assert "higher validation score, by more than 0.2 p.p. (the margin), the model has not" in notes
-    assert "The longer training of mean: the training diverged." in notes
+    assert outcomes == {"baseline": "converged", "mean": "diverged", "attention": "not tried"}
+    assert told(results).limit == "0.2 p.p." and not told(results).unfinished
 
 
-@pytest.mark.parametrize(
-    ("patience", "settings"),
-    [
-        (0, f"models.{NAME}-baseline.epochs: 12, models.{NAME}-mean.epochs: 12."),
-        (
-            3,
-            f"models.{NAME}-baseline.epochs: 12, models.{NAME}-baseline.patience: 0, "
-            f"models.{NAME}-mean.epochs: 12, models.{NAME}-mean.patience: 0.",
-        ),
-    ],
-)
-def test_where_a_model_has_not_converged_a_note_names_the_keys_to_set(tmp_path, patience, settings):
-    better = {"baseline": 2.1, "mean": 9.0, "attention": 0.0}
-    note, disclosure = chapter(read(tmp_path, better, patience))
-    assert isinstance(note, Paragraph) and note.style == "note"
-    start = "Not converged: baseline, mean. To train so long, set in params.yaml and run make"
-    assert text_of(note.texts) == f"{start} report again: {settings}"
-    assert disclosure.summary.startswith("Convergence: baseline, mean did better")
+@pytest.mark.parametrize("patience", [0, 3])
+def test_where_a_model_has_not_converged_the_keys_to_set_are_named(tmp_path, patience):
+    found = told(read(tmp_path, {"baseline": 2.1, "mean": 9.0, "attention": 0.0}, patience))
+    assert [each.variant for each in found.unfinished] == ["baseline", "mean"]
+    keys = [(f"models.{NAME}-{each}.epochs: 12", f"models.{NAME}-{each}.patience: 0")
+            for each in ("baseline", "mean")]  # fmt: skip
+    assert found.settings == [key for pair in keys for key in pair[: 2 if patience else 1]]
 
 
 @pytest.mark.parametrize(
     ("verdict", "mean", "longer", "expected"),
     [
-        (BETTER, 4.0, "attention", "attention did better still: it remains better than mean."),
-        (WORSE, -4.0, "mean", "mean did better still: it remains better than attention."),
-        (NOT_CONVERGED, 4.0, "mean", None),
-        (SAME, 0.1, "attention", None),
+        (BETTER, 4.0, "attention", [("self-attention", ["average of states"])]),
+        (WORSE, -4.0, "mean", [("average of states", ["self-attention"])]),
+        (NOT_CONVERGED, 4.0, "mean", []),
+        (SAME, 0.1, "attention", []),
     ],
 )
-def test_a_note_says_that_a_winner_did_better_still(tmp_path, verdict, mean, longer, expected):
+def test_a_winner_that_did_better_still_is_named(tmp_path, verdict, mean, longer, expected):
     results = read(tmp_path, {longer: 9.0})
     (experiment,) = (each for each in results.experiments if each.key == NAME)
     (found,) = (e for e in experiment.comparisons if (e.first, e.second) == ("attention", "mean"))
     judged = dataclasses.replace(found.result, verdict=verdict, mean_pp=mean)
     tested = [dataclasses.replace(found, result=judged)]
-    blocks = convergence.chapter(results, dataclasses.replace(experiment, comparisons=tested))
-    _, *notes = [text_of(each.texts) for each in blocks if isinstance(each, Paragraph)]
-    assert notes == ([f"With twice the epochs {expected}"] if expected else [])
-
-
-@pytest.mark.parametrize("names", [(), ("mean",), ("mean", "attention")])
-def test_only_the_models_that_are_asked_for_have_keys_to_set(tmp_path, names):
-    results = read(tmp_path, {"baseline": 2.1, "mean": 9.0, "attention": 0.0})
-    experiment = next(each for each in results.experiments if each.key == NAME)
-    keys = [f"models.{NAME}-mean.epochs: 12"] if names else []
-    assert convergence.settings(results, experiment, names) == keys
+    changed = dataclasses.replace(experiment, comparisons=tested)
+    assert convergence_of(results, changed).winners == expected
 
 
 def test_the_margin_of_a_study_that_names_none_is_of_the_standard_error():
@@ -129,23 +94,19 @@ def test_the_margin_of_a_study_that_names_none_is_of_the_standard_error():
 
 def test_a_searched_model_takes_its_epochs_from_the_search(tmp_path):
     results = read(tmp_path, {"baseline": 5.0})
-    params = results.params
-    name = f"{NAME}-baseline"
-    section = dataclasses.replace(params.models[name], search="sample-author-searched")
-    params.models[name] = section
-    note, _ = chapter(results)
-    assert text_of(note.texts).endswith(" searches.sample-author-searched.epochs: 12.")
+    params, name = results.params, f"{NAME}-baseline"
+    params.models[name] = dataclasses.replace(params.models[name], search=f"{NAME}-searched")
+    assert told(results).settings == [f"searches.{NAME}-searched.epochs: 12"]
 
 
 def test_what_it_costs_has_the_longer_trainings(tmp_path):
     results = read(tmp_path, {"baseline": 0.0})
     runs = len([model for each in results.experiments for model in results.models(each)]) * 3
-    write_times(f"{NAME}-baseline", ["longer"], tmp_path, cpu_seconds=90.0)
-    (section,) = cost.chapter(results)
-    text = text_of(section.blocks[0].texts)
-    assert f"The study’s {runs + 1} trainings took" in text
-    table = next(each for each in section.blocks[2].blocks if isinstance(each, Table))
-    rows = list(csv.DictReader(csv_table(table).splitlines()))
-    minutes = {row["variant"]: row["core_minutes_of_longer_training"] for row in rows
-               if row["experiment"] == NAME}  # fmt: skip
+    before = bill(results)
+    write_times(f"{NAME}-baseline", ["longer"], results.folder, cpu_seconds=90.0)
+    after = bill(results)
+    assert (before.trainings, after.trainings) == (runs, runs + 1)
+    assert after.minutes - before.minutes == pytest.approx(1.5)
+    minutes = {row["variant"]: row["core_minutes_of_longer_training"]
+               for row in csv_rows(results, "cost") if row["experiment"] == NAME}  # fmt: skip
     assert minutes["baseline"] == "1.5000" and minutes["attention"] == ""

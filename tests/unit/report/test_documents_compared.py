@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from heed.report.blocks import Heads, ShadedDocument
+from heed.tasks.classification.tables import class_changes, tables_of
 
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.models.classifier import Classifier
-from heed.report.blocks import Heads, ShadedDocument
 from heed.report.browser import (
     HEAVIEST,
     Browser,
@@ -31,7 +32,6 @@ from heed.tasks.classification.prediction import (
     SHORTEST,
     choose_short_documents,
 )
-from heed.tasks.classification.tables import class_changes, tables_of
 from tests.fixtures.report import made_up
 from tests.unit.report.conftest import read_made_up
 

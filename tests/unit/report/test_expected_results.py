@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from heed.report.blocks import Paragraph, Table, walk_blocks
+from heed.report.chapters import report
+from heed.report.chapters.expected_results import chapter, failure_lines, judge
 
 from heed import study
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME
 from heed.files import HeedError
-from heed.report.blocks import Paragraph, Table, walk_blocks
-from heed.report.chapters import report
-from heed.report.chapters.expected_results import chapter, failure_lines, judge
 from heed.report.explanations import AdversarialAttention, Explanation
 from heed.report.results import Results, read_results
 from heed.study import ExpectedResult, Params

@@ -7,45 +7,24 @@ import sys
 import types
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from heed.evaluation.results import Comparison
 from heed.explanation.declared import ADVERSARIAL_SUMMARY, SUMMARY, write_unexplained
-from heed.explanation.test import FAIL, PASS, UNDEFINED
 from heed.files import HeedError, write_checksums
 from heed.hyperparameters.pretrained import Pretrained
-from heed.report import html, latex
-from heed.report.blocks import (
-    PAGE,
-    PAPER,
-    Cell,
-    Figure,
-    Group,
-    Table,
-    walk_blocks,
-)
-from heed.report.chapters import explanation as chapters
-from heed.report.chapters.shared import caution
-from heed.report.chapters.summary import _weights
 from heed.report.explanations import Explanation, _read_encoder, is_planted
-from heed.report.figures.heatmaps import choose_documents, document_rankings
-from heed.report.figures.lecture_002 import (
-    _drawn,
-    by_place_of,
-    noises,
-    papers_text,
-)
+from heed.report.figures.figure import EVERYWHERE, PAGE
+from heed.report.figures.heatmaps import document_rankings
 from heed.report.render import render
 from heed.report.results import Results, read_results
-from heed.report.sentences import WEIGHTS
+from heed.report.rows.explanation import papers_text
+from heed.report.tables import build_tables
 from heed.study import Params
 from tests.fixtures.report import made_up, made_up_translation
 from tests.fixtures.report import made_up_explanation as fixture
-from tests.fixtures.report.pages import Page
-from tests.unit.report.conftest import PUBLISHED
-from tests.unit.report.test_snapshots import stable, words_of
+from tests.unit.report.conftest import PUBLISHED, csv_rows, page_of
 
 pytestmark = pytest.mark.usefixtures("empty_figures")
 
@@ -95,28 +74,6 @@ def read(comparison: Comparison, folder: Path, with_documents: bool = True, **se
     return read_results(params, comparison, PUBLISHED, folder, with_documents)
 
 
-@pytest.fixture(scope="module")
-def chapter(results: Results) -> dict[str, Figure | Table]:
-    return blocks(results)
-
-
-def blocks(results: Results) -> dict[str, Figure | Table]:
-    """The figures and tables of the chapter, by their key."""
-    found = walk_blocks(chapters.chapter(results))
-    return {each.key: each for each in found if isinstance(each, Figure | Table)}
-
-
-def rows_of(table: Table) -> dict[str, tuple[Cell, ...]]:
-    """The cells of a table by variant."""
-    place = [column.key for column in table.columns].index("variant")
-    return {row.cells[place].value: row.cells for row in table.rows}
-
-
-def test_the_chapter_says_what_it_said(results, snapshot):
-    page = html.page(chapters.chapter(results), lambda figure: "", "", "", "")
-    snapshot("explanation", stable(words_of(page)))
-
-
 def test_a_paper_is_printed_beside_ours_where_the_corpus_is_its_own(results):
     explained = results.explanations[:1]
     assert "print:" not in papers_text(results, explained, "correlation")
@@ -139,18 +96,6 @@ def explained(results: Results) -> Explanation:
     return results.explanations[-1]
 
 
-def test_accuracy_by_place_has_gaps_where_documents_are_few(explained):
-    assert [*by_place_of(explained).index] == [0, 1, 2, 4, 5, 6, 7, 8, 9]
-    assert noises([explained]) == [*fixture.NOISE]
-
-
-def test_of_more_than_four_models_those_of_other_figures_are_drawn(results, explained):
-    names = ("max", "attention", "pooling", "mean", "searched", "baseline")
-    several = [dataclasses.replace(explained, variant=name) for name in names]
-    drawn = [each.variant for each in _drawn(results, several)]
-    assert drawn == ["max", "attention", "mean", "baseline"]
-
-
 def test_gold_links_of_generated_translations_are_planted(comparison):
     (result, *_) = made_up_translation.comparison().experiments.values()
     assert result.corpus.statistics.rationale is None
@@ -161,44 +106,24 @@ def test_gold_links_of_generated_translations_are_planted(comparison):
     assert is_planted(comparison.experiments[SENTIMENT])
 
 
-def test_each_class_has_a_document_with_its_share_of_weight_and_its_words(explained):
-    documents = explained.read("documents").query("seed == seed.min()").set_index("id")
-    shown = choose_documents(explained)
-    assert [each.label for each in shown] == sorted(documents.dropna(subset="text").label.unique())
-    for each in shown:
-        assert each.words == fixture.TEXT.split() and each.first == 0
-        assert each.largest == documents.max_weight[each.name] and each.title.startswith(each.label)
-        assert all(np.nanmax(row, initial=0) <= 1 for row in each.rows.values())
-
-
 def test_text_that_may_not_be_published_is_on_the_local_page_alone(results):
     (figure,) = document_rankings(results)
-    assert set(figure.media) == {PAGE, PAPER}
+    assert figure.media == EVERYWHERE
     real = [dataclasses.replace(each, publishable=False) for each in results.experiments]
     local = dataclasses.replace(results, experiments=real)
     explained = [dataclasses.replace(each, experiment=real[0]) for each in results.explanations]
     local = dataclasses.replace(local, explanations=tuple(explained))
     (figure,) = document_rankings(local)
     assert figure.media == (PAGE,)
-    paper = latex.document([Group((figure,), "plots")], "title", "", "")
-    assert figure.key not in paper
     assert document_rankings(dataclasses.replace(local, with_documents=False)) == []
-
-
-def test_the_caution_links_to_the_chapter_or_names_the_command(results, comparison, folder):
-    sentiment, author = results.experiments
-    assert caution(results, sentiment)[-1].link == "#explanation"
-    assert "heed explain" in caution(results, author)[-1]
-    none = read(comparison, folder, explained=(), adversarial_attention={})
-    assert chapters.chapter(none) == [] and "heed explain" in caution(none, sentiment)[-1]
 
 
 def test_a_model_that_the_study_does_not_explain_is_left_out(comparison, folder):
     left = read(comparison, folder, explained=EXPLAINED[:1], adversarial_attention={})
     assert [each.model for each in left.explanations] == [EXPLAINED[0]]
-    (row,) = blocks(left)["explanation_criteria"].rows
-    assert "no adversarial model" in {cell.note for cell in row.cells}
-    assert "explanation_trained" not in blocks(left)
+    (row,) = csv_rows(left, "explanation_criteria")
+    assert row["variant"] == "baseline" and "undefined" in row.values()
+    assert build_tables(left)["explanation_trained", ""] == []
 
 
 def test_a_changed_file_is_refused(comparison, tmp_path, folder):
@@ -212,15 +137,12 @@ def test_a_changed_file_is_refused(comparison, tmp_path, folder):
 def test_the_page_and_the_paper_have_the_chapter(comparison, folder, tmp_path):
     params = study(adversarial_attention=DECLARED)
     render(params, comparison, PUBLISHED, folder, tmp_path)
-    page = Page(tmp_path / "index.html")
-    assert "explanation" in page.ids and "#explanation" in page.links
     assert "What the weights explain" in (tmp_path / "report.tex").read_text()
     documents = next((tmp_path / "documents").glob(f"{SENTIMENT}-attention.html")).read_text()
     assert 'href="../index.html#explanation"' in documents
     table = pd.read_csv(tmp_path / "tables/explanation_all-means.csv")
     assert set(table["seed"]) == {*params.seeds} and table["mean"].notna().all()
-    text = (tmp_path / "index.html").read_text()
-    assert ">documents</a>, <a" in text, "two files of one folder"
+    assert 'id="explanation"' in (tmp_path / "index.html").read_text()
 
 
 def test_the_folders_without_a_model_have_summaries_without_a_row(tmp_path):
@@ -229,19 +151,6 @@ def test_the_folders_without_a_model_have_summaries_without_a_row(tmp_path):
         table = pd.read_csv(tmp_path / name / "none/summary.csv")
         assert list(table) == columns and table.empty
         assert (tmp_path / name / "none/SHA256SUMS").exists()
-
-
-@pytest.mark.parametrize("outcome", [PASS, FAIL, UNDEFINED])
-def test_each_criterion_is_a_clause_on_the_first_screen(results, outcome):
-    experiment = next(each for each in results.experiments if each.key == SENTIMENT)
-    outcomes = {name: types.SimpleNamespace(outcome=outcome) for name in WEIGHTS}
-    judged = types.SimpleNamespace(
-        experiment=experiment, variant="attention", has_weights=True, outcomes=outcomes
-    )
-    said = [*_weights(types.SimpleNamespace(explanations=[judged]), experiment)]
-    assert len(said) == len(WEIGHTS) * (outcome != UNDEFINED)
-    assert "the weights of attention differ between seeds" in said or outcome != FAIL
-    assert "shuffling the weights of attention changes its predictions" in said or outcome != PASS
 
 
 def test_a_report_loads_no_torch():
@@ -266,18 +175,14 @@ def with_encoder(comparison: Comparison, folder: Path, tmp_path: Path) -> Result
     return read_results(params, comparison, PUBLISHED, copied, True)
 
 
-def test_an_encoders_readings_stand_below_the_models_of_the_study_in_both_tables(with_encoder):
-    tables = blocks(with_encoder)
+def test_an_encoders_readings_stand_below_the_models_of_the_study(with_encoder, tmp_path):
     readings = [f"pretrained {name}" for name in ("all-layers", "last-layer", "rollout")]
-    for key in ("explanation_criteria", "explanation_means"):
-        assert [*rows_of(tables[key])] == ["baseline", "mean", "attention", *readings]
-    criteria = tables["explanation_criteria"]
-    place = [column.key for column in criteria.columns].index("gain_pp")
-    assert rows_of(criteria)["pretrained rollout"][place].value is None, "it has no control"
-    assert "rollout, Abnar & Zuidema 2020" in criteria.notes[0][0]
-    assert (
-        "rollout" not in blocks(without_encoder(with_encoder))["explanation_criteria"].notes[0][0]
-    )
+    rows = {row["variant"]: row for row in csv_rows(with_encoder, "explanation_criteria")}
+    assert [*rows] == ["baseline", "mean", "attention", *readings]
+    assert rows["pretrained rollout"]["gain_pp"] == "", "it has no control"
+    assert "rollout, Abnar and Zuidema 2020" in page_of(with_encoder, tmp_path / "with")
+    own = without_encoder(with_encoder)
+    assert "Abnar" not in page_of(own, tmp_path / "without")
     assert not without_models(with_encoder).is_explained(with_encoder.experiments[0])
 
 

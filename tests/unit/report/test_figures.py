@@ -1,106 +1,326 @@
-"""Figures: every variant can be told from the others, labels do not overlap, and all fit a page."""
+"""Figures: what each of them shows is what was measured, and its title is a message."""
 
 import dataclasses
-from pathlib import Path
-from types import SimpleNamespace
+import re
+import types
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from heed.evaluation.results import Comparison, mean_and_std
-from heed.report.blocks import Figure
-from heed.report.figures.curves import by_length, curves
-from heed.report.figures.shapes import (
-    SERIES,
-)
-from heed.report.figures.variants import (
-    drawn_variants,
-    looks,
-)
-from heed.report.results import Results
-from tests.fixtures.report import made_up
-from tests.unit.report.conftest import read_made_up
+from heed.evaluation.results import BETTER
+from heed.report.drawing import make_figures
+from heed.report.figures import curves as of_epochs
+from heed.report.figures import shapes, study
+from heed.report.figures.compared import compared, published
+from heed.report.figures.cost import cost_figure
+from heed.report.figures.figure import EVERYWHERE, FILES, PAGE, Figure, Panel
+from heed.report.figures.ladder import ladder
+from heed.report.figures.recency import coloured, importance, recency
+from heed.report.figures.study import study_figure
+from heed.report.figures.variants import drawn_variants, looks
+from heed.report.figures.vega import as_svg
+from heed.report.pages import Page
+from heed.report.paper import Paper
+from heed.report.results import Results, read_results
+from heed.report.words import all_words
+from tests.conftest import ROOT
+from tests.fixtures.report import made_up, made_up_explanation, made_up_translation
+from tests.unit.report.conftest import PUBLISHED, read_made_up
 
-FEW_CLASSES, MANY_CLASSES = "letters-author", "news"  # experiments of the talk
-NAMES = (
-    "pooling", "hybrid", "parameter-matched", "uniform", "searched", "searched-baseline",
-    "searched-mean",
-)  # fmt: skip
-
-
-def comparison_with(names: tuple[str, ...], study: str = "sample") -> Comparison:
-    """The made-up comparison with further models in each experiment: of the talk, in two."""
-    data = made_up.comparison(study)
-    if study == "talk":
-        kept = {name: data.experiments[name] for name in (FEW_CLASSES, MANY_CLASSES)}
-        data = dataclasses.replace(data, experiments=kept)
-    for result in data.experiments.values():
-        first = result.models["attention"]
-        for name in names:
-            model = first.model.replace("attention", name)
-            result.models[name] = dataclasses.replace(first, model=model)
-        result.controls.extend(name for name in ("parameter-matched", "uniform") if name in names)
-    return data
+STUDIES = ROOT / "docs/studies"
+SENTIMENT, AUTHOR = "sample-sentiment", "sample-author"
 
 
-def with_variants(folder: Path, names: tuple[str, ...] = NAMES, study: str = "sample") -> Results:
-    """The made-up study with further models in each experiment, as the chapters get it."""
-    data, params = comparison_with(names, study), made_up.study(study)
-    for result in data.experiments.values():
-        declared = params.models[result.models["attention"].model]
-        for name in names:
-            model = dataclasses.replace(declared, variant=name)
-            params.models[result.models[name].model] = model
-    return read_made_up(params, data, folder, documents=False)
+def marks(panel: Panel, kind: str, **values: object) -> list[dict]:
+    """The marks of a kind with these values."""
+    return [
+        row
+        for row in panel.rows
+        if row["kind"] == kind and all(row.get(key) == each for key, each in values.items())
+    ]
+
+
+def panels_of(figure: Figure) -> list[Panel]:
+    return [panel for row in figure.panels for panel in row]
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return with_variants(tmp_path_factory.mktemp("figures"))
+def explained(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """The sample study, whose three models of sentiment are explained, with recency."""
+    params, data = made_up.study("sample"), made_up.comparison("sample")
+    folder = made_up.results(data, tmp_path_factory.mktemp("explained") / "results")
+    models = [f"{SENTIMENT}-{name}" for name in ("attention", "mean", "baseline")]
+    for model in models:
+        reasons = {} if model.endswith("attention") else {"weights": "the pooling reads one state"}
+        classes, path = data.experiments[SENTIMENT].groups["classes"], folder / "explain" / model
+        made_up_explanation.write_explanation(path, data.seeds, classes, reasons)
+        made_up_explanation.write_recency(path, data.seeds)
+    declared = {model: types.SimpleNamespace(corpus=SENTIMENT) for model in models}
+    params = dataclasses.replace(params, explain=types.SimpleNamespace(models=declared))
+    params.__dict__["adversarial_attention"] = {}
+    return read_results(params, data, PUBLISHED, folder, True)
 
 
 @pytest.fixture(scope="module")
 def talk(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return with_variants(tmp_path_factory.mktemp("talk"), study="talk")
+    return read_made_up(
+        made_up.study("talk"), made_up.comparison("talk"), tmp_path_factory.mktemp("talk")
+    )
 
 
-def test_a_variant_looks_the_same_in_all_experiments_and_like_no_other():
-    names = tuple(f"variant-{number}" for number in range(24))
-    look = looks(SimpleNamespace(comparison=comparison_with(names)))
-    assert len({(each.colour, each.marker) for each in look.values()}) == len(look) == 27
-    assert look["attention"].colour == SERIES[0] and look["baseline"].colour == SERIES[1]
+@pytest.fixture(scope="module")
+def translation(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    folder = tmp_path_factory.mktemp("translation")
+    return read_made_up(made_up_translation.study(), made_up_translation.comparison(), folder)
 
 
-def test_the_best_control_and_the_best_other_variant_are_chosen_on_the_validation_part(tmp_path):
-    results = with_variants(tmp_path)
+@pytest.mark.parametrize("name", ["explained", "talk", "translation"])
+def test_a_title_has_twelve_words_at_most_and_a_file_is_one_figure(name, request):
+    made = make_figures(request.getfixturevalue(name))
+    figures = [each for of in made.values() for each in of]
+    assert len({each.key for each in figures}) == len(figures)
+    for each in figures:
+        assert 3 <= len(each.title.split()) <= 12 and "{" not in each.title + each.caption, each.key
+        assert each.sources and each.size[1] <= shapes.MAX_HEIGHT * each.zoom + 0.5
+    files = {name for (name, _), of in made.items() for each in of if each.media == FILES}
+    assert files <= {"calibration", "matrices", "distances", "first_word", "lengths"}
+    assert "calibration" in files or name == "translation"
+    large = made.get(("matrices", "news"), ())
+    assert all(each.media == FILES for each in large) and bool(large) == (name == "talk")
+
+
+def test_models_of_an_experiment_are_told_apart_by_name_and_by_look(translation):
+    (experiment,) = translation.experiments
+    words, look = experiment.words, looks(experiment)
+    assert len({*words.values()}) == len(words) and words["statistical"] == "counting words"
+    assert len({(each.colour, each.marker) for each in look.values()}) == len(look)
+    attention, colour = all_words()["decoder-attention"], look["attention"].colour
+    assert (words["attention"], colour) == (attention.words, shapes.SERIES[attention.colour])
+
+
+def test_the_best_control_and_the_best_other_variant_are_chosen_on_validation(tmp_path):
+    data, params = made_up.comparison("sample"), made_up.study("sample")
+    result, values = data.experiments[SENTIMENT], {"uniform": 0.91, "hybrid": 0.92, "other": 0.3}
+    for name in values:
+        first = result.models["attention"]
+        model = first.model.replace("attention", name)
+        result.models[name] = dataclasses.replace(first, model=model)
+        params.models[model] = dataclasses.replace(params.models[first.model], variant=name)
+    result.controls.append("uniform")
+    results = read_made_up(params, data, tmp_path)
     experiment = results.experiments[0]
-    for name, value in (("uniform", 0.91), ("hybrid", 0.92)):
+    for name, value in values.items():
         path = results.evaluation_folder(results.models(experiment)[name]) / "history.csv"
         pd.read_csv(path).assign(validation_accuracy=value).to_csv(path, index=False)
     drawn = drawn_variants(results, experiment)
     assert drawn == ["baseline", "attention", "uniform", "hybrid"]
-    caption = by_length(results, experiment, drawn).caption
-    assert "best control and the best other variant" in caption and "validation split" in caption
-    assert caption.endswith("searched, searched-baseline, searched-mean.")
+    caption = of_epochs.by_length(results, experiment, drawn).caption
+    assert "validation split" in caption and "self-attention (other)" in caption
 
 
-def collapsed_curves(folder: Path, accuracies: list[float]) -> Figure:
-    """The curves of an experiment whose attention has these accuracies."""
-    results = with_variants(folder, ())
+def test_every_seed_is_a_dot_the_best_model_is_above_and_a_corpus_has_one_scale(talk):
+    made = make_figures(talk)["models", ""]
+    panels = [panel for figure in made for panel in panels_of(figure)]
+    assert [each.key for each in made] == ["models", "models-2"]
+    domains = {}
+    for panel, experiment in zip(panels, talk.experiments, strict=True):
+        domains.setdefault(experiment.corpus_name, set()).add(panel.x.domain)
+        result, words = experiment.result, experiment.words
+        known = [*result.models, *result.learned_reference_models]
+        known.sort(key=lambda name: -result.score_of(name))
+        labels = [label.split("  ")[0] for label in panel.y.places.values()]
+        assert labels == [shapes.short_name(words[name]) for name in known]
+        for place, name in enumerate(known):
+            model = result.models.get(name) or result.reference_models[name]
+            runs = [100 * each for each in result.compared_score(model).values]
+            dots = [row["x"] for row in marks(panel, "point") if round(row["y"]) == place]
+            assert dots == pytest.approx(runs)
+        (band,) = marks(panel, "square")
+        middle = 100 * result.score_of("attention")
+        assert band["x"] <= middle <= band["x2"] and band["x2"] - band["x"] <= 2.0001
+    assert all(len(each) == 1 for each in domains.values()) and len(domains) < len(panels)
+
+
+def test_a_run_is_a_line_and_the_epoch_that_was_chosen_a_dot_on_it(explained):
+    experiment = explained.experiments[0]
+    figure = of_epochs.curves(explained, experiment, ["baseline", "attention"])
+    (above, below), models = figure.panels, explained.models(experiment)
+    assert above[0].title == "last state" and below[0].y.title == "accuracy"
+    for panel, variant in zip(below, ("baseline", "attention"), strict=True):
+        table = pd.read_csv(explained.evaluation_folder(models[variant]) / "history.csv")
+        lines = {(row["name"], row["x"], row["y"]) for row in marks(panel, "line")}
+        assert len(lines) == len(table)
+        chosen = experiment.result.models[variant].best_epochs
+        expected = [
+            (epoch, table.query("seed == @seed and epoch == @epoch")["validation_accuracy"].item())
+            for seed, epoch in zip(explained.comparison.seeds, chosen, strict=True)
+        ]
+        assert [(row["x"], row["y"]) for row in marks(panel, "point")] == expected
+
+
+@pytest.mark.parametrize(("longest", "media"), [(2.9, FILES), (3.0, ("page", "paper"))])
+def test_lengths_that_do_not_vary_threefold_are_left_to_a_file(tmp_path, longest, media):
+    results = read_made_up(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
     experiment = results.experiments[0]
-    model = results.comparison.experiments[experiment.key].models["attention"]
-    model.summary["accuracy"] = mean_and_std(accuracies)
-    return curves(results, experiment, drawn_variants(results, experiment))
+    path = results.evaluation_folder(results.models(experiment)["attention"]) / "lengths.csv"
+    table = pd.read_csv(path)
+    table.assign(mean_length=[1, 1.5, 2, longest] * 3).to_csv(path, index=False)
+    figure = of_epochs.by_length(results, experiment, ["attention"])
+    assert figure.media == media
+    values = (table["right"] / table["documents"]).groupby(table["longest"]).mean()
+    (panel,) = panels_of(figure)
+    assert [row["y"] for row in marks(panel, "line")] == pytest.approx([*values])
 
 
-def test_a_collapsed_run_is_drawn_alone_and_named_and_is_no_part_of_the_band(tmp_path):
-    figure = collapsed_curves(tmp_path, [0.9, 0.3, 0.92])
-    assert "degenerate runs (attention with seed 2)" in figure.caption
-    panels = [panel for row in figure.panels for panel in row]
-    named = [[row["end"] for row in panel.rows if "end" in row] for panel in panels]
-    assert named.count(["seed 2"]) == 1
-    rows = panels[named.index(["seed 2"])].rows
-    wide = {row["name"]: row["wide"] for row in rows if row["kind"] == "line"}
-    assert len(wide) == 2, "the mean of the others, and the run"
-    assert sorted(wide.values())[0] < 1 < sorted(wide.values())[1]
-    assert max(row["y2"] for row in rows if row["kind"] == "band") <= 1
+def test_a_study_is_compared_by_kind_of_model_as_it_is_published(explained):
+    first, second = compared(explained)
+    assert (first.last, first.average, first.attention) == ("last", "mean", "self-attention")
+    scores = explained.experiments[0].result.models["mean"].summary["accuracy"].values
+    assert first.runs["mean"] == pytest.approx([100 * each for each in scores])
+    result = explained.experiments[1].result
+    assert (
+        second.verdict("self-attention", "last")
+        == result.comparisons["attention"]["baseline"].verdict
+    )
+    turned = {"better": "worse", "worse": "better"}
+    verdict = second.verdict("self-attention", "last")
+    assert second.verdict("last", "self-attention") == turned.get(verdict, verdict)
+
+
+def test_the_ladder_has_every_corpus_every_seed_and_every_verdict():
+    found = (
+        published(STUDIES / "imdb") + published(STUDIES / "yelp") + published(STUDIES / "letters")
+    )
+    figure = ladder(found)
+    scores = pd.concat(
+        pd.read_csv(STUDIES / name / "results.csv") for name in ("imdb", "yelp", "letters")
+    ).query("split == 'test' and metric == 'accuracy'")
+    means = 100 * scores.groupby(["experiment", "model"])["value"].mean()
+    panel, _ = panels_of(figure)
+    whole = [name for name in means.index.unique("experiment") if (name, "baseline") in means]
+    order = sorted(whole, key=lambda name: means[name, "baseline"] - means[name, "pooling"])
+    assert len(panel.y.places) == len(order) == 4
+    for place, name in enumerate(order):
+        here = [row for row in marks(panel, "point", y=place) if not row.get("faint")]
+        expected = [
+            means[name, each] - means[name, "baseline"] for each in ("baseline", "mean", "pooling")
+        ]
+        assert [row["x"] for row in here] == pytest.approx(expected)
+        runs = scores.query("experiment == @name and model in ['baseline', 'mean', 'pooling']")
+        assert len(marks(panel, "point", y=place + 0.3)) == len(runs)
+        (tick,) = marks(panel, "rule", wide=2.2, y=place - 0.3)
+        assert tick["x"] == pytest.approx(means[name, "linear"] - means[name, "baseline"])
+        band = marks(panel, "square", y=place - 0.3)[0]
+        assert (band["x"] + band["x2"]) / 2 == pytest.approx(expected[1])
+    better = sum(each.verdict(each.attention, each.average) == BETTER for each in found)
+    assert len(marks(panel, "rule", wide=5)) == better > 0
+    assert figure.title == "Reading every word helps on some corpora; weighing words on some"
+    svg = as_svg(figure)
+    assert 'width="525pt"' in svg, "700 pixels"
+    assert not re.search(r"href|url\(|https?://(?!www\.w3\.org)", svg), "no request"
+
+
+def own_figure(name: str, monkeypatch: pytest.MonkeyPatch) -> Figure | None:
+    """The figure of a published study, whose results are its CSV files."""
+    monkeypatch.setattr(study, "compared", lambda _: published(STUDIES / name))
+    monkeypatch.setattr(study, "recency", lambda _: [])
+    return study_figure(types.SimpleNamespace(comparison_sources=()))
+
+
+def test_the_staircase_has_each_step_of_attention_its_gain_and_every_seed(monkeypatch):
+    figure = own_figure("translation", monkeypatch)
+    (panel,) = panels_of(figure)
+    levels = marks(panel, "rule", wide=2.6)
+    assert [round(row["y"], 1) for row in levels] == [23.1, 27.6, 28.8, 33.4, 40.1]
+    assert [row["text"] for row in marks(panel, "text")] == ["+4.5", "+1.3", "+4.6", "+6.7"]
+    (dashed,) = (row for row in marks(panel, "rule") if row["dash"])
+    assert round(dashed["y"], 1) == 34.8 and dashed["end"] == "counting words"
+    assert len(marks(panel, "point", faint=True)) == 25
+    assert figure.title == "Learned weights add most: 6.7 of 17.0 BLEU points"
+
+
+def test_the_learning_curve_has_four_lines_by_the_logarithm_of_the_amount(monkeypatch):
+    figure = own_figure("amounts", monkeypatch)
+    reviews, headlines = panels_of(figure)
+    assert (reviews.title, headlines.title, reviews.x.scale) == ("Reviews", "Headlines", "log")
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for row in marks(headlines, "line"):
+        lines.setdefault(row["name"], []).append((row["x"], round(row["y"], 2)))
+    assert [*lines] == ["last", "mean", "attention", "linear"]
+    assert lines["attention"] == [(1000, 26.91), (4000, 39.23), (16000, 51.46)]
+    assert len(marks(headlines, "point", faint=True)) == 3 * 3 * 10
+    band = marks(headlines, "band")
+    assert [round(row["y2"] - row["y"], 6) for row in band] == [2, 2, 2]
+    assert figure.title == "Weighing words helps at most sizes; the linear model leads at all"
+
+
+def test_a_study_of_one_corpus_has_no_figure_of_its_own_and_of_several_the_ladder(monkeypatch):
+    assert own_figure("headlines", monkeypatch) is None
+    assert own_figure("talk", monkeypatch).title.startswith("Reading every word")
+
+
+def test_the_u_has_the_importance_of_each_tenth_and_one_text_by_two_gradients(explained):
+    (figure,) = recency(explained)
+    assert study_figure(explained).panels == figure.panels
+    curve, *texts = panels_of(figure)
+    drawn = [each for each in explained.explanations if each.recency is not None]
+    for variant, table in importance(drawn).items():
+        line = [row["y"] for row in marks(curve, "line", name=variant)]
+        assert line == pytest.approx([*table.groupby("x")["value"].mean()])
+    assert len({row["name"] for row in marks(curve, "line")}) == len(drawn) == 3
+    for text in texts:
+        said = [row["text"] for row in marks(text, "text")]
+        assert said == made_up_explanation.TEXT.split()
+        assert 0.5 < max(row["shade"] for row in marks(text, "square")) <= 0.75
+    assert [text.title for text in texts] == ["last state", "self-attention"]
+    long = coloured(["word"] * 61, np.linspace(0, 1, 61), "a long text")
+    assert len(marks(long, "square")) == 61 and not marks(long, "text")
+    kept = [dataclasses.replace(each, publishable=False) for each in explained.experiments]
+    hidden = [dataclasses.replace(each, experiment=kept[0]) for each in explained.explanations]
+    changed = dataclasses.replace(explained, experiments=kept, explanations=tuple(hidden))
+    (figure,) = recency(changed)
+    assert len(panels_of(figure)) == 1, "text that may not be published"
+    made = make_figures(changed)
+    assert all(each.media == PAGE for each in made["rankings", ""]) and made["rankings", ""]
+
+
+@dataclasses.dataclass
+class Cost:
+    """What a model costs."""
+
+    experiment: object
+    variant: str
+    score: float
+    mean: float
+
+
+def test_costs_have_a_panel_for_each_corpus_with_enough_models(talk):
+    costs = [
+        Cost(each, name, each.result.score_of(name), 1.0 + number)
+        for each in talk.experiments
+        for number, name in enumerate(each.result.models)
+    ]
+    counts = pd.Series([cost.experiment.corpus_name for cost in costs]).value_counts()
+    assert cost_figure(talk, costs[:2]) == [], "two points are no picture"
+    repeated = costs + [dataclasses.replace(cost, mean=9 * cost.mean) for cost in costs]
+    (figure,) = cost_figure(talk, repeated)
+    panels = panels_of(figure)
+    assert len(panels) == (2 * counts >= 5).sum() < len(talk.experiments)
+    assert sum(len(marks(panel, "point")) for panel in panels) == 2 * counts[2 * counts >= 5].sum()
+    assert all(marks(panel, "rule")[0]["end"] == "linear model" for panel in panels)
+
+
+def test_a_page_and_a_paper_have_no_figure_that_is_a_file_alone():
+    figures = {
+        ("lengths", "own"): [
+            Figure(key, "Title", "", (), [], (3, 2), media=media)
+            for key, media in (("both", EVERYWHERE), ("local", PAGE), ("file", FILES))
+        ]
+    }
+    experiment = types.SimpleNamespace(key="own")
+    page = Page({}, figures, image=lambda figure: figure.key, copies=lambda table: {})
+    shown = page.figure("lengths", experiment)
+    assert page.shown == ["both", "local"] and "figure-file" not in shown
+    printed = Paper(None, {}, figures, {}).figure("lengths", experiment)
+    assert "both.pdf" in printed and "local.pdf" not in printed and "file.pdf" not in printed

@@ -5,9 +5,11 @@ import dataclasses
 import pytest
 from ruamel.yaml import YAML
 
+from heed import __version__ as VERSION
 from heed.hyperparameters.translator import ATTENTION_DECODERS
-from heed.report.chapters.glossary import describe_network, read_variants
-from heed.report.chapters.paper import AUTHOR, TITLE, VERSION, YEAR, citation
+from heed.report.citation import AUTHOR, TITLE, YEAR, citation
+from heed.report.describe import describe_network
+from heed.report.rows.glossary import networks
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.translation.recipe import Hyperparameters as Translator
 from tests.conftest import ROOT
@@ -51,28 +53,10 @@ def test_a_name_of_two_networks_has_an_entry_for_each(results):
     model = result.models["attention"]
     other = dataclasses.replace(model.hyperparameters, attention="none", pooling="max")
     result.models["attention"] = dataclasses.replace(model, hyperparameters=other)
-    first, second = read_variants(results)["attention"]
+    first, second = (each for each in networks(results) if each.variant == "attention")
     assert first.experiments == [results.params.experiments[name].title]
-    assert "maximum of the states" in first.description
-    assert "self-attention" in second.description
-
-
-def test_two_variants_of_one_network_are_told_apart_by_their_hyperparameters(results):
-    result = next(iter(results.comparison.experiments.values()))
-    model = result.models["attention"]
-    wide = dataclasses.replace(model.hyperparameters, linear_size=777)
-    result.models["mine"] = dataclasses.replace(model, hyperparameters=wide)
-    (mine,) = read_variants(results)["mine"]
-    assert "The same network as attention, but linear_size 777." in mine.description
-
-
-def test_a_variant_is_a_reference_for_another_by_the_end_of_its_name_alone(results):
-    result = next(iter(results.comparison.experiments.values()))
-    for name in ("attention-mean", "attention-mean-max"):
-        result.models[name] = result.models["attention"]
-    descriptions = {name: read_variants(results)[name][0].description for name in result.models}
-    assert "A reference for attention alone." in descriptions["attention-mean"]
-    assert "reference" not in descriptions["attention-mean-max"]
+    assert (first.words, second.words) == ("maximum of states", "self-attention")
+    assert "maximum of the states" in first.description and "self-attention" in second.description
 
 
 def test_the_citation_is_that_of_citation_cff():

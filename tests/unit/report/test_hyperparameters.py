@@ -6,14 +6,13 @@ from typing import Any, get_args
 import pytest
 
 from heed.records import fields_of
-from heed.report import html, latex
-from heed.report.blocks import Table
-from heed.report.chapters import hyperparameters
-from heed.report.html import csv_table
 from heed.report.results import Results
+from heed.report.rows.hyperparameters import defaults
+from heed.report.tables import csv_table, markdown_table
+from heed.report.typesetting import table as in_latex
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.fixtures.report import made_up
-from tests.unit.report.conftest import read_made_up
+from tests.unit.report.conftest import read_made_up, tables_of
 
 FIELDS = [field.name for field in dataclasses.fields(Hyperparameters)]
 NAME = "sample-author"
@@ -37,30 +36,26 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return read_made_up(made_up.study("sample"), data, tmp_path_factory.mktemp("results"))
 
 
-def tables(results: Results, **variants: Hyperparameters) -> list[Table]:
-    """The tables of the experiment where models have these hyperparameters."""
-    result = results.comparison.experiments[NAME]
-    models = dict(result.models)
-    for variant, h in variants.items():
-        models[variant] = dataclasses.replace(models[variant], hyperparameters=h)
-    result = dataclasses.replace(result, models=models)
-    experiment = dataclasses.replace(results.experiments[0], result=result)
-    blocks = hyperparameters.chapter(results, experiment)
-    return [block for block in blocks if isinstance(block, Table)]
-
-
-def printed(results: Results, **variants: Hyperparameters) -> tuple[str, str, str]:
-    """The hyperparameters as HTML, LaTeX with its notes, and CSV."""
-    in_csv, in_both = tables(results, **variants)
-    notes = latex.document([dataclasses.replace(in_both, rows=())], "", "", "")
-    page = html.page([in_both], lambda figure: "", "", "", "")
-    return page, latex.table(in_both) + notes, csv_table(in_csv)
+def printed(results: Results, h: Hyperparameters) -> tuple[str, str, str]:
+    """The hyperparameters as text, LaTeX, and CSV, where attention has these."""
+    (experiment,) = results.experiments
+    models = dict(experiment.result.models)
+    models["attention"] = dataclasses.replace(models["attention"], hyperparameters=h)
+    changed = dataclasses.replace(
+        experiment, result=dataclasses.replace(experiment.result, models=models)
+    )
+    of = dataclasses.replace(results, experiments=[changed])
+    (table,), (values,) = (
+        tables_of(of, name, NAME) for name in ("hyperparameters", "hyperparameter_values")
+    )
+    rest = str(defaults(changed))
+    return markdown_table(table) + rest, in_latex(table) + rest, csv_table(values)
 
 
 @pytest.fixture(scope="module")
 def multi_head(results: Results) -> tuple[str, str, str]:
     """The printed hyperparameters of MULTI_HEAD."""
-    return printed(results, attention=MULTI_HEAD)
+    return printed(results, MULTI_HEAD)
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -68,5 +63,5 @@ def test_a_model_that_differs_in_one_hyperparameter_alone_has_another_printed_re
     results, multi_head, field
 ):
     other = dataclasses.replace(MULTI_HEAD, **{field: another_value(field)})
-    for one, another in zip(multi_head, printed(results, attention=other), strict=True):
+    for one, another in zip(multi_head, printed(results, other), strict=True):
         assert one != another

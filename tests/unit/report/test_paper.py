@@ -8,18 +8,11 @@ import xml.etree.ElementTree
 
 import pytest
 
-from heed.report import latex
-from heed.report.blocks import (
-    Block,
-    Column,
-    Figure,
-    Paragraph,
-    Table,
-    make_rows,
-)
 from heed.report.escape import bookmark
-from heed.report.formats import RIGHT, TEXT
-from heed.report.latex import merged, tabulars
+from heed.report.formats import RIGHT
+from heed.report.tables import Cell, Column, Row, Table
+from heed.report.typesetting import environment, merged, tabulars
+from heed.report.typesetting import table as in_latex
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.fixtures.report.pages import render_to
@@ -29,23 +22,20 @@ ZOOM = 3  # pixels of a point, by which pdftohtml says how large print is: its l
 PAGES = {"sample": 6, "talk": 10}  # at most
 
 
-def made_table(columns: tuple[Column, ...], rows: int) -> Table:
-    return Table("made", "A table", columns, make_rows(columns, range(rows)), files=())
+def made_table(columns: tuple[Column, ...], rows: list[list[str]], title: str = "A table") -> Table:
+    made = (Row(tuple(Cell(text, text) for text in row)) for row in rows)
+    return Table("made", title, columns, tuple(made))
 
 
 def table(columns: int, rows: int = 3, **changes) -> Table:
-    numbers = (Column(f"c{n}", f"figure {n}", RIGHT, lambda _: "0.1234") for n in range(columns))
-    name = Column("name", "Model", TEXT, lambda row: f"model {row}")
-    return dataclasses.replace(made_table((name, *numbers), rows), **changes)
-
-
-def figure(key: str, size: tuple[float, float] = (4.4, 2.9), **changes) -> Figure:
-    made = Figure(key, f"Title of {key}", "What it shows.", (), [], size)
+    numbers = (Column(f"c{n}", f"figure {n}", RIGHT) for n in range(columns))
+    values = [[f"model {row}", *["0.1234"] * columns] for row in range(rows)]
+    made = made_table((Column("name", "Model"), *numbers), values)
     return dataclasses.replace(made, **changes)
 
 
-def printed(*blocks: Block, title: str = "A study") -> str:
-    return latex.document(list(blocks), title, "", "A note.")
+def printed(made: Table) -> str:
+    return environment().get_template("table.tex.jinja").module.captioned(made, "")
 
 
 def test_a_bookmark_has_no_command_of_print():
@@ -55,12 +45,9 @@ def test_a_bookmark_has_no_command_of_print():
 
 
 def test_code_points_stand_for_signs_that_pdflatex_lacks():
-    text = printed(Paragraph(("愛 हि",)), title="愛 – “naïve”…")
-    assert r"\allowbreak{}{[}U+611B{]} \allowbreak{}{[}U+0939{]}\allowbreak{}{[}U+093F{]}" in text
-    assert "pdftitle={[U+611B] - “naïve”…}" in text
-    of_table = latex.table(table(2, title="語"))
-    assert "{[}U+8A9E{]}" in of_table and not re.search(r"[^\x00-\u017f“”…]", text + of_table)
-    (column,) = tabulars(made_table((Column("name", "Model", TEXT, lambda _: "語" * 4),), 3))
+    of_table = in_latex(table(2, title="語"))
+    assert "{[}U+8A9E{]}" in of_table and not re.search(r"[^\x00-\u017f“”…]", of_table)
+    (column,) = tabulars(made_table((Column("name", "Model"),), [["語" * 4]] * 3))
     assert "p{" in column.specification, "eight characters of paper each: long enough for lines"
 
 
@@ -76,15 +63,16 @@ def test_a_table_too_wide_for_a_line_is_printed_in_parts_each_with_the_first_col
     text = printed(table(40))
     assert text.count("\nmodel 1 & ") == len(parts)
     assert r"\tiny" not in text and "resizebox" not in text
-    assert text.count(r"\caption[]{\label{table:made}\textbf{A table.}}") == 1
+    assert text.count(r"\caption[]{\label{table:made}A table.}") == 1
     assert text.count("(further columns)") == len(parts) - 1
 
 
 def test_parts_of_a_table_repeat_the_columns_that_name_its_rows():
     """Where the first column leaves out equal values it does not tell rows apart."""
-    experiment = Column("experiment", "Experiment", TEXT, lambda _: "movies", merge=True)
+    experiment = Column("experiment", "Experiment", merge=True)
+    values = [["movies", f"model {row}", *["0.1234"] * 40] for row in range(2)]
     columns = (experiment, *table(40).columns)
-    made = made_table(columns, 2)
+    made = made_table(columns, values)
     parts = tabulars(made)
     assert len(parts) > 1
     for part in parts:
@@ -93,21 +81,20 @@ def test_parts_of_a_table_repeat_the_columns_that_name_its_rows():
     assert sum(len(part.indices) - 2 for part in parts) == 40
     text = printed(made)
     assert text.count("\nmovies & model 0 & ") == text.count("\n & model 1 & ") == len(parts)
-    (alone,) = tabulars(made_table(columns[:1], 2))
+    (alone,) = tabulars(made_table(columns[:1], [["movies"]] * 2))
     assert alone.indices == [0]
 
 
-@pytest.mark.slow
-def test_a_title_in_another_script_is_printed_by_its_code_points(tmp_path):
-    if missing := [tool for tool in ("latexmk", "pdflatex", "pdftotext") if not shutil.which(tool)]:
-        pytest.skip(f"not installed: {', '.join(missing)}")
-    (tmp_path / "reports").mkdir()
-    (tmp_path / "reports/report.tex").write_text(printed(title="語 & Αγ"), encoding="utf-8")
-    shutil.copy(ROOT / "Makefile", tmp_path)
-    done = subprocess.run(["make", "pdf"], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    text = _output("pdftotext", tmp_path / "reports/report.pdf", "-")
-    assert text.startswith("[U+8A9E] & [U+0391][U+03B3]\n")
+@pytest.mark.usefixtures("empty_figures")
+@pytest.mark.parametrize("name", ["sample", "talk"])
+def test_a_paper_cites_what_it_lists_and_lists_what_it_cites(rendered, name):
+    text = (rendered(name) / "report.tex").read_text(encoding="utf-8")
+    cited = {key for keys in re.findall(r"\\cite\{([^}]*)\}", text) for key in keys.split(",")}
+    assert cited == {*re.findall(r"\\bibitem\{(\w+)\}", text)} and len(cited) > 5
+    labels = {*re.findall(r"\\label\{([^}]*)\}", text)}
+    assert {*re.findall(r"\\ref\{([^}]*)\}", text)} <= labels
+    abstract = text[text.index(r"\begin{abstract}") : text.index(r"\end{abstract}")]
+    assert 40 <= len(abstract.split()) <= 150
 
 
 @pytest.mark.slow
@@ -121,8 +108,8 @@ def test_the_pdf_is_short_has_bookmarks_and_no_print_below_seven_points(tmp_path
     subprocess.run(["make", "pdf"], cwd=tmp_path, check=True, capture_output=True)
     pdf = folder / "report.pdf"
     statistics = _output("pdfinfo", pdf)
-    title = made_up.study(name).study.title
-    assert re.search(rf"Title:\s+{re.escape(title)}", statistics)
+    subject = made_up.study(name).study.title
+    assert re.search(rf"Subject:\s+{re.escape(subject)}", statistics)
     assert int(re.search(r"Pages:\s+(\d+)", statistics)[1]) <= PAGES[name]
     text = _output("pdftohtml", "-xml", "-stdout", "-i", "-zoom", ZOOM, pdf)
     root = xml.etree.ElementTree.fromstring(re.sub(r"<!DOCTYPE[^>]*>", "", text))

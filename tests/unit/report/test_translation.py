@@ -10,21 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-
-from heed.evaluation.comparison import RESULTS_COLUMNS
-from heed.evaluation.results import Comparison
-from heed.files import HeedError
-from heed.paths import MODEL_PREDICTION
-from heed.recipe import write_prediction
 from heed.report.blocks import EVERYWHERE, PAGE, Figure, Group, Phrase, Span, Table, walk_blocks
-from heed.report.figures.variants import looks
 from heed.report.html import csv_table
-from heed.report.measures import Measure
-from heed.report.render import render
-from heed.report.results import Results
-from heed.tasks.translation import figures
-from heed.tasks.translation import report as translation
-from heed.tasks.translation.recipe import Prediction
 from heed.tasks.translation.sentences import (
     alignments,
     count_wrong,
@@ -32,6 +19,19 @@ from heed.tasks.translation.sentences import (
     mark_wrong,
     read_sentences,
 )
+
+from heed.evaluation.comparison import RESULTS_COLUMNS
+from heed.evaluation.results import Comparison
+from heed.files import HeedError
+from heed.paths import MODEL_PREDICTION
+from heed.recipe import write_prediction
+from heed.report.figures.variants import looks
+from heed.report.measures import Measure
+from heed.report.render import render
+from heed.report.results import Results
+from heed.tasks.translation import figures
+from heed.tasks.translation import report as translation
+from heed.tasks.translation.recipe import Prediction
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.fixtures.report import made_up_translation as fixture

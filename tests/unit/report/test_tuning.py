@@ -2,14 +2,11 @@
 
 import dataclasses
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from heed.report.blocks import Cell
-from heed.report.chapters.hyperparameters import TUNING, tuning_values
-from heed.report.chapters.shared import verdict_cell
-from heed.report.results import read_source
+from heed.report.rows.hyperparameters import tuning_values
+from heed.report.sources import read_source
 from heed.search.results import ASHA, FINISHED, Best, Search, Trial
 
 OWN = Trial(0, {"dropout": 0.2, "heads": 4}, 0.8, 2, 4.0, FINISHED, [0.7, 0.8, 0.8, 0.8])
@@ -30,20 +27,12 @@ def test_a_search_counts_full_trainings_and_names_what_it_changed():
 
 
 def test_the_file_has_a_row_for_each_hyperparameter_and_one_for_a_variant_without_search():
-    found = (row for each in TUNED.items() for row in tuning_values(*each))
-    rows = [dict(zip(TUNING, values, strict=True)) for values in found]
+    rows = [{"variant": name} | row for name, each in TUNED.items() for row in tuning_values(each)]
     assert [(row["variant"], row["hyperparameter"]) for row in rows] == [
         ("attention", "dropout"), ("attention", "heads"), ("baseline", "dropout"),
         ("baseline", "heads"), ("mean", ""),
     ]  # fmt: skip
     assert (rows[0]["declared"], rows[0]["chosen"], rows[0]["trainings"]) == ("0.2", "0.31", "1.50")
-
-
-@pytest.mark.parametrize(("remark", "note"), [("", ""), ("not tuned alike",) * 2])
-def test_the_cell_of_a_verdict_says_where_models_were_not_tuned_alike(remark, note):
-    difference = SimpleNamespace(verdict="better", remark=remark)
-    assert verdict_cell("gain")(SimpleNamespace(gain=difference)) == Cell("better", note)
-    assert verdict_cell("gain")(SimpleNamespace(gain=None)) == Cell(None)
 
 
 @pytest.mark.parametrize("folder", ["imdb/hunt", "imdb/hunt/imdb-attention"])

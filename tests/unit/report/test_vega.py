@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from heed.report import chapters
-from heed.report.blocks import Axis, Figure, Panel, walk_blocks
+from heed.report.drawing import make_figures
 from heed.report.figures import vega
-from heed.report.figures.shapes import line, numbered, words
+from heed.report.figures.figure import Axis, Figure, Panel
+from heed.report.figures.shapes import SERIES, Look, line, words
 from tests.fixtures.report import made_up, made_up_translation
 from tests.unit.report.conftest import read_made_up
 
@@ -30,7 +30,10 @@ def drawn(figure: Figure, folder: Path) -> tuple[str, bytes]:
 
 
 RICH = Panel(
-    [*line([0.123456, 1.7], [0.1, 0.2], numbered(1), "a"), words(0.5, 0.5, "bold", bold=True)],
+    [
+        *line([0.123456, 1.7], [0.1, 0.2], Look(SERIES[1], "square"), "a"),
+        words(0.5, 0.5, "bold", bold=True),
+    ],
     Axis("x", (0, 2), {0.123456: "0.0032"}),
     Axis("y"),
     "class 1.23456",
@@ -80,10 +83,9 @@ def test_no_figure_of_a_report_is_printed_smaller_than_it_asks_for(tmp_path, nam
     else:
         study, data = made_up.study(name), made_up.comparison(name)
     results = read_made_up(study, data, tmp_path)
-    for each in walk_blocks(chapters.report(results)):
-        if isinstance(each, Figure):
-            width, height = viewed(vega.fitted(each.panels, each.size, {}))
-            assert min(each.size[0] / width, each.size[1] / height) > SMALLEST, each.key
+    for each in {each.key: each for of in make_figures(results).values() for each in of}.values():
+        width, height = viewed(vega.fitted(each.panels, [x / each.zoom for x in each.size], {}))
+        assert min(each.size[0] / width, each.size[1] / height) > SMALLEST * each.zoom, each.key
 
 
 NAMES = {

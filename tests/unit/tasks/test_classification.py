@@ -17,9 +17,9 @@ from heed.evaluation.significance import assess, t_test
 from heed.evaluation.tested import evaluate
 from heed.files import HeedError
 from heed.recipe import read_model_recipe, write_recipe
+from heed.report.figures.classification import expected_calibration_error
 from heed.tasks.classification import learning
 from heed.tasks.classification.evaluation import by_length, calibration, length_edges
-from heed.tasks.classification.figures import expected_calibration_error
 from heed.tasks.classification.learning import ClassificationLearner, make_learner
 from heed.tasks.classification.metrics import AVERAGES, BY_CLASS, make_metrics, statistics
 from heed.tasks.classification.recipe import METRICS, Data, resolve_data

@@ -18,11 +18,10 @@ OUTSIDE = [
     if not path.is_relative_to(SOURCE / "tasks")
 ]
 TASKS = task_names()
-# Words that are no task: a key of a published file, and a label in a drawing of a network.
+# Words that are no task: a key of a published file.
 OTHER_WORDS = {
     "cli/commands.py": "translation",  # heed translate --translation
     "corpora/published.py": "classification",
-    "report/figures/networks.py": "translation",
 }
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import yaml
 
+MOST_WORDS = 12  # of a figure's title
+
 
 @functools.cache
 def captions() -> Mapping[str, str]:
@@ -18,3 +20,15 @@ def captions() -> Mapping[str, str]:
 def described(key: str, **values: object) -> str:
     """Return a text with `values` for their names in braces."""
     return captions()[key].format(**values)
+
+
+def message(title: str, plain: str) -> str:
+    """Return a title, or the plain one where names in it make it too long to be a message."""
+    return title if len(title.split()) <= MOST_WORDS else plain
+
+
+def some(count: int, of: int) -> str:
+    """Return how many of so many, in a word."""
+    if count in (0, of):
+        return "all" if count else "no"
+    return "most" if 2 * count > of else "some"

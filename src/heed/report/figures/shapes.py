@@ -2,17 +2,17 @@
 
 import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from heed.report.blocks import Axis, Mark, Panel
 from heed.report.escape import visible
-from heed.report.experiments import Experiment
+from heed.report.figures.figure import Axis, Mark, Panel
 
 # Inches. A figure of WIDTH fits a phone at full size, and two side by side fit a wide screen; one
 # of WIDE is as wide as the text on paper, and none is higher than a page of it.
 WIDTH, WIDE, HEIGHT, MAX_HEIGHT = 4.4, 6.3, 2.9, 6.5
+ZOOM, STUDY = 1.4, 175 / 24 / 1.4  # a study's own figure, 700 pixels wide: how much it is enlarged
 INK, SOFT, LINE, GROUND, REVERSED = "#1a1a1a", "#555555", "#d4d4d0", "#ffffff", "#fefefe"
 # Where series of different roles meet (figures/variants.py), every two colours differ by 10 or more
 # in CIELAB, in light and in dark mode, also as deuteranopes and protanopes see them (Machado et al.
@@ -36,7 +36,7 @@ MARKERS = (
     "triangle-right",
 )  # fmt: skip
 SOLID: tuple[float, ...] = ()
-DASHED, DASH_DOTTED, DOTTED = (5, 1.5), (6, 1.5, 1, 1.5), (1.5, 1.2)
+DASHED, DOTTED = (5, 1.5), (1.5, 1.2)
 MAX_NAME = 26  # characters; longer names are cut
 Numbers = Iterable[float]
 
@@ -68,11 +68,13 @@ def line(
 
 
 def point(
-    x: float, y: float, look: Look, size: float = 18, hollow: bool = False, wide: float = 0.8
-) -> Mark:
-    """Return a mark at a point; the ground fills one that is hollow."""
+    x: float, y: float, look: Look, size: float = 18, hollow: bool = False, wide: float = 0.8,
+    faint: bool = False,
+) -> Mark:  # fmt: skip
+    """Return a mark at a point; the ground fills one that is hollow, and shines through a faint."""
     fill = GROUND if hollow else look.colour
     style: Mark = {"fill": fill, "colour": look.colour, "shape": look.marker, "size": size}
+    style |= {"faint": True} if faint else {}
     return {"kind": "point", "x": float(x), "y": float(y), "wide": wide, **style}
 
 
@@ -96,12 +98,14 @@ def rule(
     return {"x": float(x), "y": float(y), "x2": float(x2), "y2": float(y2), **style}
 
 
-def square(
-    column: float, row: float, shade: float, fill: str = SERIES[0], half: float = 0.5
-) -> Mark:
-    """Return a square around a place of a heat map, of a colour with a shade from 0 to 1."""
-    place: Mark = {"x": column - 0.5, "x2": column + 0.5, "y": row - half, "y2": row + half}
-    return {"kind": "square", "fill": fill, "shade": round(float(shade), 2), **place}
+def area(
+    x: tuple[float, float], y: tuple[float, float], fill: str = SOFT, shade: float = 0.14,
+    colour: str = "", dash: tuple[float, ...] = SOLID,
+) -> Mark:  # fmt: skip
+    """Return a rectangle between two places on each axis; `colour` and `dash` are its outline's."""
+    place: Mark = {"x": float(x[0]), "x2": float(x[1]), "y": float(y[0]), "y2": float(y[1])}
+    outline: Mark = {"colour": colour, "dash": list(dash)} if colour else {}
+    return {"kind": "square", "fill": fill, "shade": shade, **outline, **place}
 
 
 def squares(weights: np.ndarray, steps: int = 20) -> list[Mark]:
@@ -111,17 +115,10 @@ def squares(weights: np.ndarray, steps: int = 20) -> list[Mark]:
     """
     shades = np.rint(steps * weights).astype(int)
     return [
-        square(int(column), int(row), min(shade / steps, 1))
+        area((j - 0.5, j + 0.5), (i - 0.5, i + 0.5), SERIES[0], round(min(shade / steps, 1), 2))
         for shade in np.unique(shades[shades > 0])
-        for row, column in np.argwhere(shades == shade)
+        for i, j in np.argwhere(shades == shade)
     ]
-
-
-def outline(column: float, row: float, colour: str, dash: tuple[float, ...] = SOLID) -> Mark:
-    """Return the outline of a square of a heat map."""
-    place: Mark = {"x": column - 0.42, "x2": column + 0.42, "y": row - 0.42, "y2": row + 0.42}
-    style: Mark = {"colour": colour, "dash": list(dash), "fill": "transparent", "shade": 1}
-    return {"kind": "square", **place, **style}
 
 
 def words(
@@ -135,6 +132,12 @@ def words(
     style: Mark = {"colour": colour, "size": size, "align": align, "dx": at[0], "dy": at[1]}
     where: Mark = {"x": float(x), "y": float(y), "angle": angle, "wide": 0.4 if bold else 0}
     return {"kind": "text", "text": text, **where, **style}
+
+
+def width_of(text: str) -> float:
+    """Return about how wide a text is, in letters of the middle width."""
+    return sum(0.55 if sign in "ijlft.,;:'|!()" else 1.5 if sign in "mwMW" else
+               1.25 if sign.isupper() else 1 for sign in text)  # fmt: skip
 
 
 def extent(
@@ -156,39 +159,28 @@ def extent(
     return start - room * (low is None), end + room * (high is None)
 
 
-def ticks(low: float, high: float, count: int) -> list[float]:
-    """Return multiples of 1, 2 or 5 times a power of ten, `count` steps at most, around a range."""
-    least = (high - low) / count
-    power = 10.0 ** math.floor(math.log10(least))
-    step = next(each * power for each in (1, 2, 5, 10) if each * power >= least * (1 - 1e-9))
-    numbers = range(math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9) + 1)
-    return [round(step * number, 9) + 0.0 for number in numbers]
+Sample = Callable[[float, float], list[Mark]]  # of a legend: the marks around a place
 
 
-def legend(entries: Sequence[tuple[str, Look, bool]]) -> Panel:
-    """Return a panel that names marks, one below the other."""
+def legend(entries: Sequence[tuple[str, Sample]], columns: int = 1) -> Panel:
+    """Return a panel that names marks, in so many columns."""
     rows: list[Mark] = []
-    for place, (text, look, hollow) in enumerate(entries):
-        rows += [point(0, place, look, 30, hollow, 1.2), words(0, place, text, at=(9, 0), size=8.5)]
-    axis = Axis(places={}, strokes=False)
-    bottom = dataclasses.replace(axis, domain=(len(entries) - 0.5, -0.5))
-    return Panel(rows, dataclasses.replace(axis, domain=(-0.02, 1)), bottom, spans=True, grid=False)
+    for place, (text, sample) in enumerate(entries):
+        y, x = divmod(place, columns)
+        rows += [*sample(x / columns, y), words(x / columns, y, text, at=(12, 0), size=8.5)]
+    lines = -(-len(entries) // columns)
+    axis = Axis(domain=(-0.02, 1), places={}, strokes=False)
+    return Panel(
+        rows, axis, dataclasses.replace(axis, domain=(lines - 0.5, -0.5)), spans=True, grid=False
+    )
 
 
-def alt_text(experiment: Experiment, text: str) -> str:
-    """Return the alternative text of a figure of an experiment."""
-    return f"{experiment.title}{'.' * (experiment.title[-1:] not in '.?!')} {text}"
+def marked(look: Look, hollow: bool = False, size: float = 30) -> Sample:
+    """Return the sample of a mark."""
+    return lambda x, y: [point(x, y, look, size, hollow, 1.2)]
 
 
 def short_name(name: str, limit: int = MAX_NAME) -> str:
     """Return a name for a figure: on one line, and cut where it has more characters."""
     name = " ".join(visible(name).split())
     return name if len(name) <= limit else f"{name[: limit - 1]}…"
-
-
-def numbered(series: int) -> Look:
-    """Return the look of the series with this number; a repeated colour has another marker.
-
-    There are more markers than colours, and the two numbers have no common divisor.
-    """
-    return Look(SERIES[series % len(SERIES)], MARKERS[series % len(MARKERS)])

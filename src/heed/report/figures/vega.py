@@ -22,8 +22,7 @@ import numpy as np
 import yaml
 
 from heed.files import write_text, writing
-from heed.report import blocks
-from heed.report.blocks import Axis, Mark, Panel
+from heed.report.figures.figure import Axis, Figure, Mark, Panel
 from heed.report.figures.shapes import DARK, short_name
 
 POINTS = 72  # of an inch
@@ -31,13 +30,12 @@ POINTS = 72  # of an inch
 # and the first letters of names would fall off the drawing.
 ADJUSTED = "text{font-size-adjust:ch-width .556}"
 MAX_FITS, NEAR, LEAST = 3, 2, 40  # drawings to find a size, points from it, points of axes
-MAX_END, NAME_HEIGHT = 20, 10  # characters of a name at the end of a line, and points
+MAX_END, NAME_HEIGHT = 28, 10  # characters of a name at the end of a line, and points
 # Signs that every Liberation Sans has, also that of Debian 12, which has no Hebrew: a machine's own
 # comes before that of vl-convert.
 PRINTED = re.compile(r"[ -~\xa0-\u017f\u0384-\u03ce\u0400-\u045f–—‘’“”„…−×√•€≤≥\n]*")
 # An empty line of a text, whose height no program adds.
 EMPTY_LINE = re.compile(r'<tspan x="0" dy="([\d.]+)"/><tspan x="0" dy="[\d.]+">')
-SUBSTITUTES = {"ₖ": "_k"}
 RESOURCES = re.compile(rb"(?:^ */[a-z]+\d+ \d+ 0 R\n)+", re.MULTILINE)
 # Rectangles that follow each other and look the same are one path: heat maps have thousands.
 SAME = re.compile(
@@ -70,7 +68,7 @@ def filled(template: Json, values: Mapping[str, object]) -> object:
 MISSING = object()
 
 
-def draw_figures(figures: Iterable[blocks.Figure], folder: Path) -> dict[str, list[str]]:
+def draw_figures(figures: Iterable[Figure], folder: Path) -> dict[str, list[str]]:
     """Write the files of all figures into `folder`; return the names that PDFs have as numbers.
 
     These are by the figure's key. Raises HeedError: a file cannot be written.
@@ -79,7 +77,7 @@ def draw_figures(figures: Iterable[blocks.Figure], folder: Path) -> dict[str, li
     return {key: names for key, names in found.items() if names}
 
 
-def _draw(figure: blocks.Figure, path: Path) -> list[str]:
+def _draw(figure: Figure, path: Path) -> list[str]:
     import vl_convert  # its engine takes half a second to start
 
     page, drawn, names = _drawings(figure)
@@ -89,15 +87,17 @@ def _draw(figure: blocks.Figure, path: Path) -> list[str]:
     return names
 
 
-def as_svg(figure: blocks.Figure) -> str:
+def as_svg(figure: Figure) -> str:
     """Return the file of a figure for a page."""
     return _drawings(figure)[0]
 
 
-def _drawings(figure: blocks.Figure) -> tuple[str, str, list[str]]:
+def _drawings(figure: Figure) -> tuple[str, str, list[str]]:
     """Return a figure for a page, and for paper, with the names that it has there as numbers."""
     names: dict[str, str] = {}
-    page = drawn = fitted(figure.panels, figure.size, names)
+    width, height = figure.size
+    drawn = fitted(figure.panels, (width / figure.zoom, height / figure.zoom), names)
+    page = drawn
     for name, number in names.items():
         placeholder = f">{_placeholder(name, number)}<"
         page = page.replace(placeholder, f">{html.escape(name, quote=False)}<")
@@ -229,7 +229,7 @@ def _axis(axis: Axis, names: dict[str, str]) -> dict[str, object]:
         found |= {"values": [*axis.places], "labels": labels, "overlap": False}
     else:
         found["count"] = axis.count
-    optional = {"format": axis.format, "side": axis.side, "angle": axis.angle}
+    optional = {"format": axis.format, "angle": axis.angle}
     return found | {key: each for key, each in optional.items() if each}
 
 
@@ -242,8 +242,6 @@ def _named(text: str, names: dict[str, str]) -> str:
 
     A PDF file has its fonts within it, and the fonts of a machine must not change the figures.
     """
-    for sign, other in SUBSTITUTES.items():
-        text = text.replace(sign, other)
     if PRINTED.fullmatch(text):
         return text
     return _placeholder(text, names.setdefault(text, f"[{len(names) + 1}]"))

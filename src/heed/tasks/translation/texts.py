@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from heed.files import HeedError, read_text
@@ -12,7 +12,7 @@ from heed.terminal import print_line
 from heed.training.run import RunInfo, read_run, trained_seeds
 
 AT_ONCE = 200  # texts that are translated before their translations are returned
-SVG, MAX_DRAWN = "svg", 20  # the format of a picture, and its translations at most
+MAX_DRAWN = 20  # translations of a picture
 PRINTED = ("score", "log_probability", "source_words", "target_words", "unknown_units", "links")
 
 
@@ -23,14 +23,33 @@ def open_run(run: RunInfo, folder: Path | None = None) -> TranslationPredictor:
     return predictor
 
 
-def translate(model: str, text: str, given: str, form: str, seed: int | None) -> Iterator[str]:
+def translate(
+    model: str, text: str, given: str, form: str, seed: int | None,
+    draw: Callable[[str, list[Translation]], str],
+) -> Iterator[str]:  # fmt: skip
     """Yield the lines of the translations of a text, each of whose lines is a sentence.
 
     `text` and `given`, translations to score instead of searching, are as `read_text` takes them.
-    `form`: text; pharaoh, with score and links between |||; json, an object a translation; or svg,
-    one picture of all alignments. In the end a message says how many lines have no word that the
-    model knows.
+    `form`: text; pharaoh, with score and links between |||; or json, an object a translation. In
+    the end a message says how many lines have no word that the model knows.
     """
+    for number, each in enumerate(_found(model, text, given, seed)):
+        yield from (_format(translation, number, form) for translation in each)
+
+
+def translations_to_draw(model: str, text: str, given: str, seed: int | None) -> list[Translation]:
+    """Return the translations that have weights, for a picture. Raises HeedError: none, or many."""
+    found = itertools.chain.from_iterable(_found(model, text, given, seed))
+    drawn = [each for each in found if each.weights is not None and each.weights.size]
+    if not drawn or len(drawn) > MAX_DRAWN:
+        raise HeedError(
+            f"--format svg draws 1 to {MAX_DRAWN} translations with attention, and here "
+            f"{len(drawn)} have weights. Use --format json for more"
+        )
+    return drawn
+
+
+def _found(model: str, text: str, given: str, seed: int | None) -> Iterator[list[Translation]]:
     translator = _open(model, seed)
     texts = _lines(text) if text else [""]
     translations = _lines(given) if given else []
@@ -39,12 +58,7 @@ def translate(model: str, text: str, given: str, form: str, seed: int | None) ->
             f"{len(texts)} lines to translate, and {len(translations)} translations: each line "
             "needs one"
         )
-    found = _translate(translator, model, texts, translations)
-    if form == SVG:
-        yield _picture(model, [*itertools.chain.from_iterable(found)])
-        return
-    for number, each in enumerate(found):
-        yield from (_format(translation, number, form) for translation in each)
+    yield from _translate(translator, model, texts, translations)
 
 
 def _translate(
@@ -77,24 +91,6 @@ def _open(model: str, seed: int | None) -> TranslationPredictor:
             f"{model} has no run with seed {seed}. Trained: {', '.join(map(str, seeds))}"
         )
     return open_run(read_run(model, seeds[0] if seed is None else seed))
-
-
-def _picture(model: str, translations: list[Translation]) -> str:
-    """Return the alignments of some translations, in SVG. Raises HeedError: there are none."""
-    from heed.report.figures.vega import as_svg
-    from heed.tasks.translation.sentences import Sentence, alignment_picture
-
-    sentences = [
-        Sentence("", each.text, each.source_words, each.target_words, None, {},
-                 {model: each.weights})
-        for each in translations if each.weights is not None and each.weights.size
-    ]  # fmt: skip
-    if not sentences or len(sentences) > MAX_DRAWN:
-        raise HeedError(
-            f"--format svg draws 1 to {MAX_DRAWN} translations with attention, and here "
-            f"{len(sentences)} have weights. Use --format json for more"
-        )
-    return as_svg(alignment_picture(sentences, model))
 
 
 def _lines(text: str) -> list[str]:

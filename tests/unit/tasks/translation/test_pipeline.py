@@ -1,6 +1,7 @@
 """Translation from end to end: from a generated pair of languages to a comparison."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +17,12 @@ from heed.models.size import count_parameters
 from heed.paths import TOKENS, recipe_file
 from heed.prediction import load_predictor, write_predictions
 from heed.recipe import read_model_recipe
+from heed.report.figures.alignments import alignment_picture
 from heed.study import load
 from heed.study.recipes import resolve
 from heed.tasks.translation import learning
 from heed.tasks.translation.metrics import read_links
-from heed.tasks.translation.texts import translate
+from heed.tasks.translation.texts import translate, translations_to_draw
 from heed.tokens.arrays import Side, load_tokens
 from heed.tokens.meta import read_meta
 from heed.training.run import read_run
@@ -160,6 +162,20 @@ def test_translations_are_printed_as_text_with_links_or_as_json_lines(runs):
     assert scored["score"] == pytest.approx(float(score), abs=1e-3)
     (line,) = map(json.loads, translate("pair-baseline", text, "", "json", None))
     assert line["weights"] is None and line["links"] == ""
+
+
+def test_the_attention_between_given_sentences_is_one_picture(runs):
+    table = predicted("attention").head(2)
+    for name in ("source", "reference"):
+        Path(f"{name}.txt").write_text("".join(f"{text}\n" for text in table[name]))
+    arguments = ("pair-attention", "source.txt", "reference.txt")
+    svg = alignment_picture("pair-attention", translations_to_draw(*arguments, 1))
+    shown = re.findall(r"<text[^>]*>([^<]+)</text>", svg)
+    for text in (*table["source"], *table["reference"]):
+        assert not {*text.split()} - {*shown}
+    assert svg.startswith('<svg role="img" aria-label="Which source words pair-attention reads')
+    with pytest.raises(HeedError, match="draws 1 to 20 translations with attention, and here 0"):
+        translations_to_draw("pair-baseline", "source.txt", "reference.txt", 1)
 
 
 NOTHING = ["", "  \t", "\u200b\u2060\ufeff", "\u00ad \u200d", "\u2603 \ud55c\u2603"]

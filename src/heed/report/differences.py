@@ -1,0 +1,265 @@
+"""Tested differences of an experiment's models: what is said of each, and which one leads."""
+
+import dataclasses
+from collections.abc import Sequence
+
+from heed.evaluation.results import (
+    BASELINE,
+    BETTER,
+    NOT_CONVERGED,
+    SAME,
+    UNDECIDED,
+    WORSE,
+    Difference,
+    ExperimentResult,
+    Significance,
+)
+from heed.hyperparameters.pretrained import PRETRAINED
+from heed.report.formats import format_coverage, format_interval, format_p, format_points
+from heed.report.measures import Measure, measure_of
+
+UNTESTED = "untested"  # one seed, or one test document
+SLIGHTLY_BETTER, SLIGHTLY_WORSE = "slightly better", "slightly worse"
+LINEAR = "linear"
+REFERENCES = (LINEAR, PRETRAINED)  # that are recommended where they do as well: simplest first
+VERDICT_WORDS = {  # by reading: a word never fights the interval that it stands beside
+    BETTER: "better",
+    SLIGHTLY_BETTER: "better, by less than {within}",
+    SAME: "no different by {within}",
+    SLIGHTLY_WORSE: "worse, by less than {within}",
+    WORSE: "worse",
+    UNDECIDED: "undecided",
+    NOT_CONVERGED: "undecided: training was too short",
+    UNTESTED: "not tested: {reason}",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class TestedDifference:
+    """A difference of two models by name, with its tests (docs/statistics.md)."""
+
+    first: str
+    second: str
+    result: Difference
+    method: Significance
+    measure: Measure
+    one_seed: bool = False  # whether both models have one run
+
+    @property
+    def mean(self) -> float:
+        """The difference in percentage points, or in points of the metric."""
+        return self.result.mean_pp
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Both ends of the interval; None with one seed, or one test document."""
+        return self.result.interval_pp
+
+    @property
+    def no_interval(self) -> str:
+        """Why there is no interval; empty where there is one."""
+        if self.ends is not None:
+            return ""
+        return f"one {'seed' if self.one_seed else f'test {self.measure.item}'} has no interval"
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of the interval."""
+        return self.ends and self.ends[0]
+
+    @property
+    def high(self) -> float | None:
+        """The upper end of the interval."""
+        return self.ends and self.ends[1]
+
+    @property
+    def verdict(self) -> str:
+        """One of `heed.evaluation.results.VERDICTS`."""
+        return self.result.verdict
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether one of the two is shown to be better."""
+        return self.verdict in (BETTER, WORSE)
+
+    @property
+    def situation(self) -> str:
+        """The verdict, or that there is no test: a key of the tables in sentences.py."""
+        return UNTESTED if self.ends is None else self.verdict
+
+    @property
+    def remark(self) -> str:
+        """What stands beside the verdict of two models that were not tuned alike; else nothing."""
+        return "" if self.result.tuned_alike else "not tuned alike"
+
+    @property
+    def against(self) -> str:
+        """The difference with its interval, for a table."""
+        ends = "" if self.ends is None else f" ({format_interval(self.ends)})"
+        return f"{format_points(self.mean)}{ends}"
+
+    @property
+    def margin_words(self) -> str:
+        """The margin within which two models are practically the same, such as "a point"."""
+        return self.measure.points(self.method.equivalence_margin)
+
+    @property
+    def verdict_words(self) -> str:
+        """The verdict in words that its interval bears out."""
+        words = VERDICT_WORDS[self.reading]
+        return words.format(within=self.margin_words, reason=self.no_interval)
+
+    @property
+    def reading(self) -> str:
+        """The situation, where one that is practically the same may yet be shown to differ."""
+        if self.situation != SAME or self.ends is None:
+            return self.situation
+        low, high = self.ends
+        return SLIGHTLY_BETTER if low > 0 else SLIGHTLY_WORSE if high < 0 else SAME
+
+    @property
+    def size(self) -> str:
+        """The difference with its interval and its corrected p, for a sentence."""
+        gain = self.measure.difference(self.mean)
+        if self.ends is None:
+            return gain
+        p, covers = format_p(self.result.p_corrected), format_coverage(self.method.alpha)
+        covers = f"simultaneous {covers}" if self.result.tests > 1 else covers
+        shown = f"corrected p {p if p.startswith('<') else f'= {p}'}"
+        shown = f"equal within {self.within}" if self.verdict == SAME else shown
+        return f"{gain} ({covers} interval {format_interval(self.ends)}, {shown})"
+
+    @property
+    def within(self) -> str:
+        """The least margin within which the difference is shown to lie, with its unit."""
+        return self.measure.limit(self.result.equal_within_pp or 0.0, 2)
+
+
+@dataclasses.dataclass(frozen=True)
+class AttentionComparison:
+    """The tests of an experiment's first attention variant against each of its compared models.
+
+    `compared_models` has them all but the baseline, the reference models first; `further` are of
+    other variants: over the baseline where they answer the study's question, and of variants over
+    their own baseline or their own mean.
+    """
+
+    variant: str
+    baseline: TestedDifference | None  # None without a baseline
+    primary: TestedDifference  # over its control
+    compared_models: list[TestedDifference]
+    reference_models: list[TestedDifference]
+    further: list[TestedDifference]
+
+    @property
+    def of_question(self) -> list[TestedDifference]:
+        """The primary comparison, and that with the baseline where it is another one."""
+        return _unique([self.primary, self.baseline])
+
+    @property
+    def strongest_reference_model(self) -> TestedDifference | None:
+        """The reference model that the variant beats least.
+
+        One that wins comes first, and one that is shown to be beaten last.
+        """
+        order = {WORSE: 0, BETTER: 2}
+        return min(
+            self.reference_models,
+            key=lambda each: (order.get(each.verdict, 1), each.mean),
+            default=None,
+        )
+
+
+def compare_attention(
+    result: ExperimentResult, differences: list[TestedDifference]
+) -> AttentionComparison | None:
+    """Return the standing of an experiment's first variant that answers the study's question.
+
+    None where there is no such variant, or neither control nor baseline. `differences` are all of
+    the experiment's.
+    """
+    variant = next(iter(result.attention), "")
+    own = {each.second: each for each in differences if each.first == variant}
+    gain = own.pop(BASELINE, None)
+    primary = own.get(result.control, gain)
+    if primary is None:
+        return None
+    # Reference models first: that one of them wins is the most important news.
+    compared = sorted(own.values(), key=lambda each: each.second in result.models)
+    others = {(name, BASELINE) for name in result.attention[1:]}
+    further = [
+        each
+        for each in differences
+        if (each.first, each.second) in others
+        or each.second in (f"{each.first}-{BASELINE}", f"{each.first}-mean")
+    ]
+    further.sort(key=lambda each: each.second != BASELINE)
+    references = [each for each in compared if each.second in result.reference_models]
+    return AttentionComparison(variant, gain, primary, compared, references, further)
+
+
+def tested_differences(result: ExperimentResult, method: Significance) -> list[TestedDifference]:
+    """Return every difference of an experiment: those of its question first, the gains first."""
+    measure = measure_of(result)
+    answers = {variant: index for index, variant in enumerate(result.attention)}
+    tested = [
+        TestedDifference(
+            first,
+            second,
+            difference,
+            method,
+            measure,
+            len(result.compared_score(result.models[first]).values) == 1,
+        )
+        for first, others in result.comparisons.items()
+        for second, difference in sorted(others.items(), key=lambda item: item[0] != BASELINE)
+    ]
+    return sorted(tested, key=lambda each: answers.get(each.first, len(answers)))
+
+
+def _unique(differences: Sequence[TestedDifference | None]) -> list[TestedDifference]:
+    return [*{(each.first, each.second): each for each in differences if each}.values()]
+
+
+def recommend(result: ExperimentResult, method: Significance) -> str:
+    """Return the simplest model whose score is within the margin of the best one.
+
+    Reference models are simpler than networks, and of these the one with fewest parameters is. ""
+    without a linear model, for generated text, where that model had not converged, and where
+    another might leave it behind if it were trained longer.
+    """
+    if LINEAR not in result.reference_models or result.corpus.statistics.generated:
+        return ""
+    networks = sorted(
+        result.models,
+        key=lambda n: (result.models[n].parameters, -result.sign * result.score_of(n)),
+    )
+    names = [*filter(result.reference_models.__contains__, REFERENCES), *networks]
+    scores = {name: result.sign * result.score_of(name) for name in names}
+    margin = method.equivalence_margin / 100
+    enough = max(scores.values()) - margin
+    found = next(name for name, score in scores.items() if score >= enough)
+    possible = (scores[n] + each.rise_pp(result.metric) / 100 for n, each in result.models.items())
+    is_open = found in result.models and not result.models[found].has_converged
+    return "" if is_open or scores[found] < max(possible) - margin else found
+
+
+def leading(
+    result: ExperimentResult,
+    compared: AttentionComparison | None,
+    comparisons: Sequence[TestedDifference],
+) -> TestedDifference | None:
+    """Return the comparison that a report says first; None where attention is compared with none.
+
+    It is the primary one or, without a network that attention is compared with, that with the
+    reference model which attention beats least.
+    """
+    if compared:
+        return compared.primary
+    attention = next(iter(result.attention), "")
+    own = [
+        each
+        for each in comparisons
+        if each.first == attention and each.second in result.learned_reference_models
+    ]
+    return min(own, key=lambda each: each.mean, default=None)

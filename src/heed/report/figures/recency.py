@@ -1,0 +1,147 @@
+"""The U of recency: how much each tenth of a text counts, and one text coloured by gradient."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from heed.evaluation.results import format_significant
+from heed.report.browser import full_colour
+from heed.report.explanations import Explanation
+from heed.report.figures import shapes
+from heed.report.figures.captions import captions
+from heed.report.figures.figure import Axis, Figure, Mark, Panel
+from heed.report.figures.variants import (
+    MAX_VARIANTS,
+    drawn_variants,
+    line_marks,
+    looks,
+    make_figure,
+)
+from heed.report.results import Results
+from heed.report.words import all_words, model_kind
+
+BY_RATIONALE, PLAIN = "importance_by_rationale", "importance"
+ENDS, MIDDLE, MANY = [1, 10], [5, 6], 100  # tenths; times: more are not told apart
+TEXTS, MOST_WORDS = 2, 60  # models whose gradient colours a text; of more words it is a strip
+HEIGHT, LINE, LETTERS = 2.8, 0.17, 58  # inches: the curve, a line of text; letters in a line
+
+
+def recency(results: Results) -> list[Figure]:
+    """Return the figure of each experiment that has the test `recency`."""
+    figures = []
+    for experiment in results.experiments:
+        own = [each for each in results.explanations if each.experiment.key == experiment.key]
+        tested = [each for each in own if each.recency is not None]
+        order = drawn_variants(results, experiment) if tested else []
+        tested.sort(key=lambda each: each.variant not in order)
+        tables = importance(tested[:MAX_VARIANTS])
+        if tables:
+            figures.append(_figure(results, tested[:MAX_VARIANTS], tables))
+    return figures
+
+
+def importance(drawn: Sequence[Explanation]) -> dict[str, pd.DataFrame]:
+    """Return by variant the importance of each tenth `x`, 1 to 10, and seed: `value`, 1 if even.
+
+    It is beside the rationale where any of the models has that, else over its own mean.
+    """
+    known = {each.variant: each.recency for each in drawn if each.recency is not None}
+    by_rationale = any((table["measure"] == BY_RATIONALE).any() for table in known.values())
+    found = {}
+    for variant, table in known.items():
+        rows = table[table["measure"] == (BY_RATIONALE if by_rationale else PLAIN)]
+        rows = rows.dropna(subset="mean")
+        value = rows["mean"] / (1 if by_rationale else rows["mean"].mean())
+        if len(rows):
+            found[variant] = pd.DataFrame({"x": rows["at"].astype(int) + 1, "value": value})
+    return found
+
+
+def _figure(
+    results: Results, drawn: Sequence[Explanation], tables: Mapping[str, pd.DataFrame]
+) -> Figure:
+    experiment = drawn[0].experiment
+    models = experiment.result.models
+    kinds = {name: model_kind(name, models[name].hyperparameters) for name in tables}
+    shown = next((name for name, kind in kinds.items() if kind == "last"), next(iter(tables)))
+    means = tables[shown].groupby("x")["value"].mean()
+    ends, middle = (float(means.reindex(tenths).mean()) for tenths in (ENDS, MIDDLE))
+    ratio = ends / middle if middle > 0 else np.inf
+    words = all_words()[kinds[shown]].sentence
+    marks = [shapes.rule((0.6, 1), (10.4, 1), dash=shapes.DOTTED)]
+    marks += line_marks(tables, looks(experiment), experiment.words)
+    x = Axis("tenth of the text", (0.6, 10.4), count=10)
+    y = Axis("importance, 1 = even", (0, max(2, shapes.extent(marks, low=0)[1])))
+    told = (shown, *experiment.result.attention[:1])
+    both = sorted(drawn, key=lambda each: each.variant not in told)
+    texts = _texts(both[:TEXTS]) if experiment.publishable else []
+    panels = [Panel(marks, x, y, spans=True, height=HEIGHT - 0.5), *texts]
+    files = ("recency.csv", *(("documents.parquet", "units.parquet") if texts else ()))
+    tested = drawn[0].recency
+    is_by_rationale = tested is not None and (tested["measure"] == BY_RATIONALE).any()
+    return make_figure(
+        "recency_rationale" if is_by_rationale else "recency", f"{experiment.key}_recency",
+        results.sources.add(*(each.folder / file for each in drawn for file in files)),
+        [[panel] for panel in panels],
+        (shapes.STUDY, HEIGHT + sum(text.height + 0.25 for text in texts)), experiment.title,
+        captions()["recency_text"] if texts else "", zoom=shapes.ZOOM,
+        model=words[:1].upper() + words[1:],
+        times=f"over {MANY}" if ratio > MANY else format_significant(ratio, 2),
+    )  # fmt: skip
+
+
+def _texts(drawn: Sequence[Explanation]) -> list[Panel]:
+    """Return the shortest text that two models have, coloured by the gradient of each."""
+    words, known = drawn[0].experiment.words, dict[str, pd.DataFrame]()
+    for each in drawn:
+        documents, units = each.read("documents"), each.read("units")
+        if "text" in documents:
+            kept = documents.dropna(subset="text")[["seed", "id", "text", "units"]]
+            kept = kept[kept["seed"] == documents["seed"].min()]
+            own = units[["seed", "id", "unit", "start", "end", "gradient"]]
+            known[words[each.variant]] = kept.merge(own, on=["seed", "id"])
+    shared = set.intersection(*(set(table["id"]) for table in known.values())) if known else set()
+    if len(known) < TEXTS or not shared:
+        return []
+    first = next(iter(known.values()))
+    lengths = first[first["id"].isin(shared)].set_index("id")["units"]
+    panels = []
+    for name, table in known.items():
+        own = table[table["id"] == lengths.idxmin()].sort_values("unit")
+        places = zip(own["text"], own["start"], own["end"], strict=True)
+        said = [str(text)[start:end] for text, start, end in places]
+        shades = own["gradient"].fillna(0).to_numpy(float)
+        panels.append(coloured(said, shades / full_colour(shades), name))
+    return panels
+
+
+def coloured(
+    said: Sequence[str], shades: np.ndarray, title: str, marked: Sequence[bool] = (),
+    letters: int = LETTERS,
+) -> Panel:  # fmt: skip
+    """Return a text whose words have a ground of these shades, from 0 to 1; some are bold.
+
+    Of more than MOST_WORDS it is one strip without the words.
+    """
+    marks: list[Mark] = []
+    x = line = 0.0
+    if len(said) > MOST_WORDS:
+        at = np.linspace(0, letters, len(said) + 1)
+        strip = zip(at[:-1], at[1:], shades, strict=True)
+        marks = [
+            shapes.area((a, b), (-0.45, 0.45), shapes.SERIES[0], float(c)) for a, b, c in strip
+        ]
+        said = []
+    for place, (word, shade) in enumerate(zip(said, shades, strict=False)):
+        wide = shapes.width_of(word)
+        if x and x + wide > letters:
+            x, line = 0.0, line + 1
+        ends = (x - 0.4, x + wide + 0.4), (line - 0.45, line + 0.45)
+        marks.append(shapes.area(*ends, shapes.SERIES[0], round(0.75 * float(shade), 2)))
+        ink = shapes.REVERSED if shade > 0.7 else shapes.INK
+        marks.append(shapes.words(x, line, word, ink, bold=bool(marked) and marked[place]))
+        x += wide + 1
+    axis = Axis(places={}, strokes=False, domain=(-0.5, letters))
+    lines = Axis(places={}, strokes=False, domain=(line + 0.5, -0.5))
+    return Panel(marks, axis, lines, title, LINE * (line + 1), spans=True, grid=False)

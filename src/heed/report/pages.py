@@ -1,0 +1,200 @@
+"""Pages: the templates of page/ with a study's results, tables and figures; every value is escaped.
+
+A template calls `table(NAME, EXPERIMENT)`, `figure(NAME, EXPERIMENT)` and `heading(KEY, TITLE)`.
+A name that tables.yaml or drawing.py lacks is an error; where a study has no such table or figure,
+the call is empty, and false.
+"""
+
+import base64
+import dataclasses
+import functools
+import hashlib
+import itertools
+import re
+import urllib.parse
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import yaml
+from markupsafe import Markup
+
+from heed.evaluation import results as verdicts
+from heed.report import formats
+from heed.report.drawing import Figures, figure_names
+from heed.report.escape import visible
+from heed.report.experiments import Experiment
+from heed.report.figures.figure import Figure
+from heed.report.tables import PAGE, Column, Table, declarations
+
+TEMPLATES = Path(__file__).parent / "page"
+MAX_INLINE = 600_000  # bytes of all SVGs of a page; with more, it links the files in figures/
+Tables = Mapping[tuple[str, str], list[Table]]
+
+
+@functools.cache
+def environment() -> jinja2.Environment:
+    """Return the jinja environment for HTML, which escapes every value.
+
+    It keeps its templates compiled, which takes longer than to fill them in.
+    """
+    jinja = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True, finalize=visible, trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined, extensions=["jinja2.ext.do"],
+    )  # fmt: skip
+    for name in ("BASELINE", "BETTER", "WORSE", "SAME", "UNDECIDED", "NOT_CONVERGED"):
+        jinja.globals[name] = getattr(verdicts, name)
+    jinja.globals |= {"script": script, "policy": policy, "PAGE": PAGE, "groups": groups}
+    jinja.filters |= {
+        "number": formats.format_number, "points": formats.format_points, "join_and": join_and,
+        "interval": formats.format_interval, "count": formats.format_count, "capital": capital,
+    }  # fmt: skip
+    return jinja
+
+
+def join_and(names: list[str], last: str = "and") -> str:
+    """Return names in a sentence; nothing without any."""
+    return f" {last} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def capital(text: str) -> str:
+    """Return a text with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+def groups(columns: Sequence[Column], indices: Sequence[int]) -> list[tuple[str, int]]:
+    """Return the headings above those of columns, each with the number of its columns."""
+    named = itertools.groupby(columns[index].group for index in indices)
+    return [(name, len([*found])) for name, found in named]
+
+
+def script(name: str) -> Markup:
+    """Return a script of page/, and the one that reads weights, without escapes.
+
+    They have no text of users.
+    """
+    texts = ((TEMPLATES / each).read_text(encoding="utf-8") for each in (name, "weights.js"))
+    return Markup("".join(texts))
+
+
+def policy(name: str) -> Markup:
+    """Return a page's Content-Security-Policy: no network, and no script but the one named."""
+    digest = base64.b64encode(hashlib.sha256(script(name).encode()).digest()).decode()
+    return Markup(
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data: 'self' file:; script-src "
+        f"'sha256-{digest}'"
+    )
+
+
+@dataclasses.dataclass
+class Page:
+    """The page of a study while it is made: what templates call, and its contents so far."""
+
+    tables: Tables
+    figures: Figures
+    image: Callable[[Figure], Markup]  # the address of a figure
+    copies: Callable[[Table], Mapping[str, str]]  # the texts of a table to copy, by format
+    has_files: bool = True  # whether figures/ and tables/ stand beside the page
+    contents: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+    explained: dict[str, str] = dataclasses.field(default_factory=dict)  # caption → first figure
+
+    def heading(self, key: str, title: str, mark: str = "") -> Markup:
+        """Return a heading of a section, which then stands in the contents."""
+        self.contents.append((key, title))
+        return Markup(self._parts.heading(key, title, mark))
+
+    def table(
+        self, name: str, experiment: Experiment | None = None, part: str = "", level: int = 3
+    ) -> Markup:  # fmt: skip
+        """Return a table, or all parts of it, at a level of headings."""
+        found = find(self.tables, name, experiment, declarations())
+        chosen = [each for each in found if not part or each.key.endswith(f"--{part}")]
+        chosen = [each for each in chosen if each.rows and any(c.heading for c in each.columns)]
+        return Markup("").join(Markup(self._parts.table(each, level)) for each in chosen)
+
+    def figure(self, name: str, experiment: Experiment | None = None, level: int = 3) -> Markup:
+        """Return the figures of a name, those that the page has."""
+        found = find(self.figures, name, experiment, figure_names())
+        found = [each for each in found if PAGE in each.media]
+        made = []
+        for each in found:
+            first = self.explained.setdefault(each.caption, each.key)
+            made.append(self._parts.figure(each, level, "" if first == each.key else first))
+        return Markup("").join(map(Markup, made))
+
+    @functools.cached_property
+    def _parts(self) -> Any:
+        template = environment().get_template("parts.html.jinja")
+        return template.make_module(
+            {"image": self.image, "copies": self.copies, "has_files": self.has_files}
+        )
+
+    def render(self, template: str, **context: object) -> str:
+        """Return a template with what it calls, and this context."""
+        called = {"table": self.table, "figure": self.figure, "heading": self.heading}
+        return (
+            environment()
+            .get_template(template)
+            .render(**called, contents=self.contents, has_files=self.has_files, **context)
+        )
+
+
+def find(found: Mapping[tuple[str, str], Any], name: str, experiment: Any, known: Any) -> Any:
+    """Return the tables or figures of a name; nothing where the study has none. Raises KeyError."""
+    if name not in known:
+        raise KeyError(f"{name}: no table or figure has this name. Known: {', '.join(known)}")
+    return found.get((name, experiment.key if experiment else ""), ())
+
+
+# What an image of a page need not say: the page has its text, and the rest is SVG's default.
+NEEDLESS = re.compile(
+    r' (?:aria-label="[^"]*"|role="img"|version="1.1"|xmlns:xlink="[^"]*"|opacity="1"'
+    r'|stroke-dasharray=""|font-weight="normal"|text-anchor="start")'
+    r'|<path d="M0,0h[\d.]+v[\d.]+h-[\d.]+Z"/>|<g/>'
+)
+FONT = re.compile(r' font-family="[^"]*"')
+SAFE = ' !"$()*+,-./:;<=>?@[]^_`{|}~'  # in an attribute between single quotes
+
+
+def image_addresses(folder: Path, has_files: bool) -> Callable[[Figure], Markup]:
+    """Return a function from a figure to its address: its SVG, of the first MAX_INLINE bytes.
+
+    Of further ones it is the file in `folder`, or nothing where no files stand beside the page.
+    """
+    left = MAX_INLINE
+
+    @functools.cache
+    def address(key: str) -> Markup:
+        nonlocal left
+        svg = _small((folder / f"{key}.svg").read_text(encoding="utf-8"))
+        left -= len(svg)
+        if left < 0:
+            return Markup(f"figures/{key}.svg" if has_files else "")
+        return Markup("data:image/svg+xml," + urllib.parse.quote(svg, safe=SAFE))
+
+    return lambda figure: address(figure.key)
+
+
+def _small(svg: str) -> str:
+    """Return a figure that looks the same, in fewer bytes."""
+    svg = NEEDLESS.sub("", svg)
+    if len(fonts := {*FONT.findall(svg)}) == 1:
+        svg = FONT.sub("", svg).replace("<svg", f"<svg{fonts.pop()}", 1)
+    return svg
+
+
+@functools.cache
+def fields() -> dict[str, dict[str, str]]:
+    """Return field.yaml: what large models reach, by kind of corpus."""
+    text = Path(__file__).with_name("field.yaml").read_text(encoding="utf-8")
+    loaded: dict[str, dict[str, str]] = yaml.safe_load(text)
+    return loaded
+
+
+def first_sentences(found: list[Any], seeds: int) -> list[str]:
+    """Return the title and the first paragraph of a study's findings, as plain text."""
+    macros: Any = environment().get_template("sentences.html.jinja").module
+    texts = (macros.title(found), macros.lead(found, seeds))
+    return [" ".join(Markup(text).striptags().split()) for text in texts if text.strip()]

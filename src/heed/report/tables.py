@@ -1,0 +1,333 @@
+"""Tables: tables.yaml declares each once, rows/ has its records; this makes CSV and Markdown.
+
+page/parts.html.jinja makes HTML of a table, and latex.py LaTeX. A column without a heading is in
+the CSV file alone, and one with `csv: false` in none.
+"""
+
+import dataclasses
+import functools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from heed.report.experiments import Experiment
+from heed.report.formats import TEXT, Format, format_named
+from heed.report.results import Results
+from heed.report.rows import (
+    Rows,
+    classification,
+    comparisons,
+    convergence,
+    cost,
+    expected,
+    explanation,
+    hyperparameters,
+    models,
+    score_functions,
+    sources,
+    summary,
+    translation,
+)
+from heed.report.sources import Source
+from heed.tables import csv_text
+from heed.terminal import visible
+
+PAGE, PAPER = "page", "paper"
+MODULES = (
+    classification, comparisons, convergence, cost, expected, explanation, hyperparameters, models,
+    score_functions, sources, summary, translation,
+)  # fmt: skip
+ROWS = {each.__name__.rpartition(".")[2]: each for each in MODULES}
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """A column of a table: tables.yaml says what each key means."""
+
+    key: str = ""
+    heading: str = ""
+    format: Format = TEXT
+    value: str = ""
+    unit: str = ""
+    meaning: str = ""
+    short: str = ""
+    width: int = 0
+    csv: bool = True
+    paper: bool = True
+    below: bool = False
+    merge: bool = False
+    code: bool = False
+    note: str = ""
+    note_format: Format = TEXT
+    strong: str = ""
+    link: str = ""
+    mark: str = ""
+    group: str = ""
+
+    @property
+    def title(self) -> str:
+        """The heading with its unit."""
+        return f"{self.heading} ({self.unit})" if self.heading and self.unit else self.heading
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """A value of a table, as `text` for people; `note` is a small second line."""
+
+    value: Any
+    text: str
+    note: str = ""
+    mark: str = ""
+    link: str = ""
+    strong: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A row with a cell for each column; `kind` is its CSS class, `key` its id for links."""
+
+    cells: tuple[Cell, ...]
+    kind: str = ""
+    key: str = ""
+    in_csv: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """A table with its rows, for page, paper and files."""
+
+    key: str  # of its files, tables/KEY.csv and .tex, and of its id in the page, #table-KEY
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    sources: tuple[Source, ...] = ()
+    location: str = ""
+    mark: str = ""  # such as "generated text"
+    style: str = ""
+    files: tuple[str, ...] = ("csv", "tex")
+
+    def column_indices(self, medium: str) -> list[int]:
+        """Return the indices of the columns that the page or the paper has."""
+        return [
+            index
+            for index, column in enumerate(self.columns)
+            if column.heading and (column.paper or medium != PAPER)
+        ]
+
+    def meanings(self, medium: str) -> str:
+        """Return the explanations of its columns, in one paragraph."""
+        columns = [self.columns[index] for index in self.column_indices(medium)]
+        meanings = ((each.heading, each.meaning.removesuffix(".")) for each in columns)
+        return " ".join(f"{heading}: {meaning}." for heading, meaning in meanings if meaning)
+
+
+# --- declarations ---------------------------------------------------------------------------------
+
+
+@functools.cache
+def declarations() -> dict[str, dict[str, Any]]:
+    """Return tables.yaml: the declaration of each table by its name."""
+    text = Path(__file__).with_name("tables.yaml").read_text(encoding="utf-8")
+    loaded: dict[str, dict[str, Any]] = yaml.safe_load(text)
+    return loaded
+
+
+def _columns(declared: list[dict[str, Any]], facts: Mapping[str, Any]) -> Iterator[Column]:
+    """Yield the columns of a table; `each` names a fact with a value for each of several."""
+    for column in declared:
+        options = dict(column)
+        when, each = options.pop("when", ""), options.pop("each", "")
+        if when and not facts[when]:
+            continue
+        for item in facts[each] if each else [""]:
+            names = {"each": item, **facts} if not each else {**facts, "each": item}
+            if each and isinstance(facts[each], Mapping):
+                names["heading"] = facts[each][item]
+            if "columns" in options:
+                yield from _columns(options["columns"], names)
+            else:
+                yield _column(options, names)
+
+
+def _column(options: Mapping[str, Any], names: Mapping[str, Any]) -> Column:
+    values = {
+        key: each.format(**names) if isinstance(each, str) and key not in PATHS else each
+        for key, each in options.items()
+    }
+    for key in PATHS & values.keys():
+        values[key] = ".".join(
+            part.replace("{each}", names["each"]) for part in values[key].split(".")
+        )
+    for key in {"format", "note_format"} & values.keys():
+        values[key] = format_named(values[key])
+    values.setdefault("value", values.get("key", ""))
+    return Column(**values)
+
+
+PATHS = {"value", "note", "strong", "link", "mark"}
+
+
+# --- building -------------------------------------------------------------------------------------
+
+
+def build_tables(results: Results) -> dict[tuple[str, str], list[Table]]:
+    """Return all tables of a study by name and experiment ("" of the study's), as declared."""
+    tables: dict[tuple[str, str], list[Table]] = {}
+    for name, declared in declarations().items():
+        module, function = declared["rows"].split(".")
+        make: Callable[..., Any] = getattr(ROWS[module], function)
+        if declared.get("of") == "study":
+            tables[name, ""] = [*_build(name, declared, results, None, make(results))]
+            continue
+        for each in results.experiments:
+            task = each.measure.task
+            if task in declared.get("tasks", [task]) and task not in declared.get("except", []):
+                found = make(results, each)
+                tables[name, each.key] = [*_build(name, declared, results, each, found)]
+    return tables
+
+
+def _build(
+    name: str,
+    declared: dict[str, Any],
+    results: Results,
+    experiment: Experiment | None,
+    made: Rows | Iterable[Rows] | None,
+) -> Iterator[Table]:
+    """Yield the tables that the records of a declaration make."""
+    parts = [made] if isinstance(made, Rows) else made or []
+    joined = JOINED if experiment or declared.get("joined") else []
+    for part in parts:
+        facts = {**study_facts(results, experiment), **part.facts, "part": part.part}
+        columns = tuple(_columns([*joined, *declared["columns"]], facts))
+        key = declared.get("file", name if experiment is None else f"{{key}}_{name}").format(
+            **facts
+        )
+        yield Table(
+            key,
+            declared.get("title", "").format(**facts),
+            columns,
+            tuple(
+                _row(
+                    declared,
+                    columns,
+                    each,
+                    facts,
+                    experiment or get_path(each, declared.get("joined", "")),
+                )
+                for each in part.records
+            ),
+            part.sources or results.comparison_sources,
+            part.location,
+            experiment.mark if experiment else facts.get("mark", ""),
+            declared.get("style", ""),
+            tuple(declared.get("files", ("csv", "tex"))),
+        )
+
+
+def study_facts(results: Results, experiment: Experiment | None) -> dict[str, Any]:
+    """Return what every declaration may name: the level of intervals, and of an experiment more."""
+    facts: dict[str, Any] = {
+        "coverage": results.coverage,
+        "margin": results.comparison.significance.equivalence_margin,
+    }
+    if experiment:
+        measure = experiment.measure
+        facts |= {
+            "key": experiment.key, "experiment": experiment.title, "measure": measure,
+            "metric": measure.name, "unit": measure.unit, "long_unit": measure.long_unit,
+            "margin": measure.limit(facts["margin"]), "item": measure.item,
+        }  # fmt: skip
+    return facts
+
+
+# The first columns of every CSV file of an experiment, by which files can be joined.
+JOINED = [
+    {"key": "experiment", "value": "@key"},
+    {"key": "corpus", "value": "@corpus_name"},
+    {"key": "mark", "value": "@mark"},
+]
+
+
+def _row(
+    declared: dict[str, Any], columns: tuple[Column, ...], record: Any, facts: Mapping[str, Any],
+    experiment: Any,
+) -> Row:  # fmt: skip
+    def get(path: str, default: Any = "") -> Any:
+        if path.startswith("@"):
+            return get_path(experiment, path[1:])
+        return get_path(record, path) if path else default
+
+    cells = (
+        Cell(
+            value := get(column.value, record),
+            column.format.printed(value),
+            "" if (note := get(column.note)) in (None, "") else column.note_format.printed(note),
+            get(column.mark) or "",
+            get(column.link) or "",
+            bool(get(column.strong)),
+        )
+        for column in columns
+    )
+    kind, key = declared.get("kind", ""), declared.get("id", "")
+    is_in_csv = declared.get("in_csv", "")
+    return Row(tuple(cells), get(kind), get(key), bool(get(is_in_csv, True)))
+
+
+def get_path(record: Any, path: str) -> Any:
+    """Return what a path of attributes and keys leads to; None where something on it is None.
+
+    The path "." leads to the record itself.
+    """
+    for name in path.split(".") if path not in ("", ".") else ():
+        if record is None:
+            return None
+        if isinstance(record, Mapping):
+            record = record[name]
+        else:
+            record = record[int(name)] if name.isdecimal() else getattr(record, name)
+    return record
+
+
+# --- CSV and Markdown -----------------------------------------------------------------------------
+
+
+def csv_table(table: Table) -> str:
+    """Return the CSV file of the table: every column that is in it."""
+    indices = [index for index, column in enumerate(table.columns) if column.key and column.csv]
+    rows = [
+        [table.columns[index].format.plain(row.cells[index].value) for index in indices]
+        for row in table.rows
+        if row.in_csv
+    ]
+    keys = [table.columns[index].key for index in indices]
+    return csv_text(pd.DataFrame(rows, columns=keys, dtype=str))
+
+
+# All that starts emphasis, code, a link, an image, HTML, an entity or another cell of a table.
+SPECIAL = re.compile(r"[\\`*_\[\]<>&|~!#@]|(?<=http)s?:|(?<=www)\.", re.IGNORECASE)
+
+
+def escape_markdown(text: str) -> str:
+    """Return Markdown that prints the text, in one line."""
+    return SPECIAL.sub(
+        lambda match: f"{match[0][:-1]}\\{match[0][-1]}", visible(" ".join(text.split()))
+    )
+
+
+def markdown_table(table: Table) -> str:
+    """Return the columns that the page has of a table, each cell with its small second line."""
+    indices = table.column_indices(PAGE)
+    heads = [escape_markdown(table.columns[index].title) for index in indices]
+    marks = ["---" if table.columns[index].format.align == "left" else "---:" for index in indices]
+    rows = ([_markdown_cell(row.cells[index]) for index in indices] for row in table.rows)
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (heads, marks, *rows))
+
+
+def _markdown_cell(cell: Cell) -> str:
+    added = f"({cell.mark})" if cell.mark else ""
+    return escape_markdown(" ".join(filter(None, [cell.text, cell.note, added])))

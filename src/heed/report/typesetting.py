@@ -1,0 +1,234 @@
+"""LaTeX: every value is escaped, columns of numbers are aligned by siunitx.
+
+No table is scaled: one that is too wide for a line in the smallest print (7 pt) is printed in
+parts, each with the columns that name its rows.
+"""
+
+import dataclasses
+import functools
+import itertools
+import re
+from pathlib import Path
+
+import jinja2
+
+from heed import __version__
+from heed.report.escape import Latex, bookmark, cell, escape, printed_length
+from heed.report.formats import DASH
+from heed.report.tables import PAPER, Row, Table
+
+NUMBER = re.compile(r"([+−-]?)(\d+)(?:\.(\d+))?")
+# A column with a longer text, in characters, breaks it into lines of so many millimetres: the first
+# width with which the table fits a line.
+LONG, BROKEN = 30, (62, 34)
+# A table with more columns, or with so many of texts that break, is in smaller print.
+SMALL, MANY_TEXTS = 6, 3
+BELOW_WIDTH = 125  # millimetres of a line below a row
+FIGURE_HEIGHT = 0.75  # at most, in pages
+LINE_WIDTH = 488  # points of a line of the document, less a margin for what is only estimated
+POINTS_OF_INCH = 72.27
+MILLIMETRE = POINTS_OF_INCH / 25.4  # points
+# The width of a character of typewriter type, and of a digit, over that of others.
+TYPEWRITER, DIGIT = 1.06, 1.12
+
+
+@dataclasses.dataclass(frozen=True)
+class Print:
+    """A size of print: its command; in points a character's mean width, the space at a column.
+
+    Latin Modern is wider in small print: a digit has 4.0 points at 7. Letters have less.
+    """
+
+    command: str
+    character: float
+    space: float
+
+
+PRINTS = (
+    Print("", 5, 6),
+    Print(r"\footnotesize\setlength{\tabcolsep}{3pt}", 4, 3),
+    Print(r"\scriptsize\setlength{\tabcolsep}{2.5pt}", 3.5, 2.5),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Fit:
+    """How a table is printed: `broken` is the width of columns that break, in millimetres."""
+
+    chosen: Print
+    broken: int
+    parts: list[list[int]]  # indices of columns
+
+
+NOTE_CHARACTER = 4  # points, of the small second line of a cell
+
+
+@dataclasses.dataclass(frozen=True)
+class Tabular:
+    """A table as LaTeX, or a part of its columns."""
+
+    specification: Latex
+    size: Latex
+    indices: list[int]  # of its columns
+    below: list[int]  # of the columns whose text stands on a line below each row
+
+
+@functools.cache
+def environment() -> jinja2.Environment:
+    """Return the jinja environment for LaTeX, with other delimiters; it escapes every value."""
+    jinja = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        block_start_string="<%", block_end_string="%>",
+        variable_start_string="<<", variable_end_string=">>",
+        comment_start_string="<#", comment_end_string="#>",
+        autoescape=False, finalize=escape, trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined, extensions=["jinja2.ext.do"],
+    )  # fmt: skip
+    functions = (
+        tabulars, compact, heading, bookmark, legend, merged, head_lines, breaking, unbroken,
+    )  # fmt: skip
+    jinja.filters |= {"tex": Latex, "number": cell}
+    jinja.filters |= {each.__name__: each for each in functions}
+    jinja.globals |= {"PAPER": PAPER, "version": __version__, "DASH": DASH}
+    jinja.globals |= {"FIGURE_HEIGHT": FIGURE_HEIGHT, "BELOW_WIDTH": BELOW_WIDTH}
+    return jinja
+
+
+def legend(names: list[str]) -> Latex:
+    """Return the names of the numbers in a figure."""
+    return Latex("; ".join(rf"{{[}}{n}{{]}}~{escape(name)}" for n, name in enumerate(names, 1)))
+
+
+def table(it: Table) -> str:
+    r"""Return the .tex file of the table, for \input."""
+    return environment().get_template("table.tex.jinja").module.standalone(it)
+
+
+def compact(text: str) -> Latex:
+    """Return LaTeX without empty lines: in a table, a paragraph is an error."""
+    return Latex("\n".join(line for line in text.split("\n") if line.strip()))
+
+
+def heading(text: str) -> Latex:
+    """Return a heading, with its text in the PDF's bookmarks."""
+    return Latex(rf"\texorpdfstring{{{escape(text)}}}{{{bookmark(text)}}}")
+
+
+def tabulars(block: Table) -> list[Tabular]:
+    """Return the columns and rows that paper has of a table, in parts that fit a line."""
+    indices = [index for index in block.column_indices(PAPER) if not block.columns[index].below]
+    fit = _fit(block, indices)
+    return [_tabular(block, part, fit, is_last=part is fit.parts[-1]) for part in fit.parts]
+
+
+def _tabular(block: Table, indices: list[int], fit: Fit, is_last: bool) -> Tabular:
+    """Return these columns of a table; the last part has the lines below rows."""
+    below = [index for index in block.column_indices(PAPER) if block.columns[index].below]
+    specification = "".join(_specification(block, index, fit.broken) for index in indices)
+    size = Latex(fit.chosen.command)
+    return Tabular(Latex(specification), size, indices, below if is_last else [])
+
+
+def _fit(block: Table, indices: list[int]) -> Fit:
+    """Return the largest print in which the columns fit a line.
+
+    Where none does, the smallest, and the columns in parts that do, each with the columns that
+    name its rows: the first, and the next one where the first leaves out equal values.
+    """
+    columns = [block.columns[index] for index in indices]
+    texts = sum(bool(column.width) for column in columns)
+    large = len(indices) <= SMALL and texts < MANY_TEXTS
+    large = large and not any(column.code for column in columns)
+    for chosen, broken in itertools.product(PRINTS if large else PRINTS[1:], BROKEN):
+        widths = [_width(block, index, chosen, broken) for index in indices]
+        if sum(widths) <= LINE_WIDTH:
+            return Fit(chosen, broken, [indices])
+    merged = [*itertools.takewhile(lambda column: column.merge, columns)]
+    names = min(len(merged) + 1, len(indices) - 1)
+    return Fit(chosen, broken, _parts(indices, widths, names))
+
+
+def _parts(indices: list[int], widths: list[float], names: int) -> list[list[int]]:
+    """Return columns in parts that fit a line, of about equal widths, each with the first ones."""
+    room, others = LINE_WIDTH - sum(widths[:names]), widths[names:]
+    count = -(-int(sum(others)) // int(room))
+    share = min(room, max(1.1 * sum(others) / count, *others))
+    parts, filled = [indices[:names]], 0.0
+    for index, width in zip(indices[names:], others, strict=True):
+        if len(parts[-1]) > names and filled + width > share:
+            parts.append(indices[:names])
+            filled = 0.0
+        parts[-1].append(index)
+        filled += width
+    return parts
+
+
+def _width(block: Table, index: int, chosen: Print, broken: int) -> float:
+    column, cells = block.columns[index], [row.cells[index] for row in block.rows]
+    lengths = [_length(block, row, index) for row in block.rows]
+    if width := _broken_width(block, index, broken):
+        return width * MILLIMETRE + 2 * chosen.space
+    head = column.short or column.title
+    heads = [head] if column.format.align == "left" else head_lines(head)
+    notes = [len(cell.note) for cell in cells]
+    digits = 1 if column.format.align == "left" else DIGIT
+    character = chosen.character * (TYPEWRITER if column.code else digits)
+    return 2 * chosen.space + max(
+        character * max(lengths, default=0),
+        chosen.character * max(map(len, heads)),
+        NOTE_CHARACTER * max(notes, default=0),
+    )
+
+
+def _length(block: Table, row: Row, index: int) -> int:
+    """Return the number of characters that paper has of a cell."""
+    return printed_length(row.cells[index].text)
+
+
+def _broken_width(block: Table, index: int, broken: int) -> int:
+    """Return the millimetres of a column that breaks its text into lines; 0: it does not."""
+    column = block.columns[index]
+    longest = max((_length(block, row, index) for row in block.rows), default=0)
+    is_long = column.format.align == "left" and not column.code and longest >= LONG
+    return column.width or (broken if is_long else 0)
+
+
+def _specification(block: Table, index: int, broken: int) -> str:
+    """Return the LaTeX type of a column: for numbers their digits, for long text a width."""
+    column, texts = block.columns[index], [row.cells[index].text for row in block.rows]
+    if width := _broken_width(block, index, broken):
+        return breaking(width)
+    numbers = list(filter(None, map(NUMBER.fullmatch, texts)))
+    if column.format.align != "number" or not numbers:
+        return "l" if column.format.align == "left" else "r"
+    signs, *digits = zip(*(number.groups("") for number in numbers), strict=True)
+    whole, fraction = (max(map(len, each)) for each in digits)
+    plus, option = ("+", ",retain-explicit-plus") if any(signs) else ("", "")
+    return f"S[table-format={plus}{whole}.{fraction}{option},group-digits=none]"
+
+
+def breaking(width: int) -> Latex:
+    """Return the type of a column that breaks its text into lines."""
+    return Latex(rf">{{\raggedright\arraybackslash}}p{{{width}mm}}")
+
+
+def head_lines(text: str) -> list[str]:
+    """Return the lines of a heading over numbers: its words, and the parts of long compounds."""
+    return re.split(r" |(?<=\w{4}-)(?=\w{4})", text)
+
+
+def unbroken(text: str) -> Latex:
+    """Return a text that no line may break within a word."""
+    return Latex(escape(text).replace(r"\allowbreak{}", ""))
+
+
+def merged(block: Table, indices: list[int]) -> list[set[int]]:
+    """Return the columns of each row that leave out a value as above, like all merged before it."""
+    merging = [index for index in indices if block.columns[index].merge]
+
+    def equal(row: Row, above: Row) -> set[int]:
+        same = (index for index in merging if row.cells[index].value == above.cells[index].value)
+        pairs = zip(same, merging, strict=False)
+        return {index for index, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)}
+
+    return [set(), *(equal(row, above) for above, row in itertools.pairwise(block.rows))]

@@ -1,0 +1,119 @@
+"""How each model is called in words, and how it looks: by how it reads a text, in every study.
+
+The names of variants in params.yaml stay in files; people read these.
+"""
+
+import functools
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+MATCHED = "parameter-matched"
+DISTINCTIONS = {  # hyperparameter → how a value of it tells two models of a kind apart
+    "score": "{} score",
+    "training_share": "{:.0%} of the pairs",
+    "max_source_tokens": "at most {} words",
+    "heads": "{} heads",
+    "hidden_size": "size {}",
+    "encoder": "{}",
+}
+
+
+class Words(NamedTuple):
+    """A kind of model: its name in tables, within a sentence, and its look in figures."""
+
+    words: str
+    sentence: str
+    colour: int  # of figures.shapes.SERIES; -1: grey
+    marker: str
+    dash: tuple[float, ...]
+
+
+@functools.cache
+def all_words() -> dict[str, Words]:
+    """Return words and look of every kind of model, as words.yaml has them."""
+    known = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+    return {key: Words(**each | {"dash": tuple(each["dash"])}) for key, each in known.items()}
+
+
+def model_kind(name: str, hyperparameters: Any = None) -> str:
+    """Return the kind of a model, a key of words.yaml; "" for a reference model unknown there.
+
+    `hyperparameters` are a network's; without them `name` is that of a reference model.
+    """
+    if hyperparameters is None:
+        return name if name in all_words() else ""
+    if name.endswith(MATCHED):
+        return MATCHED
+    is_translator = hasattr(hyperparameters, "decoder")
+    return _translator_kind(hyperparameters) if is_translator else _reader_kind(hyperparameters)
+
+
+def _translator_kind(h: Any) -> str:
+    if h.decoder == "output":
+        fixed = {"uniform": "decoder-uniform", "diagonal": "diagonal"}
+        return fixed.get(h.score, "decoder-attention")
+    return "repeated" if h.repeats_context else str(h.decoder)
+
+
+def _reader_kind(h: Any) -> str:
+    if h.attention != "none":
+        return "uniform" if h.attention == "uniform" else "self-attention"
+    if h.encoder == "transformer":
+        return "transformer"
+    if h.hierarchical:
+        return "hierarchical" if h.learns_weights else "hierarchical-mean"
+    if h.encoder == "embeddings":
+        return "embeddings" if h.learns_weights else "bag"
+    return "max-query" if h.pooling == "max-attention" else str(h.pooling)
+
+
+def model_words(name: str, hyperparameters: Any = None) -> str:
+    """Return a model's name in words, as tables and legends have it.
+
+    A reference model has no `hyperparameters`; one that words.yaml lacks keeps its name.
+    """
+    kind = model_kind(name, hyperparameters)
+    return all_words()[kind].words if kind else name.replace("-", " ")
+
+
+def experiment_words(models: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names in words of an experiment's models, each another one.
+
+    `models` are hyperparameters by name, None for a reference model. Of several of one kind, all
+    but the first are told apart by the first hyperparameter that differs.
+    """
+    words = {name: model_words(name, h) for name, h in models.items()}
+    first = {text: name for name, text in reversed(words.items())}
+    told = {
+        name: text if first[text] == name else _distinguish(name, text, models, first[text])
+        for name, text in words.items()
+    }
+    often = Counter(told.values())
+    return {
+        name: text if often[text] == 1 else f"{words[name]} ({name.replace('-', ' ')})"
+        for name, text in told.items()
+    }
+
+
+def experiment_sentences(models: Mapping[str, Any]) -> dict[str, str]:
+    """Return the same names as they stand within a sentence, after "beats"."""
+    words = experiment_words(models)
+    found = {}
+    for name, h in models.items():
+        kind = model_kind(name, h)
+        is_plain = bool(kind) and words[name] == all_words()[kind].words
+        found[name] = all_words()[kind].sentence if is_plain else words[name]
+    return found
+
+
+def _distinguish(name: str, text: str, models: Mapping[str, Any], first: str) -> str:
+    own, other = models[name], models[first]
+    for key, form in DISTINCTIONS.items():
+        value = getattr(own, key, None)
+        if value is not None and value != getattr(other, key, None):
+            return f"{text.partition(' (')[0]} ({form.format(value)})"
+    return f"{text} ({name.replace('-', ' ')})"

@@ -1,0 +1,211 @@
+"""The choice of a sentence: what a report says first is what its tests support, and no more."""
+
+import dataclasses
+import re
+
+import pytest
+
+from heed.evaluation.results import SAME, UNDECIDED, ExperimentResult
+from heed.report import differences
+from heed.report.pages import environment, first_sentences
+from heed.report.rows.first import Cautions, Finding
+from tests.fixtures.report.answers import METHOD, NOISY, experiment_of, make_experiment
+from tests.fixtures.report.pages import change_difference
+
+ALIKE = (0.851, 0.859, 0.841)  # as attention, but for a tenth of a point
+NEAR = (0.844, 0.855, 0.8345)  # half a point below attention, in each seed
+
+
+def finding(result: ExperimentResult, title: str = "Letters") -> Finding:
+    found = experiment_of(result, title)
+    assert found.leading
+    return Finding(found, found.leading)
+
+
+def said(*results: ExperimentResult, seeds: int = 3) -> list[str]:
+    """The title and the first paragraph."""
+    return first_sentences([*map(finding, results)], seeds)
+
+
+def judged(second: str, verdict: str, interval, **others) -> ExperimentResult:
+    """An experiment whose attention has this verdict over a model."""
+    result = make_experiment(**others)
+    change_difference(
+        result, "attention", second, verdict=verdict, interval_pp=interval, equal_within_pp=0.9
+    )
+    return result
+
+
+# --- one experiment -------------------------------------------------------------------------------
+
+TITLES = [
+    (("baseline", "better", (1.0, 5.0)), "Self-attention beats the last state"),
+    (("baseline", "worse", (-5.0, -1.0)), "The last state beats self-attention"),
+    (("baseline", UNDECIDED, (-1.0, 5.0)),
+     "Whether self-attention beats the last state is undecided"),
+    (("baseline", "not converged", (1.0, 5.0)),
+     "Whether self-attention beats the last state is open: training was too short"),
+    (("baseline", SAME, (-0.4, 0.5)), "Self-attention does no better than the last state"),
+    (("baseline", SAME, (0.59, 0.98)),
+     "Self-attention beats the last state, by less than a point"),
+    (("baseline", SAME, (-0.9, -0.1)),
+     "The last state beats self-attention, by less than a point"),
+    (("baseline", UNDECIDED, None), "Whether self-attention beats the last state was not tested"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("verdict", "title"), TITLES)
+def test_the_title_is_the_primary_comparison(verdict, title):
+    assert said(judged(*verdict))[0] == title
+
+
+def test_the_primary_comparison_is_with_the_strongest_control():
+    title, lead = said(make_experiment(mean=NEAR))
+    assert title == "Self-attention beats averaging all states, by less than a point"
+    assert lead.startswith("Self-attention classifies 85.0% of the test texts correctly, averaging")
+    assert "The last state has 81.0%" in lead
+
+
+BESIDE = [
+    ("better", (2.0, 9.0), "The linear model has 70.0%, less than attention."),
+    ("worse", (-9.0, -2.0), "The linear model does better, with 70.0%."),
+    (SAME, (-0.5, 0.5), "The linear model has 70.0%, no different by a point."),
+    (SAME, (0.1, 0.9), "The linear model has 70.0%, by less than a point less than attention."),
+    (SAME, (-0.9, -0.1), "The linear model does better by less than a point, with 70.0%."),
+    (UNDECIDED, (-2.0, 2.0),
+     "The linear model has 70.0%; which of the two is better is undecided."),
+    ("not converged", (1.0, 2.0),
+     "The linear model has 70.0%; training was too short to compare the two."),
+    (UNDECIDED, None, "The linear model has 70.0%."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("verdict", "interval", "sentence"), BESIDE)
+def test_the_linear_model_is_named_with_what_was_tested(verdict, interval, sentence):
+    assert said(judged("linear", verdict, interval))[1].endswith(sentence)
+
+
+VERDICTS = [
+    ("better", (1.0, 5.0), "better"),
+    ("worse", (-5.0, -1.0), "worse"),
+    (UNDECIDED, (-1.0, 5.0), "undecided"),
+    (SAME, (-0.4, 0.5), "no different by a point"),
+    (SAME, (0.59, 0.98), "better, by less than a point"),
+    (SAME, (-0.98, -0.59), "worse, by less than a point"),
+    ("not converged", (1.0, 5.0), "undecided: training was too short"),
+    (UNDECIDED, None, "not tested: one test document has no interval"),
+]
+
+
+@pytest.mark.parametrize(("verdict", "interval", "words"), VERDICTS)
+def test_a_verdict_never_fights_its_interval(verdict, interval, words):
+    result = judged("baseline", verdict, interval)
+    (found,) = (
+        each
+        for each in differences.tested_differences(result, METHOD)
+        if (each.first, each.second) == ("attention", "baseline")
+    )
+    assert found.verdict_words == words
+    assert found.is_decided == (verdict in ("better", "worse"))
+
+
+def test_a_study_gives_no_advice_and_a_corpus_of_ones_own_has_its_rule():
+    result = make_experiment(linear=0.86)
+    assert not re.search(r"\b(use|take)\b", " ".join(said(result)), re.IGNORECASE)
+    own = dataclasses.replace(experiment_of(result, "Mine"), advice="linear")
+    lead = first_sentences([Finding(own, own.leading)], 3)[1]
+    assert lead.endswith(
+        "For this corpus take the linear model, the simplest of those within a point of the best: "
+        "86.0%."
+    )
+
+
+def test_without_a_control_the_reference_model_is_compared():
+    result = make_experiment(linear=0.9)
+    result.models.pop("baseline")
+    only = {name: each for name, each in result.comparisons["attention"].items()
+            if name in ("linear", "majority")}  # fmt: skip
+    result = dataclasses.replace(result, comparisons={"attention": only}, control="")
+    found = differences.leading(result, None, differences.tested_differences(result, METHOD))
+    assert found and found.second == "linear"
+    each = dataclasses.replace(experiment_of(result, "x"), leading=found)
+    assert first_sentences([Finding(each, found)], 3)[0] == "The linear model beats self-attention"
+
+
+def test_an_experiment_without_attention_says_so():
+    assert first_sentences([], 3) == ["Attention is compared with nothing in this study"]
+
+
+# --- several experiments --------------------------------------------------------------------------
+
+BETTER_ONE = judged("baseline", "better", (1.0, 5.0))
+SAME_ONE = judged("baseline", SAME, (-0.4, 0.5))
+WORSE_ONE = judged("baseline", "worse", (-5.0, -1.0))
+OPEN_ONE = judged("baseline", UNDECIDED, (-1.0, 5.0))
+SEVERAL = [
+    ((BETTER_ONE, BETTER_ONE), "Attention beats the last state in both experiments",
+     "Attention is better in two."),
+    ((BETTER_ONE,) * 3, "Attention beats the last state in all three experiments",
+     "Attention is better in three."),
+    ((BETTER_ONE, SAME_ONE, OPEN_ONE), "Attention beats the last state in one of three experiments",
+     "Attention is better in one and no different by a point in one; one is undecided."),
+    ((WORSE_ONE, SAME_ONE), "Attention is not shown to beat the last state in either of two "
+     "experiments", "Attention is no different by a point in one and worse in one."),
+    ((OPEN_ONE,) * 4, "Attention is not shown to beat the last state in any of four experiments",
+     "All are undecided."),
+    ((BETTER_ONE, make_experiment(mean=NOISY)), "Attention helps in one of two experiments",
+     "Attention is better in one; one is undecided."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("results", "title", "sentence"), SEVERAL)
+def test_several_experiments_are_counted(results, title, sentence):
+    found = said(*results)
+    assert found[0] == title and sentence in found[1]
+
+
+def test_the_paragraph_is_short_and_its_sentences_have_at_most_two_numbers():
+    for results, _, _ in SEVERAL:
+        lead = said(*results)[1]
+        assert len(lead.split()) <= 60
+        for sentence in re.split(r"(?<=[a-z%])\. ", lead):
+            assert len(re.findall(r"\d+(?:\.\d+)?", sentence)) <= 2, sentence
+
+
+# --- what cannot be said --------------------------------------------------------------------------
+
+
+def limits(**changes) -> list[str]:
+    plain = Cautions(False, [], None, "", [], [], [])
+    macros = environment().get_template("sentences.html.jinja").module
+    text = macros.limits(dataclasses.replace(plain, **changes), None)
+    return re.findall(r"<li>(.*?)</li>", text)
+
+
+LAST = "Whether the same holds for other texts and recipes."
+LIMITS = [
+    ({}, LAST),
+    ({"generated": True}, "Anything about real text: all texts are generated."),
+    ({"open": [finding(OPEN_ONE)]}, "Whether self-attention beats the last state."),
+    ({"open": [finding(OPEN_ONE)], "seeds_needed": 12},
+     "Whether self-attention beats the last state: about 12 seeds would decide it."),
+    ({"open": [finding(OPEN_ONE)] * 2},
+     "Whether attention helps in two experiments, which are undecided."),
+    ({"degenerate": ["x"]}, "How well a model does when all its runs succeed: some failed."),
+    ({"misses": "5.0 p.p."},
+     "Whether differences below 5.0 p.p. exist: this study is likely to miss them."),
+    ({"uncontrolled": [finding(BETTER_ONE).experiment]},
+     "Whether the gain is one of learned weights: no network with equal weights was trained."),
+    ({"differently_tuned": [finding(BETTER_ONE)]},
+     "Whether models tuned alike would differ: these were not."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "line"), LIMITS)
+def test_what_weakens_a_finding_is_said(changes, line):
+    assert limits(**changes) == [*dict.fromkeys([line, LAST])]
+
+
+def test_at_most_three_lines_are_said():
+    found = limits(generated=True, degenerate=["x"], misses="5 p.p.", open=[finding(OPEN_ONE)])
+    assert len(found) == 3 and found[0].startswith("Anything about real text")
