@@ -114,7 +114,7 @@ def test_text_that_may_not_be_published_is_on_the_local_page_alone(results):
     explained = [dataclasses.replace(each, experiment=real[0]) for each in results.explanations]
     local = dataclasses.replace(local, explanations=tuple(explained))
     (figure,) = document_rankings(local)
-    assert figure.media == (PAGE,)
+    assert figure.media == PAGE
     assert document_rankings(dataclasses.replace(local, with_documents=False)) == []
 
 
