@@ -51,8 +51,8 @@ KEPT = ("results/code", "results/compare")  # never moved to REMOVED
 # Reference models take seconds, and say what networks must beat: they start before these.
 FIRST = dict.fromkeys(("embed", "pretrained", "reference_models"), 2 * LENGTHS["train"])
 FORCED = "forced"  # the reason of a stage that runs though DVC finds it up to date
-# of the report, of the vectors of documents, and of a corpus of real text: a generated one is small
-THREADS = 4
+THREADS = 4  # of the report, of the vectors of documents, and of a corpus that is not small
+SMALL = 5e6  # bytes of the files: generated text, and what a clone has; of a user's own it is 0
 shown = Shown()
 
 
@@ -138,8 +138,8 @@ def _resources(name: str, params: Params) -> tuple[int, int]:
     kind, _, key = name.partition("@")
     match kind:
         case "tokenize":
-            generated = KINDS[params.corpora[key].kind].generated
-            return 1 if generated else THREADS, 0
+            size = KINDS[params.corpora[key].kind].source.size
+            return 1 if 0 < size < SMALL else THREADS, 0
         case "search":  # on a cluster one core here, for the process that waits
             models = len(params.searched_models(key))
             return params.searches[key].resources(models) if read_address() == LOCAL else (1, 0)

@@ -1,11 +1,11 @@
 """Compare a finished study with its golden files: python -m tests.golden.compare FOLDER.
 
-The golden files are every table, metrics.json and comparison.json of params.yaml (`sample`) and of
+The golden files are every table, metrics.json and comparison.json of the study `lectures` and of
 tests/studies/golden.yaml (`small`), made on the machine kind that machine.txt names. A study made
 on this kind must have the same values to the last digit; on another kind they must be within LIMIT.
-They were made anew on 26 November 2026, when the sample study was trained until it had converged
-and the rules of the tests changed; the scores of `small` are those of heed 0.2.0, but for the
-linear models of `author`, which are chosen by macro F1 since 27 November.
+They were made anew on 26 November 2026, when `lectures` was trained until it had converged and the
+rules of the tests changed; the scores of `small` are those of heed 0.2.0, but for the linear models
+of `author`, which are chosen by macro F1 since 27 November.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from typing import Any
 from heed.study import load
 
 GOLDEN = Path(__file__).resolve().parent
-STUDIES = {"sample": "sample", "golden": "small"}  # the study in params.yaml: its golden files
+STUDIES = {"lectures": "lectures", "golden": "small"}  # the study in params.yaml: its golden files
 TABLES, COMPARISON = "reports/tables", "results/compare/comparison.json"
 SHOWN = 20  # of the differences in one file
 

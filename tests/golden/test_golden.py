@@ -21,7 +21,7 @@ from tests.golden.tokens import Declared, declared_corpora
 from tests.pipeline.makers import make_clone
 
 STUDIES = {
-    "sample": ROOT / "workflow/studies/sample.yaml",
+    "lectures": ROOT / "workflow/studies/lectures.yaml",
     "small": ROOT / "tests/studies/golden.yaml",
 }
 SLOW = {"imdb", "letters", "multi30k"}  # sources that take more than some seconds

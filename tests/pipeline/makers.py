@@ -132,7 +132,7 @@ def write_stub(path: Path) -> None:
 def make_clone(path: Path, params: Path) -> None:
     """Copy this tree's pipeline to `path`, with `params` as its params.yaml."""
     skip = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    for name in ("src/heed", "workflow", "data/published", ".dvc/plots"):
+    for name in ("src/heed", "workflow", "data/news", "data/published", ".dvc/plots"):
         shutil.copytree(ROOT / name, path / name, ignore=skip)
     files = "Snakefile dvc.yaml .dvcignore .gitignore .dvc/config .dvc/.gitignore"
     for name in files.split():

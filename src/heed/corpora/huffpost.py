@@ -8,9 +8,10 @@ in the order of its official file, which is on a host that requires a login.
 import contextlib
 import itertools
 import json
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heed.corpora.publication import (
     Document,
@@ -21,7 +22,11 @@ from heed.corpora.publication import (
     read_published_lines,
     require_file,
 )
-from heed.files import HeedError
+from heed.files import HeedError, writing
+from heed.terminal import print_line
+
+if TYPE_CHECKING:
+    from heed.corpora.declared import Source
 
 # --- files ----------------------------------------------------------------------------------------
 
@@ -57,6 +62,13 @@ FEW_SHOT_HASHES = {
 }
 LAST_DATE = "2018-05-26"  # of version 2
 FIELDS = ("category", "headline", "short_description", "date")
+# some articles of four classes, which a clone of heed has (benchmarks/articles.py draws them)
+SAMPLE_PATH, SAMPLE_FIELDS = Path("data/news/articles.jsonl.gz"), (*FIELDS, "link")
+SAMPLE_FILE = File(
+    SAMPLE_PATH.name,
+    "",
+    ("sha256:76c2597092cac77075da4fbc88fbb54f90da57d0c5d224cd41582c274cf8d349",),
+)
 VERSION_2 = f"version 2, 200,853 articles from 2012-01-28 to {LAST_DATE}"
 
 
@@ -91,6 +103,21 @@ OTHER_FORMS = (
          on_request=True),
 )  # fmt: skip
 ARTICLES = SourceKind(name="huffpost", files=(*PARTS, *OTHER_FORMS), size=35e6)
+
+
+def copy_sample(_name: str, _source: "Source", folder: Path) -> list[str]:
+    """Copy the articles of the clone into `folder`. Raises HeedError unless they are whole."""
+    found = SAMPLE_FILE.mismatch(SAMPLE_PATH) if SAMPLE_PATH.is_file() else "not there"
+    if found:
+        raise HeedError(f"{SAMPLE_PATH}: {found}. Get it back: git checkout -- {SAMPLE_PATH}")
+    path = folder / SAMPLE_FILE.name
+    with writing(path) as temporary:
+        shutil.copyfile(SAMPLE_PATH, temporary)
+    print_line(f"{path}: from {SAMPLE_PATH}, verified")
+    return [path.name]
+
+
+SAMPLE = SourceKind(name="news-sample", make=copy_sample, optional_keys=(), size=1e6)
 HEADLINES = SourceKind(
     name="few-shot-01",
     files=tuple(
@@ -129,7 +156,7 @@ def read_version_2(raw: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     yield from enumerate((row for row in rows if row["date"] <= LAST_DATE), 1)
 
 
-def read_part(raw: Path, part: File) -> Iterator[dict[str, Any]]:
+def read_part(raw: Path, part: File, fields: Sequence[str] = FIELDS) -> Iterator[dict[str, Any]]:
     """Yield the articles of a part. Raises HeedError when it is missing, or not what it was."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -137,9 +164,9 @@ def read_part(raw: Path, part: File) -> Iterator[dict[str, Any]]:
     path = require_file(raw, part.name, part.url)
     try:
         with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(columns=[*FIELDS]):
+            for batch in file.iter_batches(columns=[*fields]):
                 for row in batch.to_pylist():
-                    yield {name: row[name] for name in FIELDS}
+                    yield {name: row[name] for name in fields}
     except (pa.ArrowException, OSError, KeyError) as error:
         raise HeedError(
             f"{path}: cannot be read ({str(error)[:200]}): {part.mismatch(path)}. Delete it, and "
@@ -151,8 +178,12 @@ def read_articles(raw: Path) -> Documents:
     """Yield every article as headline, a space, description; some have no description."""
     for number, row in read_version_2(raw):
         if category := merge_category(row["category"]):
-            text = f"{row['headline']} {row['short_description']}".strip()
-            yield Document(f"huffpost/{number}", text, {"category": category})
+            yield Document(f"huffpost/{number}", text_of(row), {"category": category})
+
+
+def text_of(row: Mapping[str, str]) -> str:
+    """Return the text of an article: headline, a space, description."""
+    return f"{row['headline']} {row['short_description']}".strip()
 
 
 def read_capped_articles(raw: Path, seed: int) -> Documents:
@@ -166,6 +197,12 @@ def read_capped_articles(raw: Path, seed: int) -> Documents:
     for label in np.unique(labels):
         drawn.extend(generator.permutation(np.flatnonzero(labels == label))[:CAP].tolist())
     yield from (documents[i] for i in sorted(drawn))
+
+
+def read_sample(raw: Path) -> Documents:
+    """Yield the articles of the sample."""
+    for number, row in read_published_lines(require_file(raw, SAMPLE_FILE.name)):
+        yield Document(f"news-sample/{number}", text_of(row), {"category": row["category"]})
 
 
 def read_headlines(raw: Path) -> Documents:
@@ -200,6 +237,8 @@ KINDS = (
         read=lambda raw, corpus: read_capped_articles(raw, corpus.split.seed)),
     Kind(name="news-big", source=ARTICLES, labels=("category",),
         read=lambda raw, _: read_articles(raw)),
+    Kind(name="news-sample", source=SAMPLE, labels=("category",),
+        read=lambda raw, _: read_sample(raw)),
     Kind(name="news-headlines", source=HEADLINES, labels=("category",),
         read=lambda raw, _: read_headlines(raw)),
     Kind(name="news-headlines-joined", source=HEADLINES, labels=("category",),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from benchmarks import articles as articles_of_clone
 
 from heed.corpora import huffpost, source
 from heed.corpora.kinds import read_documents
@@ -128,3 +129,55 @@ def test_a_json_file_of_another_version_is_described(tmp_path, monkeypatch, endi
     path.write_text("no articles")
     with pytest.raises(HeedError, match=r"\(11 bytes\)\. Replace it"):
         download(tmp_path / "raw", huffpost.OFFICIAL)
+
+
+# --- the articles that a clone has ----------------------------------------------------------------
+
+
+def test_the_sample_is_drawn_from_the_parts_by_its_rule(corpora, tmp_path):
+    parts = [corpora / part.mirror for part in huffpost.PARTS]
+    if missing := [path.name for path in parts if not path.is_file()]:
+        pytest.skip(f"{corpora} has no {', '.join(missing)}")
+    rows = articles_of_clone.read_version_2(parts[0].parent)
+    drawn = articles_of_clone.draw(
+        rows, articles_of_clone.CLASSES, articles_of_clone.SIZE, articles_of_clone.SEED
+    )
+    articles_of_clone.write(drawn, tmp_path / "again.jsonl.gz")
+    assert (tmp_path / "again.jsonl.gz").read_bytes() == huffpost.SAMPLE_PATH.read_bytes()
+
+
+def test_the_sample_has_as_many_articles_of_each_class_and_no_text_twice(tmp_path):
+    source.download("news", Source(kind="news-sample"), tmp_path)
+    documents = read("news-sample", tmp_path)
+    counts = Counter(document.labels["category"] for document in documents)
+    assert counts == dict.fromkeys(articles_of_clone.CLASSES, articles_of_clone.SIZE)
+    assert len({document.text for document in documents}) == len(documents)
+    assert huffpost.SAMPLE_PATH.stat().st_size < 400_000
+    notice = huffpost.SAMPLE_PATH.with_name("README.md").read_text()
+    assert "Misra" in notice and "creativecommons.org/licenses/by/4.0/" in notice
+
+
+def test_a_class_has_the_smallest_links_and_a_text_is_drawn_once():
+    rows = [
+        {"category": label, "headline": text, "short_description": "", "link": link}
+        for label, text, link in [
+            ("TASTE", "a", "1"), ("FOOD & DRINK", "b", "2"), ("TASTE", "a ", "3"),
+            ("CRIME", "c", "4"), ("TASTE", "c", "5"),
+        ]
+    ]  # fmt: skip
+    drawn = articles_of_clone.draw(rows, ("TASTE",), 2, 1)
+    assert [(row["category"], row["link"]) for row in drawn] == [("TASTE", "1"), ("TASTE", "2")]
+
+
+@pytest.mark.parametrize("content", [None, b"another file"], ids=["missing", "another"])
+def test_a_sample_that_is_not_whole_is_one_message(tmp_path, monkeypatch, content):
+    monkeypatch.chdir(tmp_path)
+    if content:
+        huffpost.SAMPLE_PATH.parent.mkdir(parents=True)
+        huffpost.SAMPLE_PATH.write_bytes(content)
+    with pytest.raises(HeedError) as raised:
+        source.download("news", Source(kind="news-sample"), tmp_path)
+    message = str(raised.value)
+    assert message.startswith("data/news/articles.jsonl.gz: ")
+    assert message.endswith("Get it back: git checkout -- data/news/articles.jsonl.gz")
+    assert len(message.splitlines()) == 1

@@ -51,7 +51,7 @@ NAMES = [file.name for file in SOURCE_KINDS["few-shot-01"].files]
 
 def write_raw(folder: Path, source: str) -> Path:
     """Write a few documents in the format of a source."""
-    if (make := SOURCE_KINDS[source].make) and source.startswith("sample"):
+    if (make := SOURCE_KINDS[source].make) and source not in ("table", "parallel"):
         make("x", Source(kind=source, documents=70, seed=1), folder)
     if source == "imdb":
         write_archive(folder / published.IMDB_ARCHIVE, {"aclImdb/test/pos/1_9.txt": b""})

@@ -26,7 +26,7 @@ from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.pipeline.makers import make_clone
 
-SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
+LECTURES = (ROOT / "workflow/studies/lectures.yaml").read_text()
 SENTIMENT = "sample-sentiment"
 DATA = made_up.comparison("sample")
 RESULT = DATA.experiments[SENTIMENT]
@@ -39,7 +39,7 @@ EXPERIMENT = types.SimpleNamespace(key=SENTIMENT, result=RESULT)
 def message_of(expected_result: str, experiment: str = "topic") -> str:
     """The message about a study one of whose expected results is replaced by this one."""
     expected_result = f"claim: x, {expected_result}"
-    head, tail = SAMPLE.split(f"\n  {experiment}:\n    task", 1)
+    head, tail = LECTURES.split(f"\n  {experiment}:\n    task", 1)
     first = re.search(r"^      - \{.*\}$", tail, re.MULTILINE)
     assert first
     text = (
@@ -240,8 +240,8 @@ def test_each_expected_result_has_a_row_with_what_was_expected_and_found(folder)
 # --- the study itself -----------------------------------------------------------------------------
 
 
-def test_the_sample_study_declares_a_expected_result_for_every_experiment():
-    params = study.parse(SAMPLE)
+def test_the_study_of_the_lectures_declares_an_expected_result_for_every_experiment():
+    params = study.parse(LECTURES)
     assert all(experiment.expected_results for experiment in params.experiments.values())
     trainings = len(params.seeds) * (len(params.models) + len(params.adversarial_attention))
     assert trainings <= 72
@@ -249,10 +249,10 @@ def test_the_sample_study_declares_a_expected_result_for_every_experiment():
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_the_sample_study_finds_every_expected_result(tmp_path):
+def test_the_study_of_the_lectures_finds_every_expected_result(tmp_path):
     """Run the study; a wrong verdict fails, and another digit does not."""
     clone = tmp_path / "clone"
-    make_clone(clone, ROOT / "workflow/studies/sample.yaml")
+    make_clone(clone, ROOT / "workflow/studies/lectures.yaml")
     binaries = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = os.environ | {"PATH": binaries, "PYTHONPATH": str(clone / "src")}
     for command in (["git", "init", "--quiet"], ["snakemake", "--cores", "2"]):

@@ -12,7 +12,7 @@ from heed.study.experiments import TALK
 from tests.conftest import ROOT
 
 SMALL = (ROOT / "tests/studies/small.yaml").read_text()
-SAMPLE = (ROOT / "params.yaml").read_text()
+LECTURES = (ROOT / "workflow/studies/lectures.yaml").read_text()
 TABLE = re.sub(
     r"kind: sample-(sentiment|letters),",
     "kind: table, text_column: t, label_column: l,",
@@ -75,7 +75,7 @@ CASES = [
      "models.sample-author-other", "has the settings of sample-author-mean: nothing but the name"),
     (SMALL, "kind: sample-letters,", "kind: sample-letters, tokenizers: {en: en},",
      "corpora.sample-letters.tokenizers", "there is no language en. Known: none"),
-    (SAMPLE, "kind: sample-translation-short,",
+    (LECTURES, "kind: sample-translation-short,",
      "kind: sample-translation-short, optional_languages: [soldan, solden],",
      "corpora.translation.optional_languages", "did you mean soldan? Known: norvic, soldan"),
     (SMALL, "choice: [16, 24, 32]", "choice: [16, 24, 24.0]", f"{S}.space.hidden_size",
@@ -90,20 +90,20 @@ CASES = [
     (TABLE, "path: x.csv,", "path: x.csv, delimiter: ';', quote: ';',", "sources.sample",
      "the same character, ';'"),
     (TABLE, "path: x.csv,", "path: ' ',", "sources.sample.path", "with a visible sign"),
-    (SAMPLE, HOLDS, HOLDS + WEIGHT + "at_least: 0.6, at_most: 0.5}\n", f"{RESULTS}.0",
+    (LECTURES, HOLDS, HOLDS + WEIGHT + "at_least: 0.6, at_most: 0.5}\n", f"{RESULTS}.0",
      "at_least 0.6 is above at_most 0.5"),
-    (SAMPLE, HOLDS, HOLDS + WEIGHT + "at_least: 1.01}\n", f"{RESULTS}.0.at_least", "at most 1, "),
-    (SAMPLE, HOLDS, HOLDS + WEIGHT + "at_most: 1}\n", f"{RESULTS}.0.at_most", "below 1, found 1"),
-    (SAMPLE, HOLDS, HOLDS + BETTER.replace("baseline", "baselin"), f"{RESULTS}.0.against",
+    (LECTURES, HOLDS, HOLDS + WEIGHT + "at_least: 1.01}\n", f"{RESULTS}.0.at_least", "at most 1, "),
+    (LECTURES, HOLDS, HOLDS + WEIGHT + "at_most: 1}\n", f"{RESULTS}.0.at_most", "below 1, found 1"),
+    (LECTURES, HOLDS, HOLDS + BETTER.replace("baseline", "baselin"), f"{RESULTS}.0.against",
      "did you mean baseline?"),
-    (SAMPLE, "    title: Few voices", "    control: uniform\n    title: Few voices",
+    (LECTURES, "    title: Few voices", "    control: uniform\n    title: Few voices",
      "experiments.rank.control", "there is no control uniform"),
-    (SAMPLE, "    title: Few voices", "    control: attention\n    title: Few voices",
+    (LECTURES, "    title: Few voices", "    control: attention\n    title: Few voices",
      "experiments.rank.control", "there is no control attention"),
-    (SAMPLE, HOLDS, HOLDS + BETTER.replace("C,", '" ",'), f"{RESULTS}.0.claim", "visible sign"),
-    (SAMPLE, "variant: attention, metric: aer", "variant: attention, metric: rationale_weight",
+    (LECTURES, HOLDS, HOLDS + BETTER.replace("C,", '" ",'), f"{RESULTS}.0.claim", "visible sign"),
+    (LECTURES, "variant: attention, metric: aer", "variant: attention, metric: rationale_weight",
      "experiments.translation.expected_results.2.metric", "there is no metric of translation rat"),
-    (SAMPLE, "adversarial_attention:\n",
+    (LECTURES, "adversarial_attention:\n",
      "adversarial_attention:\n  twin: {model: topic-attention, goal: deceive, strength: 0.3, "
      "epochs: 4, diagnostic_mlps: false}\n",
      "adversarial_attention.deceive", "has the settings of twin: nothing but the name differs"),
@@ -131,8 +131,8 @@ HALF = (
     [
         (SMALL, "searched, attention", "Sample sentiment", "attention", "no control attention"),
         (SMALL, "searched", "Sample sentiment", "mean", "no variant of study.attention (searched)"),
-        (SAMPLE, "attention", "Norvic to Soldan", "half", "half leaves out training items"),
-        (SAMPLE, "attention", "Norvic to Soldan", "baseline", ""),
+        (LECTURES, "attention", "Norvic to Soldan", "half", "half leaves out training items"),
+        (LECTURES, "attention", "Norvic to Soldan", "baseline", ""),
     ],
     ids=["first", "no variant", "part", "right"],
 )
@@ -142,7 +142,7 @@ def test_a_control_that_no_primary_comparison_has_is_refused(
     separator = ",\n    " if study == SMALL else "\n    "
     text = study.replace(f"title: {title}", f"control: {control}{separator}title: {title}", 1)
     text = text.replace("\nseeds:", f"  attention: [{attention}]\n\nseeds:", 1)
-    if study == SAMPLE:
+    if study == LECTURES:
         text = text.replace("models:\n", HALF, 1)
     lines = mistakes(text) if message else []
     assert parse(text) if not message else [line for line in lines if message in line], lines

@@ -1,20 +1,23 @@
 """One study is active; edits are not overwritten, nor does a study from elsewhere harm."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from heed import study
-from heed.cli import commands
+from heed.cli import commands, stages
 from heed.files import HeedError
 from heed.study.reader import set_seeds
-from heed.study.studies import activate_study
+from heed.study.studies import activate_study, format_studies
 from tests.conftest import ROOT
 from tests.makers.hostile_names import NAMES, with_name
 from tests.makers.hostile_names import PARAMS as TOY
@@ -27,6 +30,57 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copy(root / "workflow/studies/sample.yaml", root / "params.yaml")
     monkeypatch.chdir(root)
     return root
+
+
+def test_the_sample_study_is_what_params_yaml_holds_as_committed() -> None:
+    active, sample = (
+        (ROOT / path).read_text() for path in ("params.yaml", "workflow/studies/sample.yaml")
+    )
+    if "name: sample" not in active:
+        pytest.skip("another study is active in this clone")
+    assert active.split("\n")[1:] == sample.split("\n")[1:], (
+        "all but the line with the path of the schema"
+    )
+
+
+def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None:
+    listed = format_studies().splitlines()[1:]
+    assert sorted(line.strip("* ").split()[0] for line in listed) == [
+        "amounts", "encoder", "explanation", "explanation-sample", "federalist",
+        "federalist-weights", "headlines", "imdb", "joined", "lectures", "letters", "sample",
+        "scores-match", "talk", "translation", "translation-sample", "yelp",
+    ]  # fmt: skip
+    assert [line.split()[1] for line in listed if line.startswith("*")] == ["sample"]
+
+
+ONE_LINE = re.compile(r"# +(letters: \{source: letters, kind: letters, .*\})\n")
+
+
+def test_one_line_gives_the_talk_the_published_letters(tmp_path, monkeypatch) -> None:
+    """With files of their form; the published train file is not where this runs."""
+    text = (ROOT / "workflow/studies/talk.yaml").read_text()
+    published = ONE_LINE.findall(text)[0]
+    pieces = r"(?m)^  letters: \{source: letters, kind: letters-pieces.*$"
+    changed = re.sub(pieces, f"  {published}", text)
+    assert sum(a != b for a, b in zip(text.split("\n"), changed.split("\n"), strict=True)) == 1
+    monkeypatch.chdir(tmp_path)
+    Path("params.yaml").write_text(changed)
+    params = study.load()
+    assert params.files_of("letters") is None, "both"
+    assert study.parse(text).files_of("letters") == ["classifier_data_eval.json"]
+    raw = Path("data/raw/letters")
+    raw.mkdir(parents=True)
+    for name, count in (("classifier_data_train.json", 60), ("classifier_data_eval.json", 20)):
+        same = {"year": "1900", "lang": "de"}
+        rows = (
+            same | {"author": "ab"[n % 2], "text": f"{name} {n}", "file": f"{n}.json"}
+            for n in range(count)
+        )
+        (raw / name).write_text("\n".join(map(json.dumps, rows)))
+    stages.tokenize("letters")
+    splits = pd.read_parquet("data/tokens/letters/documents.parquet")
+    assert Counter(splits["split"]) == {"train": 57, "validation": 3, "test": 20}
+    assert splits.query("split == 'test'")["id"].str.startswith("classifier_data_eval/").all()
 
 
 def test_activating_a_study_validates_it_and_returns_its_cost(clone: Path) -> None:
@@ -73,15 +127,15 @@ def test_an_edited_study_of_heeds_is_kept_as_one_of_the_users(clone: Path) -> No
     assert "studies/sample-edited.yaml: " in activate_study("talk", force=False)
     kept = study.load("studies/sample-edited.yaml")
     assert kept.study.name == "sample-edited" and "place-max" in kept.models
-    assert "topic-max" not in kept.models
+    assert "news-max" not in kept.models
     activate_study("sample", force=False)
     assert Path("params.yaml").read_text().split("\n", 1)[1] == sample
     add_max()
-    add_max("topic")  # another edit of the same study is another file, the same one none
+    add_max("news")  # another edit of the same study is another file, the same one none
     assert "studies/sample-edited-2.yaml: " in activate_study("talk", force=False)
     activate_study("sample", force=False)
     add_max()
-    add_max("topic")
+    add_max("news")
     assert "studies/sample-edited-2.yaml: " in activate_study("talk", force=False)
     assert len([*clone.glob("studies/*")]) == 2
 
@@ -96,7 +150,7 @@ def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) 
         activate_study("tlak", force=False)
     (clone / "workflow/studies/talk.yaml").write_text(re.sub(r"epochs: \d+", "epochs: -1", before))
     with pytest.raises(
-        HeedError, match=r"workflow/studies/talk.yaml:\d+: defaults.classification.epochs"
+        HeedError, match=r"workflow/studies/talk.yaml:\d+: defaults.presets.news.epochs"
     ):
         activate_study("talk", force=True)
     assert (clone / "params.yaml").read_text() == before
@@ -159,12 +213,12 @@ def test_an_encoding_without_a_character_stops_nothing(clone: Path) -> None:
 
 def test_a_command_sets_the_seeds_of_the_active_study(clone: Path) -> None:
     message = set_seeds(Path("params.yaml"), 7)
-    assert message == "params.yaml: seeds 1 to 7, 5 before. Those that are trained stay"
+    assert message == "params.yaml: seeds 1 to 7, 3 before. Those that are trained stay"
     assert "\nseeds: [1, 2, 3, 4, 5, 6, 7]\n" in Path("params.yaml").read_text()
     assert "seeds 1 to 2, 7 before." in set_seeds(Path("params.yaml"), 2)
     assert study.load().seeds == [1, 2]
-    commands.study(seeds=commands.make_parser().parse_args(["study", "--seeds", "3"]).seeds)
-    assert study.load().seeds == [1, 2, 3]
+    commands.study(seeds=commands.make_parser().parse_args(["study", "--seeds", "4"]).seeds)
+    assert study.load().seeds == [1, 2, 3, 4]
     assert "studies/sample-edited.yaml: " in activate_study("talk", force=False)
     with pytest.raises(HeedError, match="--seeds is for the active study"):
         commands.study("talk", seeds=4)

@@ -143,8 +143,8 @@ class Example:
 
 
 def example(results: Results) -> Example | None:
-    """Return one text of the first experiment that attention gains on, or of the first."""
-    order = sorted(findings(results), key=lambda each: not each.helps)
+    """Return one text: a real one before a generated one, and of where attention helps."""
+    order = sorted(findings(results), key=lambda each: (each.experiment.generated, not each.helps))
     for each in order:
         experiment, variant = each.experiment, each.difference.first
         browser = results.browsers.get(results.models(experiment).get(variant, ""))
