@@ -4,55 +4,60 @@ PYTHON ?=
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)
 GPUS ?= 1
 BIN := .venv/bin
-# The Python that environments are made with: PYTHON=/path/to/python3.12, or the first on PATH that fits
-FIND_PYTHON := sh envs/find-python.sh $(if $(PYTHON),"$(PYTHON)")
-# What is never imported need not be compiled, and most of what the packages have is not.
-INSTALL := $(BIN)/python -m pip install --quiet --no-compile
-# A file whose hash is not in the lock is refused; what has no wheel is built with the lock's own setuptools.
-LOCKED := $(INSTALL) --require-hashes --no-build-isolation --requirement
+# The machine's uv, or the one that pip puts into .venv, with a hash of uv.lock
+UV := $(if $(shell command -v uv 2>/dev/null),uv,$(BIN)/uv)
+# torch for NVIDIA's GPUs where there is one, else for the CPU
+TORCH := $(if $(wildcard /proc/driver/nvidia),--no-group cpu --group cuda)
+MAKE_VENV := if command -v $(UV) >/dev/null; then $(UV) venv --quiet --seed --clear $(if $(PYTHON),--python "$(PYTHON)") .venv; else \
+	for python in $(if $(PYTHON),"$(PYTHON)",python3.11 python3.12 python3.13 python3.14 python3); do "$$python" -c 'import ensurepip, sys, venv; \
+		sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null && "$$python" -m venv .venv && exit; done; \
+	echo "heed: found neither uv nor a Python 3.11 to 3.14 with venv and ensurepip (in Debian's package python3-venv): install one of the two," \
+		"or name a Python: make PYTHON=/path/to/python3.11" >&2; exit 1; fi
+PIN_OF_UV := sed -n '/^name = "uv"$$/,/^]/{s/^version = "\(.*\)"/uv==\1/p; s/.*\(sha256:[0-9a-f]*\).*/ --hash=\1/p;}' uv.lock | tr -d '\n'
+FROM_PIP := $(BIN)/python -m pip install --quiet --no-compile --require-hashes --requirement /dev/stdin
+# What is in .venv and not in uv.lock stays, such as a package of vectors.
+SYNC := $(UV) sync --quiet --locked --inexact $(TORCH)
 # What every stage imports is compiled here: where PYTHONDONTWRITEBYTECODE is set, as in many containers, each process
-# would compile it again, and take twice as long to start.
+# would compile it again, and take twice as long to start. What is never imported is most, and need not be compiled.
 IMPORTED := dvc.cli, dvc.repo.reproduce, dvc.stage.cache, snakemake.cli, torch, pandas, scipy.stats, sklearn.metrics, \
-	sklearn.svm, sklearn.feature_extraction.text, ray.tune, spacy, sacrebleu, vl_convert, jinja2, grimp
+	sklearn.svm, sklearn.feature_extraction.text, spacy, sacrebleu, vl_convert, jinja2, grimp
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-ifeq ($(origin PYTHON) $(wildcard $(BIN)/pip),command line $(BIN)/pip)
+ifeq ($(origin PYTHON) $(wildcard $(BIN)/python),command line $(BIN)/python)
 $(info heed: .venv is there and kept, and PYTHON=$(PYTHON) is not used: delete .venv to make it with another Python)
 endif
 
-.PHONY: help setup slurm pretrained remotes report check test test-slow benchmark lint pdf page .paper lock schema picture snapshots docs clean
+.PHONY: help setup slurm pretrained search excel remotes report check test test-slow benchmark lint pdf page .paper lock schema picture snapshots docs clean
 help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
-# torch last: what it needs is there then, and its index has nothing else to decide.
-.venv/.runtime: envs/requirements.lock envs/cpu.lock envs/cuda.lock pyproject.toml
-	@echo "heed: setting up .venv from envs/requirements.lock (once, some minutes, about 2.1 GB)"
+.venv/.runtime: uv.lock pyproject.toml
+	@echo "heed: setting up .venv from uv.lock (once, some minutes, about 1.9 GB)"
 	@mkdir -p .heed && chmod 700 .heed # before DVC, which would let everybody write there
-	@test -x $(BIN)/pip || { python=$$($(FIND_PYTHON)) && "$$python" -m venv .venv; }
-	@sed -n '/^setuptools==/,/[^\\]$$/p' envs/requirements.lock | $(LOCKED) /dev/stdin
-	@$(LOCKED) envs/requirements.lock
-	@echo "heed: $$(grep -c == envs/requirements.lock) packages are here; now torch"
-	@sh envs/torch.sh $(BIN)/python
-	@$(BIN)/python -m pip uninstall -qq --yes heed # the name of the distribution up to 0.2.0
-	@$(INSTALL) --no-deps --no-build-isolation --editable .
+	@test -x $(BIN)/$(if $(filter uv,$(UV)),python,pip) || $(MAKE_VENV)
+	@command -v $(UV) >/dev/null || $(PIN_OF_UV) | $(FROM_PIP)
+	@$(SYNC) --no-install-package torch
+	@$(if $(TORCH),$(SYNC),$(UV) export --quiet --locked --only-group cpu | $(FROM_PIP) --no-index --no-deps 2>/dev/null || $(SYNC) || { \
+		echo "heed: torch's build for the CPU is not to be had: the one for GPUs follows, of several GB" >&2; $(SYNC) --no-group cpu --group cuda; })
 	@$(BIN)/dvc config --quiet --local core.site_cache_dir "$(CURDIR)/.heed/dvc" # that of .dvc/config is lost where `dvc exp run --temp` changes the folder
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m compileall -q src workflow
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c "import $(IMPORTED)"
 	@touch $@
 
-# What an extra adds to the runtime, from a lock of its name.
+# What an extra or a dependency group of pyproject.toml adds
 WHAT_development := linters and test tools
 WHAT_pretrained := transformers (160 MB)
+WHAT_search := Ray (210 MB)
+WHAT_excel := openpyxl
 WHAT_slurm := Snakemake's executor for SLURM
 WHAT_remotes := DVC's remotes over SSH and S3 (some 60 MB)
 WHAT_docs := Sphinx
 WHAT_notebook := a kernel of Jupyter
 WHAT_servers := an S3 server for the tests
-.venv/.development: .venv/.pretrained
+.venv/.development: .venv/.pretrained .venv/.search .venv/.excel
 .venv/.servers: .venv/.development .venv/.remotes
-EXTRAS := development pretrained slurm remotes docs notebook servers
-$(EXTRAS:%=.venv/.%): .venv/.%: .venv/.runtime envs/%.lock
-	@echo "heed: adding $(WHAT_$*) from envs/$*.lock"
-	@$(LOCKED) envs/$*.lock
+$(patsubst WHAT_%,.venv/.%,$(filter WHAT_%,$(.VARIABLES))): .venv/.%: .venv/.runtime
+	@echo "heed: adding $(WHAT_$*)"
+	@$(SYNC) --no-install-package torch --$(if $(filter pretrained search excel,$*),extra,group) $*
 	@touch $@
 
 setup: .venv/.runtime ## make the virtual environment only
@@ -61,10 +66,15 @@ slurm: .venv/.slurm ## add what `snakemake --workflow-profile slurm` needs (docs
 
 pretrained: .venv/.pretrained ## add what a pretrained encoder needs (docs/corpora.md)
 
+search: .venv/.search ## add what searches and a cluster of Ray need (docs/search.md, docs/cluster.md)
+
+excel: .venv/.excel ## add what a corpus in .xlsx needs (docs/corpora.md)
 
 remotes: .venv/.remotes ## add what a DVC remote over SSH or S3 needs (docs/sharing.md)
 
-report: .venv/.runtime ## set up, run the study in params.yaml through Snakemake, print the path of the report
+# What an extra installs, and the study in params.yaml needs
+NEEDED := $(if $(shell grep -s '^searches: *[^{]*$$' params.yaml),.venv/.search) $(if $(shell grep -s '^pretrained: *[^{]*$$' params.yaml),.venv/.pretrained)
+report: .venv/.runtime $(NEEDED) ## set up, run the study in params.yaml through Snakemake, print the path of the report
 	@echo "heed: running the study in params.yaml on $(CORES) cores"
 	@PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) --resources gpu=$(GPUS)
 	@$(BIN)/python -m heed.report.provenance
@@ -124,9 +134,8 @@ schema: .venv/.runtime ## generate docs/params.md and docs/params.schema.json fr
 snapshots: .venv/.development ## write what pages and messages say now into tests/**/snapshots; git diff shows what changed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -q --update-snapshots tests/unit/report
 
-lock:            ## write envs/*.lock anew from pyproject.toml, with hashes; pins that fit stay: `make lock UPGRADE=1` takes the newest (uses the package index)
-	@rm -rf .heed/lock && python=$$($(FIND_PYTHON)) && "$$python" -m venv .heed/lock && .heed/lock/bin/pip install --quiet uv
-	@PATH="$(CURDIR)/.heed/lock/bin:$$PATH" python envs/lock.py $(if $(UPGRADE),--upgrade)
+lock: .venv/.runtime ## write uv.lock anew from pyproject.toml; pins that fit stay: `make lock UPGRADE=1` takes the newest (asks both indexes)
+	@$(UV) lock $(if $(UPGRADE),--upgrade)
 
 clean:           ## delete what heed generated (data/raw, data/tokens, results, reports, logs); the DVC cache can restore it
 	@rm -rf data/raw data/tokens results reports logs .heed .snakemake

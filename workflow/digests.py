@@ -153,7 +153,7 @@ def describe(modules: set[str], ignored: set[str]) -> str:
     packages = {path.parent for path in code if path.name == "__init__.py"}
     paths = code | {path for package in packages for path in _other_files(package)}
     digests = {path.as_posix(): digest_file(path) for path in sorted(paths)}
-    content = {"files": digests, "versions": versions(modules & {*DISTRIBUTIONS})}
+    content = {"files": digests, "versions": versions(modules & {*DISTRIBUTIONS, "ray"})}
     return f"{json.dumps(content, indent=1)}\n"
 
 

@@ -44,7 +44,8 @@ DISTRIBUTIONS = {
     "transformers": "transformers",
 }
 # those that only an extra of heed installs
-EXTRAS = {"huggingface_hub": "pretrained", "transformers": "pretrained", "openpyxl": "excel"}
+EXTRAS = {"openpyxl": "excel", "ray": "search", "transformers": "pretrained"}
+EXTRAS["huggingface_hub"] = "pretrained"
 # fields of syntax trees that do not change the program
 IGNORED_FIELDS = {"ctx", "kind", "type_comment", "type_ignores"}
 WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -126,10 +127,9 @@ def require_installed(packages: Iterable[str], who: str = "params.yaml: this stu
     """Raise HeedError where a package that an extra installs, and `who` needs, is not there."""
     if missing := sorted(name for name in {*packages} & {*EXTRAS} if find_spec(name) is None):
         extra = EXTRAS[missing[0]]
-        make = "make pretrained, or " if extra == "pretrained" else ""
         raise HeedError(
-            f"{who} needs {missing[0]}, which is not installed. Run: {make}pip "
-            f"install -e '.[{extra}]'"
+            f"{who} needs {missing[0]}, which is not installed. Run: make {extra}, or pip install "
+            f"-e '.[{extra}]'"
         )
 
 

@@ -18,6 +18,7 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Optional
 
@@ -73,7 +74,11 @@ class Executor(RemoteExecutor):
     """Submits jobs to Ray, and asks which have ended."""
 
     def __post_init__(self) -> None:
-        """Connect to the cluster. Raises WorkflowError if that fails."""
+        """Connect to the cluster. Raises WorkflowError if that fails, or Ray is not installed."""
+        if find_spec("ray") is None:
+            raise WorkflowError(
+                "Ray is not installed. Run: make search, or pip install 'ray[tune]'"
+            )
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 

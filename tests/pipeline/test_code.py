@@ -226,7 +226,7 @@ pretrained: {{letters: {{encoder: tiny}}}}
 
 
 def test_a_pretrained_encoder_is_named_where_a_stage_depends_on_it(edited: Path) -> None:
-    pytest.importorskip("transformers", reason="it is in envs/pretrained.lock")
+    pytest.importorskip("transformers", reason="make pretrained installs it")
     before = {path: path.read_bytes() for path in (edited / "results/code").rglob("*.json")}
     params = edited / "params.yaml"
     params.write_text(params.read_text() + ENCODER)
@@ -242,10 +242,13 @@ def test_a_pretrained_encoder_is_named_where_a_stage_depends_on_it(edited: Path)
     assert changed == {edited / compare}
 
 
-def test_a_study_that_needs_an_extra_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("package", "extra"), [("transformers", "pretrained"), ("ray", "search")])
+def test_a_study_that_needs_an_extra_says_so(
+    package: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(digests, "find_spec", lambda name: None)
-    with pytest.raises(HeedError, match=r"needs transformers, .* make pretrained, or pip inst"):
-        digests.versions({"transformers", "torch"})
+    with pytest.raises(HeedError, match=f"needs {package}, .* make {extra}, or pip install"):
+        digests.versions({package, "torch"})
 
 
 def test_the_files_of_keys_that_are_gone_go(edited: Path) -> None:

@@ -12,7 +12,7 @@ import yaml
 
 from tests.conftest import ROOT
 
-LOCK = (ROOT / "envs/requirements.lock").read_text()
+LOCK = (ROOT / "uv.lock").read_text()
 
 
 # The fields that the file may have, which are those of the operator's resource definition.
@@ -57,4 +57,4 @@ def test_every_field_of_the_cluster_is_one_of_kuberay(cluster: dict) -> None:
 
 
 def test_the_version_of_ray_is_that_of_the_lock(cluster: dict) -> None:
-    assert cluster["spec"]["rayVersion"] == re.search(r"^ray\S*==(\S+)", LOCK, re.M)[1]
+    assert cluster["spec"]["rayVersion"] == re.search(r'name = "ray"\nversion = "(.+)"', LOCK)[1]

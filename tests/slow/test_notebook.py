@@ -17,7 +17,7 @@ NOTEBOOK = "docs/notebooks/place.ipynb"
 def test_the_notebook_runs_place_and_finds_what_must_be_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nbclient = pytest.importorskip("nbclient", reason="make test-slow installs envs/notebook.lock")
+    nbclient = pytest.importorskip("nbclient", reason="make test-slow installs it")
     nbformat = pytest.importorskip("nbformat")
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)

@@ -17,8 +17,7 @@ def download(source: str) -> None:
     from heed.study import load
 
     params = load()
-    section = params.section("sources", source)
-    section = dataclasses.replace(section, files=params.files_of(source))
+    section = dataclasses.replace(params.section("sources", source), files=params.files_of(source))
     download(source, section, paths.RAW / source)
 
 
@@ -33,9 +32,11 @@ def tokenize(corpus: str) -> None:
 
 def search(name: str) -> None:
     """Search hyperparameters: results/search."""
+    from heed.digests import require_installed
     from heed.search.stage import run_search
     from heed.study import load
 
+    require_installed(["ray"], f"heed search {name}")
     params = load()
     section = params.section("searches", name)
     folder = paths.SEARCHES / section.experiment
@@ -180,8 +181,7 @@ def compare() -> None:
             if section.experiment == name:
                 models.setdefault(name, {})[section.variant] = model
     metrics = {name: experiment.metric for name, experiment in params.experiments.items()}
-    asked = params.study
-    tuning = {model: params.tuning(model) for model in params.models}
+    asked, tuning = params.study, {model: params.tuning(model) for model in params.models}
     question = Question(
         asked.name, asked.attention, metrics, asked.equivalence_margin, asked.convergence_pp,
         tuning, [*params.pretrained],

@@ -29,6 +29,7 @@ EDITION = "reads a published study: tests/unit/published/test_verify.py"
 NOT_RUN = {
     "cd": USERS, "export": USERS, "source": USERS, "vi": USERS, "ssh": USERS, "pre-commit": SETUP,
     "python -m pip": SETUP, "python -m pytest": SETUP, "make": SETUP, "git clone": REMOTE,
+    "python3 -m venv": SETUP, "pip": SETUP, "uv": SETUP,
     "git fetch": REMOTE, "git push": REMOTE, "dvc remote": REMOTE, "dvc push": REMOTE,
     "dvc pull": REMOTE, "dvc fetch": REMOTE, "ray": CLUSTER, "kubectl": CLUSTER,
     "apptainer": CONTAINER, "docker": CONTAINER, "podman": CONTAINER, "snakemake": STAGES,

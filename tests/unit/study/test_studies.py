@@ -118,7 +118,7 @@ def test_hand_edits_are_kept_as_a_study_and_with_a_mistake_not_without_force(clo
 def add_max(experiment: str = "place") -> None:
     text = Path("params.yaml").read_text()
     line = f"  {experiment}-max: {{experiment: {experiment}, pooling: max}}\n"
-    Path("params.yaml").write_text(text.replace("\nmodels:\n", f"\nmodels:\n{line}"))
+    Path("params.yaml").write_text(re.sub(r"(?m)^models:.*\n", rf"\g<0>{line}", text))
 
 
 def test_an_edited_study_of_heeds_is_kept_as_one_of_the_users(clone: Path) -> None:
