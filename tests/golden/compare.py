@@ -53,7 +53,7 @@ FACTS = re.compile(
 UNLIMITED = re.compile(
     r".*:(p|.*_p|p_corrected|.*low_pp|.*high_pp|interval_pp|.*std_pp|detectable_pp|equal_within_pp"
     r"|standard_error_pp|degrees_of_freedom|wrong_words)"
-    r"|explanation_all-means.csv:(mean|documents)|.*_weights.csv:documents"
+    r"|explanation_all-means.csv:(mean|documents)"
 )
 # There these are not compared: words that say what a training found, and numbers that there are not
 # where no number of seeds would do, or nothing varies.

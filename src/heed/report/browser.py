@@ -21,8 +21,6 @@ from heed.recipe import CorpusStatistics
 from heed.report.shaded import Legend, Piece, Sentence
 
 MAX_WORDS = 10  # in the table of each document
-NAMED_CLASSES = 4  # whose shares of weight a caption names
-HEAVIEST = 5  # words of a document, whose share of the weight is measured
 POOLINGS = {
     "last": "the pooling reads the last state of each direction",
     "mean": "the pooling counts all positions alike",
@@ -84,38 +82,15 @@ class Document:
 
 
 @dataclasses.dataclass(frozen=True)
-class WeightShare:
-    """The share of weight on some words, and of all words that they are, mean over documents.
+class Browser:
+    """The content of one model's page.
 
-    The second is the share that equal weights would put on them.
+    A rule chose its documents, so no mean, median or share over them is one of the corpus.
     """
 
-    weight: float
-    words: float
-    documents: int
-
-
-@dataclasses.dataclass(frozen=True)
-class Browser:
-    """The content of one model's page, and the weight on heaviest words and rationale."""
-
     documents: list[Document]
-    heaviest: WeightShare
-    rationale: WeightShare | None
-    sentences: bool
+    legend: Legend  # of the shaded texts
     classes: list[str]  # the true classes that occur
-
-    @property
-    def by_class(self) -> dict[str, float]:
-        """The median share of weight on the rationale, by class with any."""
-        table = list_documents(self.documents).dropna(subset="share")
-        medians = table.groupby("label")["share"].median()
-        return {str(label): float(share) for label, share in medians.items()}
-
-    @property
-    def legend(self) -> Legend:
-        """The legend of the shaded texts."""
-        return Legend(self.rationale is not None, self.sentences)
 
 
 def describe_weights(hyperparameters: Architecture) -> str:
@@ -162,23 +137,12 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
         for name, rows in read_predictions(other, [*predictions]).items():
             predictions[name].append(_count_predictions(variant, rows))
     rows_of_documents: list[Any] = list(documents.itertuples())  # mypy does not know their types
-    ranks = weights.groupby("id")["weight"].rank(method="first", ascending=False)
-    known = weights[weights.groupby("id")["rationale"].transform("any")]
+    has_rationale, has_sentences = weights["rationale"], weights["sentence_weight"].notna()
     return Browser(
         [_document(row, tokens[row.id], predictions[row.id]) for row in rows_of_documents],
-        _share(weights, ranks <= HEAVIEST),
-        None if known.empty else _share(known, known["rationale"]),
-        bool(weights["sentence_weight"].notna().any()),
+        Legend(bool(has_rationale.any()), bool(has_sentences.any())),
         sorted(set(documents["label"])),
     )
-
-
-def describe_shares(shares: dict[str, float]) -> str:
-    """Return the share of weight on the rationale in each class; of many the ends alone."""
-    if len(shares) > NAMED_CLASSES:
-        order = sorted(shares, key=lambda name: shares[name])
-        shares = {name: shares[name] for name in (order[0], order[-1])}
-    return ", ".join(f"{name} {share:.1%}" for name, share in shares.items())
 
 
 def list_documents(documents: list[Document], shown: Collection[str] = ()) -> pd.DataFrame:
@@ -236,12 +200,6 @@ def _count_predictions(variant: str, rows: pd.DataFrame) -> VariantPredictions:
     right = rows["label"] == rows["predicted"]
     often = "always" if right.all() else "sometimes" if right.any() else "never"
     return VariantPredictions(variant, classes, often)
-
-
-def _share(weights: pd.DataFrame, chosen: pd.Series) -> WeightShare:
-    weight = (weights["weight"] * chosen).groupby(weights["id"]).sum()
-    words = chosen.groupby(weights["id"]).mean()
-    return WeightShare(float(weight.mean()), float(words.mean()), len(weight))
 
 
 def _document(row: Any, tokens: pd.DataFrame, predictions: list[VariantPredictions]) -> Document:

@@ -326,11 +326,6 @@ class WeightsGain:
     gain: float | None = None
     interval: tuple[float, float] | None = None
 
-    @property
-    def control_or_dash(self) -> str:
-        """The control, for a file: a dash where there is none."""
-        return self.control or "–"
-
 
 def weights_gain(experiment: Experiment, variant: str) -> WeightsGain:
     """Return the gain of a variant over its control with equal weights."""

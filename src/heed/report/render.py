@@ -221,6 +221,7 @@ def _write_documents(results: Results, folder: Path) -> None:
                 if model.model in results.browsers:
                     text = template.render(
                         experiment=experiment,
+                        words=experiment.words,
                         variant=variant,
                         page=results.browsers[model.model],
                         weights_sentence=describe_weights(model.hyperparameters),

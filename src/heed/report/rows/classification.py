@@ -15,8 +15,7 @@ from heed.evaluation.results import (
     mean_and_std,
     paired_gain,
 )
-from heed.report.browser import WeightShare
-from heed.report.experiments import Experiment, weights_gain
+from heed.report.experiments import Experiment
 from heed.report.formats import format_number, format_points
 from heed.report.published import NO_SCORES
 from heed.report.results import Results
@@ -320,35 +319,3 @@ def slide_facts(experiment: Experiment) -> Slide:
     ]
     others = [row["class"] for name, row in of_talk.classes.items() if name not in ours]
     return Slide(never, others, of_talk.misprints, losses)
-
-
-# --- learned against equal weights ----------------------------------------------------------------
-
-
-def weights(results: Results, experiment: Experiment) -> Rows | None:
-    """Return the models that learn weights, each beside its control with equal ones.
-
-    The shares are means over documents that a rule has chosen, of the first seed: the CSV file has
-    them, and no page.
-    """
-    result = experiment.result
-    records = [
-        {
-            "variant": variant, "words": experiment.words[variant],
-            "value": result.score_of(variant), "gain": (gain := weights_gain(experiment, variant)),
-            "equal": experiment.words.get(gain.control), "ends": gain.interval or (None, None),
-            "heaviest": _percents(results.browsers[model.model].heaviest),
-            "rationale": _percents(results.browsers[model.model].rationale),
-            "documents": results.browsers[model.model].heaviest.documents,
-        }
-        for variant, model in result.models.items()
-        if model.model in results.browsers and model.hyperparameters.learns_weights
-    ]  # fmt: skip
-    has_rationale = result.corpus.statistics.rationale is not None
-    facts = {"metric_key": experiment.measure.metric, "has_rationale": has_rationale}
-    return Rows(records, facts) if records else None
-
-
-def _percents(share: WeightShare | None) -> tuple[float | None, float | None]:
-    """Return the share of weight and that of words, in percent."""
-    return (100 * share.weight, 100 * share.words) if share else (None, None)
