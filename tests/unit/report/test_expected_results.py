@@ -12,19 +12,18 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from heed.report.blocks import Paragraph, Table, walk_blocks
-from heed.report.chapters import report
-from heed.report.chapters.expected_results import chapter, failure_lines, judge
 
 from heed import study
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME
 from heed.files import HeedError
 from heed.report.explanations import AdversarialAttention, Explanation
 from heed.report.results import Results, read_results
+from heed.report.rows.expected import expected_results, failure_lines, judge
 from heed.study import ExpectedResult, Params
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.pipeline.makers import make_clone
+from tests.unit.report.conftest import csv_rows, page_of
 
 LECTURES = (ROOT / "workflow/studies/lectures.yaml").read_text()
 SENTIMENT = "sample-sentiment"
@@ -200,41 +199,28 @@ def results_with(folder: Path, *expected_results: ExpectedResult) -> Results:
     return read_results(changed, DATA, ROOT / "data/published", folder, with_documents=False)
 
 
-def test_a_study_of_which_nothing_is_known_has_no_such_chapter(folder):
+def test_a_study_of_which_nothing_is_known_has_no_such_table(folder):
     results = results_with(folder)
-    assert chapter(results) == [] and failure_lines(results) == []
+    assert expected_results(results) is None and failure_lines(results) == []
 
 
-def test_the_report_begins_with_a_expected_result_that_was_not_found(folder):
+@pytest.mark.usefixtures("empty_figures")
+def test_what_was_not_found_stands_on_the_first_screen_and_every_result_in_a_row(folder, tmp_path):
     verdict = RESULT.comparisons["attention"]["baseline"].verdict
     right = expected_result(against="baseline", verdict=verdict, claim="This is so.")
     wrong = expected_result(metric="accuracy", at_least=1.0, claim="Nothing is ever wrong.")
-    first, second, *_ = report(results_with(folder, right, wrong))
-    assert (first.key, second.key) == ("expected_results-not-found", "answer")
-    lines = failure_lines(results_with(folder, right, wrong))
-    assert "did not find 1 expected result" in lines[0] and len(lines) == 2
-    wrong_line = "Nothing is ever wrong. Expected: accuracy of attention: at least 1.000; found: 0."
-    assert wrong_line in lines[1]
-    first, *_, last, appendix = report(results_with(folder, right))
-    assert [first.key, last.key, appendix.key] == ["answer", "expected_results", "appendix"]
-
-
-def test_each_expected_result_has_a_row_with_what_was_expected_and_found(folder):
-    verdict = RESULT.comparisons["attention"]["baseline"].verdict
-    known = expected_result(against="baseline", verdict=verdict, claim="This is so.")
-    wrong = expected_result(metric="accuracy", at_least=1.0)
-    blocks = list(walk_blocks(chapter(results_with(folder, known, wrong))))
-    (table,) = [each for each in blocks if isinstance(each, Table)]
-    keys = [column.key for column in table.columns]
-    rows = [
-        dict(zip(keys, (str(cell.value) for cell in row.cells), strict=True)) for row in table.rows
-    ]
-    assert [row["holds"] for row in rows] == ["yes", "NO"]
-    assert rows[0]["claim"] == "This is so."
-    assert rows[0]["expected"] == f"attention against baseline: {verdict}"
-    assert rows[0]["found"].startswith(f"{verdict}, ")
-    (head,) = [each for each in blocks if isinstance(each, Paragraph)]
-    assert "2 expected results are known beforehand; it found 1." in "".join(map(str, head.texts))
+    results = results_with(folder, right, wrong)
+    first, line = failure_lines(results)
+    assert "did not find 1 expected result that is" in first
+    assert (
+        "Nothing is ever wrong. Expected: accuracy of attention: at least 1.000; found: 0." in line
+    )
+    page = page_of(results, tmp_path)
+    assert page.index(first) < page.index(line) < page.index("Who is best")
+    found, lost = csv_rows(results, "expected_results")
+    assert (found["holds"], lost["holds"]) == ("yes", "NO") and found["claim"] == "This is so."
+    assert found["expected"] == f"attention against baseline: {verdict}"
+    assert found["found"].startswith(f"{verdict}, ")
 
 
 # --- the study itself -----------------------------------------------------------------------------
