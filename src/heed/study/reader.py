@@ -189,7 +189,7 @@ def changed_text(text: str, path: Path, change: Callable[[Any], None]) -> str:
     Raises HeedError as `load` does, for a mistake in the changed text.
     """
     yaml, changed = YAML(), StringIO()
-    yaml.width, yaml.preserve_quotes = 10_000, True  # type: ignore[assignment]
+    yaml.width, yaml.preserve_quotes = 10_000, True
     tree = yaml.load(text)
     change(tree)
     yaml.dump(tree, changed)

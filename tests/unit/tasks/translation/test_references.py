@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 import sacrebleu
 from sacrebleu.metrics import BLEU, CHRF, TER
-from sacrebleu.utils import smart_open
 
 from heed.cli import stages
 from heed.evaluation.tested import evaluate
@@ -118,9 +117,11 @@ RAW = [
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_references_are_scored_as_they_stand_in_the_users_file(tmp_path, newline, tokenize):
     (tmp_path / "raw").mkdir()
-    for name, lines in (("en.txt", RAW * 2), ("de.txt", [f"Satz {i}" for i in range(10)])):
-        (tmp_path / "raw" / name).write_bytes("".join(f"{x}{newline}" for x in lines).encode())
-    corpus = Corpus(source="raw", kind="parallel", split=Split(kind="random", test=0.5))
+    pairs = pd.DataFrame({"german": [f"Satz {i}" for i in range(10)], "english": RAW * 2})
+    pairs.to_csv(tmp_path / "raw/pairs.csv", index=False, lineterminator=newline)
+    columns = {"de": "german", "en": "english"}
+    split = Split(kind="random", test=0.5)
+    corpus = Corpus(source="raw", kind="parallel", columns=columns, split=split)
     tokenize_corpus("mine", corpus, tmp_path / "raw", tmp_path / "tokens", 1)
     tokens, data = load_tokens(tmp_path / "tokens"), Data("de", "en", "xx", "xx", False)
     scoring, rows = Prediction(tokenize=tokenize), np.arange(10)
@@ -129,8 +130,7 @@ def test_references_are_scored_as_they_stand_in_the_users_file(tmp_path, newline
         hypothesis=hypotheses, unknown_words=0
     )
     scores = make_metrics(data).compute(statistics_table(table, None, data, scoring).to_numpy())
-    with smart_open(str(tmp_path / "raw/en.txt")) as file:
-        references = [[line.rstrip() for line in file]]
+    references = [[text.rstrip() for text in pairs["english"]]]  # as sacrebleu reads a line
     bleu, chrf = BLEU(tokenize=tokenize), CHRF()
     assert 100 * scores["bleu"] == pytest.approx(
         bleu.corpus_score(hypotheses, references).score, abs=1e-12
