@@ -152,11 +152,6 @@ class AttentionComparison:
     further: list[TestedDifference]
 
     @property
-    def of_question(self) -> list[TestedDifference]:
-        """The primary comparison, and that with the baseline where it is another one."""
-        return _unique([self.primary, self.baseline])
-
-    @property
     def strongest_reference_model(self) -> TestedDifference | None:
         """The reference model that the variant beats least.
 

@@ -4,7 +4,7 @@ All of them round half up, and a number that is rounded to zero has no sign.
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal
 
 from heed.evaluation.results import format_rounded, format_significant
@@ -50,11 +50,6 @@ def format_count(value: int) -> str:
 def pluralize(singular: str, plural: str, count: int, **values: object) -> str:
     """Return the text for this count; both texts may name {count}, and `values` in braces."""
     return (singular if count == 1 else plural).format(count=count, **values)
-
-
-def name_runs(name: str, seeds: Sequence[int]) -> str:
-    """Return the name of a model with the seeds of some of its runs."""
-    return f"{name} with {'seed' if len(seeds) == 1 else 'seeds'} {', '.join(map(str, seeds))}"
 
 
 @dataclasses.dataclass(frozen=True)

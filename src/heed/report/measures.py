@@ -202,12 +202,6 @@ def lacks_layer(result: ExperimentResult, variant: str) -> bool:
     return h.attention != "none" and equal.attention == "none"
 
 
-LAYER_NOTE = (  # on a control that `lacks_layer`
-    "A control without self-attention lacks its layer too, so that the gain over it need not be "
-    "one of learned weights."
-)
-
-
 MAJORITY = "majority"
 DEGENERATE = (  # without a majority class; a task says it with one
     "A run is degenerate if its {metric} is more than {far} below the median of the model's other "

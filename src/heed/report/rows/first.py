@@ -3,7 +3,7 @@
 import dataclasses
 import statistics
 
-from heed.evaluation.results import BASELINE, BETTER, NOT_CONVERGED, UNDECIDED, WORSE, is_coarse
+from heed.evaluation.results import BASELINE, BETTER, NOT_CONVERGED, UNDECIDED, is_coarse
 from heed.explanation.test import measured
 from heed.report.browser import (
     Browser,
@@ -185,8 +185,3 @@ def _first_document(browser: Browser) -> Document:
     table = list_documents(documents, {each.id for each in known})
     typical = [documents[row] for row in typical_documents(table, len(table)).values()]
     return min(typical, key=lambda each: (len(each.tokens), each.id))
-
-
-def worse_than(findings_of: list[Finding]) -> list[Finding]:
-    """Return the findings whose attention is behind the strongest reference model."""
-    return [each for each in findings_of if each.reference and each.reference.verdict == WORSE]
