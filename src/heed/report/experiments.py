@@ -19,7 +19,6 @@ from heed.evaluation.results import (
     Gain,
     paired_gain,
 )
-from heed.recipe import CorpusStatistics
 from heed.report.differences import (
     AttentionComparison,
     TestedDifference,
@@ -28,7 +27,6 @@ from heed.report.differences import (
     recommend,
     tested_differences,
 )
-from heed.report.formats import format_count, pluralize
 from heed.report.measures import Measure, equal_weights_control, measure_of
 from heed.report.published import (
     NO_SCORES,
@@ -96,7 +94,6 @@ class Experiment:
     mark: str  # generated text, reduced corpus: in every file with its numbers
     generated: bool
     corpus_name: str
-    corpus: str
     leading: TestedDifference | None  # what the report says first: see `leading`
     advice: str  # the model to use on a corpus of one's own; empty on others
     line: Line
@@ -152,7 +149,7 @@ def _experiment(
     name: str, params: "Params", comparison: Comparison, talk: dict[str, dict[str, Talk]]
 ) -> Experiment:
     declared, result = params.experiments[name], comparison.experiments[name]
-    seeds, method = comparison.seeds_of(name), comparison.significance
+    method = comparison.significance
     original, degraded_from, degradations = declared.suboptimal_of, "", []
     if original in comparison.experiments:
         degraded_from = params.experiments[original].title
@@ -168,7 +165,6 @@ def _experiment(
         mark=mark(result.corpus),
         generated=result.corpus.statistics.generated,
         corpus_name=result.corpus.name,
-        corpus=_describe_corpus(result, seeds),
         leading=leading(result, compared, comparisons),
         advice=recommend(result, method) if result.corpus.statistics.kind == OWN.name else "",
         line=_line(declared, result, talk[name], compared.baseline if compared else None),
@@ -192,56 +188,6 @@ def mark(corpus: Corpus) -> str:
     generated = "generated text" if corpus.statistics.generated else ""
     reduced = "reduced corpus" if corpus.statistics.reduced else ""
     return ", ".join(filter(None, [generated, reduced]))
-
-
-def _describe_corpus(result: ExperimentResult, seeds: list[int]) -> str:
-    corpus, statistics = result.corpus, result.corpus.statistics
-    listed = ", ".join(map(str, seeds))
-    is_parallel = measure_of(result).is_of_sentences
-    counts = {split: format_count(count) for split, count in statistics.splits.items()}
-    size = (
-        f"Corpus {corpus.name}: {format_count(statistics.documents)} "
-        f"{'pairs of sentences' if is_parallel else 'documents'}, "
-        f"{format_count(statistics.tokens)} tokens; "
-        f"{'in fold 0 ' if corpus.folds and not is_parallel else ''}{counts['train']} to train, "
-        f"{counts['validation']} to validate, {counts['test']} to test; "
-    )
-    each = f"{corpus.folds // corpus.repeats} in each of {corpus.repeats} repeats, "
-    folds = (
-        f"{corpus.folds} folds, {each if corpus.repeats != 1 else ''}seed s tests on fold (s − 1) "
-        f"mod {corpus.folds}; "
-    )
-    parts = [
-        size,
-        folds if corpus.folds else "",
-        pluralize("{count} seed ({seeds}).", "{count} seeds ({seeds}).", len(seeds), seeds=listed),
-        _describe_near_duplicates(corpus, measure_of(result).item),
-        describe_vectors(statistics),
-    ]
-    if statistics.reduced:
-        parts.append(" REDUCED: a random part of its source, or of its training split.")
-    return "".join(parts)
-
-
-def _describe_near_duplicates(corpus: Corpus, item: str) -> str:
-    statistics = corpus.statistics
-    near = statistics.near_duplicates  # of all folds together
-    tested = statistics.documents if corpus.folds else statistics.splits["test"]
-    return (
-        f" Test {item}s with a near duplicate in train: {'' if near.complete else 'at least '}"
-        f"{format_count(near.total)} of {format_count(tested)} ({near.total / tested:.1%})."
-    )
-
-
-def describe_vectors(statistics: CorpusStatistics) -> str:
-    """Return how much of a corpus its word vectors cover; empty without any."""
-    if statistics.vectors is None:
-        return ""
-    vectors = statistics.vectors
-    return (
-        f" Word vectors from a file, of {vectors.size} numbers each: {vectors.types:.1%} of the "
-        f"types and {vectors.tokens['test']:.1%} of the test tokens have one."
-    )
 
 
 def _line(
