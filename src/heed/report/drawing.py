@@ -51,12 +51,18 @@ def _own(results: Results) -> list[Figure]:
     return [figure] if figure else []
 
 
+def _recency(results: Results) -> list[Figure]:
+    """Return the figures of recency, but the one that is the study's own."""
+    own = {each.key for each in _own(results)}
+    return [each for each in recency(results) if each.key not in own]
+
+
 STUDY_FIGURES: dict[str, StudyFigures] = {
     "study": _own,
     "cost": lambda results: cost_figure(results, read_costs(results)),
     "models": dot_charts,
     "rankings": document_rankings,
-    "recency": recency,
+    "recency": _recency,
 }
 EVERY_TASK: dict[str, ExperimentFigures] = {"curves": _of_variants(curves)}
 TASK_FIGURES: dict[str, dict[str, ExperimentFigures]] = {

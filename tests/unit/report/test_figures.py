@@ -262,7 +262,9 @@ def test_a_study_of_one_corpus_has_no_figure_of_its_own_and_of_several_the_ladde
 
 def test_the_u_has_the_importance_of_each_tenth_and_one_text_by_two_gradients(explained):
     (figure,) = recency(explained)
-    assert study_figure(explained).panels == figure.panels
+    made = make_figures(explained)
+    assert [each.key for each in made["study", ""]] == [figure.key] == [f"{SENTIMENT}_recency"]
+    assert made["recency", ""] == (), "it stands once"
     curve, *texts = panels_of(figure)
     drawn = [each for each in explained.explanations if each.recency is not None]
     for variant, table in importance(drawn).items():
@@ -321,6 +323,6 @@ def test_a_page_and_a_paper_have_no_figure_that_is_a_file_alone():
     experiment = types.SimpleNamespace(key="own")
     page = Page({}, figures, image=lambda figure: figure.key, copies=lambda table: {})
     shown = page.figure("lengths", experiment)
-    assert page.shown == ["both", "local"] and "figure-file" not in shown
+    assert re.findall(r'<figure id="figure-(\w+)"', shown) == ["both", "local"]
     printed = Paper(None, {}, figures, {}).figure("lengths", experiment)
     assert "both.pdf" in printed and "local.pdf" not in printed and "file.pdf" not in printed

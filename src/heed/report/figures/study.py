@@ -1,7 +1,5 @@
 """The one figure that is a study's own, by what the study has."""
 
-import dataclasses
-
 from heed.report.figures.amounts import learning_curve
 from heed.report.figures.compared import compared
 from heed.report.figures.figure import Figure
@@ -20,8 +18,4 @@ def study_figure(results: Results) -> Figure | None:
     """
     found = compared(results)
     drawn = (make(found, sources=results.comparison_sources) for make in MAKERS)
-    figure = next(filter(None, drawn), None)
-    if figure is None:
-        figure = next(iter(recency(results)), None)
-        figure = dataclasses.replace(figure, key="study") if figure else None
-    return figure
+    return next(filter(None, drawn), None) or next(iter(recency(results)), None)
