@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from heed.report.experiments import Experiment
 from heed.report.figures import classification, translation
 from heed.report.figures.alignments import alignments, first_alignment
-from heed.report.figures.cost import cost_figure
+from heed.report.figures.cost import Cost, cost_figure
 from heed.report.figures.curves import by_length, curves
 from heed.report.figures.dots import dot_charts
 from heed.report.figures.figure import Figure
@@ -57,9 +57,16 @@ def _recency(results: Results) -> list[Figure]:
     return [each for each in recency(results) if each.key not in own]
 
 
+def _costs(results: Results) -> list[Figure]:
+    costs = [
+        Cost(each.experiment, each.variant, each.score, each.mean) for each in read_costs(results)
+    ]
+    return cost_figure(results, costs)
+
+
 STUDY_FIGURES: dict[str, StudyFigures] = {
     "study": _own,
-    "cost": lambda results: cost_figure(results, read_costs(results)),
+    "cost": _costs,
     "models": dot_charts,
     "rankings": document_rankings,
     "recency": _recency,

@@ -13,7 +13,7 @@ from heed.report.drawing import make_figures
 from heed.report.figures import curves as of_epochs
 from heed.report.figures import shapes, study
 from heed.report.figures.compared import compared, published
-from heed.report.figures.cost import cost_figure
+from heed.report.figures.cost import Cost, cost_figure
 from heed.report.figures.figure import EVERYWHERE, FILES, PAGE, Figure, Panel
 from heed.report.figures.ladder import ladder
 from heed.report.figures.recency import coloured, importance, recency
@@ -287,16 +287,6 @@ def test_the_u_has_the_importance_of_each_tenth_and_one_text_by_two_gradients(ex
     assert all(each.media == PAGE for each in made["rankings", ""]) and made["rankings", ""]
 
 
-@dataclasses.dataclass
-class Cost:
-    """What a model costs."""
-
-    experiment: object
-    variant: str
-    score: float
-    mean: float
-
-
 def test_costs_have_a_panel_for_each_corpus_with_enough_models(talk):
     costs = [
         Cost(each, name, each.result.score_of(name), 1.0 + number)
@@ -305,7 +295,7 @@ def test_costs_have_a_panel_for_each_corpus_with_enough_models(talk):
     ]
     counts = pd.Series([cost.experiment.corpus_name for cost in costs]).value_counts()
     assert cost_figure(talk, costs[:2]) == [], "two points are no picture"
-    repeated = costs + [dataclasses.replace(cost, mean=9 * cost.mean) for cost in costs]
+    repeated = costs + [cost._replace(minutes=9 * cost.minutes) for cost in costs]
     (figure,) = cost_figure(talk, repeated)
     panels = panels_of(figure)
     assert len(panels) == (2 * counts >= 5).sum() < len(talk.experiments)

@@ -2,7 +2,7 @@
 
 import textwrap
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple
 
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
@@ -13,16 +13,13 @@ from heed.report.results import Results
 PANELS, WIDTH, HEIGHT, TITLE_LINE = 3, 2.25, 2.2, 23  # side by side; inches; letters of a title
 
 
-class Cost(Protocol):
+class Cost(NamedTuple):
     """A model of an experiment: its mean test score, and the core-minutes of a training."""
 
     experiment: Experiment
     variant: str
     score: float
-
-    @property
-    def mean(self) -> float:
-        """The core-minutes."""
+    minutes: float
 
 
 def cost_figure(results: Results, costs: Sequence[Cost]) -> list[Figure]:
@@ -44,10 +41,10 @@ def cost_figure(results: Results, costs: Sequence[Cost]) -> list[Figure]:
 def _panel(costs: Sequence[Cost]) -> Panel:
     """Return the score of each model by its core time, and the best reference model as a line."""
     experiment, marks = costs[0].experiment, list[Mark]()
-    scaled, minutes = experiment.measure.scaled, [cost.mean for cost in costs]
+    scaled, minutes = experiment.measure.scaled, [cost.minutes for cost in costs]
     for cost in costs:
         look, words = looks(cost.experiment)[cost.variant], cost.experiment.words[cost.variant]
-        marks.append(shapes.point(cost.mean, scaled(cost.score), look, 28) | {"end": words})
+        marks.append(shapes.point(cost.minutes, scaled(cost.score), look, 28) | {"end": words})
     logarithmic = min(minutes) > 0
     domain = (
         (min(minutes) / 1.25, max(minutes) * 1.25) if logarithmic else shapes.extent(marks, "x")
