@@ -17,8 +17,9 @@ PIN_OF_UV := sed -n '/^name = "uv"$$/,/^]/{s/^version = "\(.*\)"/uv==\1/p; s/.*\
 FROM_PIP := $(BIN)/python -m pip install --quiet --no-compile --require-hashes --requirement /dev/stdin
 # What is in .venv and not in uv.lock stays, such as a package of vectors.
 SYNC := $(UV) sync --quiet --locked --inexact $(TORCH)
-# What every stage imports is compiled here: where PYTHONDONTWRITEBYTECODE is set, as in many containers, each process
-# would compile it again, and take twice as long to start. What is never imported is most, and need not be compiled.
+# Where it is set, as in many containers, each process would compile DVC again, and take half as long again to start.
+unexport PYTHONDONTWRITEBYTECODE
+# What every stage imports is compiled here; what is never imported is most, and need not be.
 IMPORTED := dvc.cli, dvc.repo.reproduce, dvc.stage.cache, snakemake.cli, torch, pandas, scipy.stats, sklearn.metrics, \
 	sklearn.svm, sklearn.feature_extraction.text, spacy, sacrebleu, vl_convert, jinja2, grimp
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -39,8 +40,8 @@ help:            ## print this list
 	@$(if $(TORCH),$(SYNC),$(UV) export --quiet --locked --only-group cpu | $(FROM_PIP) --no-index --no-deps 2>/dev/null || $(SYNC) || { \
 		echo "heed: torch's build for the CPU is not to be had: the one for GPUs follows, of several GB" >&2; $(SYNC) --no-group cpu --group cuda; })
 	@$(BIN)/dvc config --quiet --local core.site_cache_dir "$(CURDIR)/.heed/dvc" # that of .dvc/config is lost where `dvc exp run --temp` changes the folder
-	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m compileall -q src workflow
-	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c "import $(IMPORTED)"
+	@$(BIN)/python -m compileall -q src workflow
+	@$(BIN)/python -c "import $(IMPORTED)"
 	@touch $@
 
 # What an extra or a dependency group of pyproject.toml adds

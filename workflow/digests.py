@@ -6,16 +6,17 @@ they compute with. Every other stage depends on one such file, which DVC compare
 this check.
 
 Files have what stages read of params.yaml, and dvc.yaml cannot name: that of a download has the
-published files that are needed, that of a search the lines of the models that it searches, that of
-the recipe of a model that matches another in size the line of that one, that of trainings whether
-models are also trained longer, those of models the seeds of an experiment that has its own, and
-that of the comparison how models are tuned and which corpora have a pretrained reference model.
+published files that are needed, that of an experiment's recipes the lines of its models and its
+searches, that of trainings whether models are also trained longer, those of models the seeds of
+an experiment that has its own, and that of the comparison how models are tuned and which corpora
+have a pretrained reference model.
 
 It also writes the results `none`, on which the report depends where a study has none of its own: of
 no explanation and of no adversarial model.
 """
 
 import ast
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -116,12 +117,21 @@ def read_parts(params: Params) -> dict[tuple[str, str], set[str]]:
         if section is None:
             parts[stage, ""] = _modules({*task.values()}, names)
             continue
-        for key, value in getattr(params, section).items():
+        for key in getattr(params, section):
             tasks = {task[name] for name in _experiments(params, section, key)}
-            # of all recipes, those of parameter-matched controls alone build a network
-            is_matched = stage == "recipe" and value.match_parameters_of != key
-            parts[stage, key] = _modules(tasks, (*names, *["learning"] * is_matched))
+            more = _of_networks(params, key) if stage == "recipe" else ()
+            parts[stage, key] = _modules(tasks, (*names, *more))
     return parts
+
+
+def _of_networks(params: Params, experiment: str) -> tuple[str, ...]:
+    """Return the parts of a task that build networks, where the recipes of an experiment need them.
+
+    A search trains one, and a parameter-matched control counts its parameters.
+    """
+    own = [name for name, model in params.models.items() if model.experiment == experiment]
+    is_matched = any(params.models[name].match_parameters_of != name for name in own)
+    return STAGE_MODULES["search"] if is_matched or params.searches_of(experiment) else ()
 
 
 def _experiments(params: Params, section: str, key: str) -> list[str]:
@@ -202,17 +212,18 @@ def read_lines(params: Params) -> dict[Path, dict[str, object]]:
     lines: dict[Path, dict[str, object]] = {code_file("compare"): compared}
     for name in params.sources:
         lines[code_file("download", name)] = {"published_files": params.files_of(name)}
-    for name in params.searches:
-        models = {model: params.models[model].line() for model in params.searched_models(name)}
-        lines[code_file("search", name)] = {"models": models}
     for name, experiment in params.experiments.items():
+        of_experiment = {
+            model: each.line() for model, each in params.models.items() if each.experiment == name
+        }
+        searches = {
+            each: dataclasses.asdict(params.searches[each]) for each in params.searches_of(name)
+        }
+        lines[code_file("recipe", name)] = {"models": of_experiment, "searches": searches}
         own: dict[str, object] = {"seeds": experiment.seeds} if experiment.seeds else {}
         lines[code_file("score", name)] = own
         lines[code_file("train", name)] = {**own, "longer_training": params.study.longer_training}
     for name, model in params.models.items():
-        if model.match_parameters_of != name:
-            line = params.models[model.match_parameters_of].line()
-            lines[code_file("recipe", name)] = {"match_parameters_of": line}
         if seeds := params.experiments[model.experiment].seeds:
             others = (n for n, each in params.adversarial_attention.items() if each.model == name)
             adversarial = [code_file("adversarial_attention", each) for each in others]

@@ -130,6 +130,15 @@ def runs_jobs_here(workflow: Any) -> bool:
     return bool(workflow.executor_plugin.common_settings.local_exec)
 
 
+def start_jobs_at_once(workflow: Any) -> None:
+    """Drop the limit of 100 jobs a second on this machine, before the scheduler is made.
+
+    By it each job that ends adds a timer that weighs all ready jobs anew, once a second to the end.
+    """
+    if runs_jobs_here(workflow):
+        workflow.scheduling_settings.max_jobs_per_timespan = None
+
+
 def shares_nothing(workflow: Any) -> bool:
     """Whether jobs share no folder with this machine: --shared-fs-usage none."""
     return not workflow.storage_settings.shared_fs_usage

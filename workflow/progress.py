@@ -19,11 +19,11 @@ from heed.terminal import print_line
 
 # About how long a stage of a kind takes beside others, in the study `lectures`; others take 1.
 LENGTHS = {
-    "tokenize": 2, "search": 10, "train": 30, "embed": 30, "pretrained": 30, "score": 4,
+    "tokenize": 2, "train": 30, "embed": 30, "pretrained": 30, "score": 6,
     "explain": 10, "adversarial_attention": 20, "reference_models": 3, "compare": 2, "report": 8,
 }  # fmt: skip
 # Data and networks decide how long these take: no time is told before one of each that is left ran.
-MEASURED = {"search", "train", "embed", "pretrained"}
+MEASURED = {"train", "embed", "pretrained"}
 ALONE = {"compare", "report"}  # no other stage runs beside them
 NEWS = "Will exit after finishing"  # the one line below a warning that a run shows
 USELESS = re.compile(

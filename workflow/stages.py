@@ -125,11 +125,13 @@ def _with_tokens(stages: list[Stage]) -> list[Stage]:
 
 def _read_stage(repository: Any, stage: Any, params: Params) -> Stage:
     name, meta = stage.addressing, stage.meta or {}
-    on_ray = name.startswith("search") and read_address() != LOCAL  # it is started from here
+    has_search = name.startswith("recipe@") and bool(params.searches_of(name.partition("@")[2]))
+    quick = bool(meta.get("quick")) and not has_search
+    on_ray = has_search and read_address() != LOCAL  # it is started from here
     return Stage(
         name, engine.upstream(repository, stage), engine.paths(repository, stage.deps),
-        engine.paths(repository, stage.outs), *_resources(name, params), bool(meta.get("quick")),
-        bool(meta.get("quick") or meta.get("local") or on_ray), engine.reasons(repository, stage),
+        engine.paths(repository, stage.outs), *_resources(name, params), quick,
+        quick or bool(meta.get("local")) or on_ray, engine.reasons(repository, stage),
     )  # fmt: skip
 
 
@@ -140,13 +142,17 @@ def _resources(name: str, params: Params) -> tuple[int, int]:
         case "tokenize":
             size = KINDS[params.corpora[key].kind].source.size
             return 1 if 0 < size < SMALL else THREADS, 0
-        case "search":  # on a cluster one core here, for the process that waits
-            models = len(params.searched_models(key))
-            return params.searches[key].resources(models) if read_address() == LOCAL else (1, 0)
+        case "recipe" if read_address() == LOCAL:  # on a cluster its process waits, on one core
+            needed = [(1, 0)]
+            for name in params.searches_of(key):
+                models = len(params.searched_models(name))
+                needed.append(params.searches[name].resources(models))
+            return max(cores for cores, _ in needed), max(gpus for _, gpus in needed)
         case "train":
             return params.models[key].threads, _gpus(key, params)
         case "score":
-            return 1, min(1, _gpus(key, params))
+            own = [name for name, model in params.models.items() if model.experiment == key]
+            return 1, min(1, max(_gpus(name, params) for name in own))
         case "pretrained":
             declared = params.pretrained[key]
             threads = THREADS if declared.explain else 1
@@ -380,6 +386,7 @@ class Run:
             print_message(warning)
         removed = find_removed(self.stages)
         if executing:
+            engine.start_jobs_at_once(self._workflow)
             move_removed(removed)
             for old in {*RUNS.glob("*/")} - {self.folder}:
                 shutil.rmtree(old, ignore_errors=True)

@@ -20,7 +20,7 @@ CODE = Path("results/code")
 # params.yaml, the others one. Few files are few columns of `dvc exp show`.
 SECTIONS = {
     "download": "sources",
-    "search": "searches", "recipe": "models", "train": "experiments", "score": "experiments",
+    "recipe": "experiments", "train": "experiments", "score": "experiments",
     "explain": "models", "adversarial_attention": "adversarial_attention",
     "reference_models": "experiments", "embed": "pretrained", "pretrained": "pretrained",
 }  # fmt: skip

@@ -21,6 +21,7 @@ RUNS, PREDICTIONS, REFERENCE_MODELS = (
     RESULTS / "predict",
     RESULTS / "reference_models",
 )
+TRAINED = RESULTS / "trained"  # EXPERIMENT/MODEL.json: the digests of a model's runs
 EVALUATIONS, COMPARISON = RESULTS / "evaluate", RESULTS / "compare"
 EXPLANATIONS, ADVERSARIAL_ATTENTION = RESULTS / "explain", RESULTS / "adversarial_attention"
 METRICS = Path("metrics.json")
@@ -37,9 +38,35 @@ MODEL_RECIPE, MODEL_RUNS, MODEL_PREDICTION = "recipe.yaml", "runs.json", "predic
 MODEL_LONGER = "longer_training.json"
 
 
+def experiment_of(model: str) -> str:
+    """Return the experiment that has a model's recipe; empty: none."""
+    found = (path.name for path in RECIPES.glob("*/") if (path / f"{model}.yaml").exists())
+    return next(found, "")
+
+
 def recipe_file(model: str) -> Path:
-    """Return the path of a model's recipe."""
-    return RECIPES / f"{model}.yaml"
+    """Return the path of a model's recipe, in the folder of its experiment."""
+    return RECIPES / experiment_of(model) / f"{model}.yaml"
+
+
+def recipe_command(model: str) -> str:
+    """Return the command that writes a model's recipe, for messages."""
+    return f"heed recipe {experiment_of(model) or 'EXPERIMENT'}"
+
+
+def score_command(model: str) -> str:
+    """Return the command that predicts with a model's runs and scores them, for messages."""
+    return f"heed score {experiment_of(model) or 'EXPERIMENT'}"
+
+
+def prediction_folder(model: str) -> Path:
+    """Return the folder of a model's predictions, in that of its experiment."""
+    return PREDICTIONS / experiment_of(model) / model
+
+
+def evaluation_folder(model: str) -> Path:
+    """Return the folder of a model's scores, in that of its experiment."""
+    return EVALUATIONS / experiment_of(model) / model
 
 
 def pretrained_folder(corpus: str) -> Path:
@@ -54,7 +81,7 @@ def encoder_explanation_folder(corpus: str) -> Path:
 
 def prediction_file(model: str) -> Path:
     """Return the path of the settings by which a model's test items are predicted and scored."""
-    return RECIPES / f"{model}.prediction.yaml"
+    return recipe_file(model).with_name(f"{model}.prediction.yaml")
 
 
 def run_folder(model: str, seed: int | str) -> Path:

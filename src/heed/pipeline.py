@@ -88,7 +88,8 @@ def recorded_files(stage: str) -> dict[Path, Path]:
     )
     files = {}
     for out in outs:
-        if (listing := _cached(cache, out["md5"])).exists():
+        listing = _cached(cache, out["md5"])
+        if listing.suffix == ".dir" and listing.exists():
             for each in json.loads(listing.read_text(encoding="utf-8")):
                 files[Path(out["path"], each["relpath"])] = _cached(cache, each["md5"])
     return files

@@ -34,7 +34,7 @@ SCORED = ("validation", "test")  # splits
 
 
 def write_predictions(name: str, seeds: list[int]) -> int:
-    """Write results/predict/NAME from the runs of `seeds`; return the number of predictions.
+    """Write the predictions of the runs of `seeds` of a model; return how many there are.
 
     With what a longer training of the first seed reached, where there is one. Raises HeedError: a
     run is missing, or was made with another recipe than the others; the tokens are not the
@@ -66,7 +66,7 @@ def write_predictions(name: str, seeds: list[int]) -> int:
             table.insert(2, "split", split)
             tables.append(table)
     predictions = pd.concat(tables, ignore_index=True)
-    with writing_folder(paths.PREDICTIONS / name, checksums=True) as out:
+    with writing_folder(paths.prediction_folder(name), checksums=True) as out:
         predictions.to_parquet(out / paths.PREDICTED, index=False)
         pd.concat(statistics, ignore_index=True).to_parquet(out / paths.STATISTICS, index=False)
         for table_name, table in explained.items():

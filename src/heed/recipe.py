@@ -6,7 +6,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from heed.files import HeedError, read_yaml, reading, write_yaml
 from heed.hyperparameters import Configuration
-from heed.paths import MAX_NAME, NAME, prediction_file, recipe_file
+from heed.paths import MAX_NAME, NAME, RECIPES, prediction_file, recipe_command, recipe_file
 from heed.records import OMITTED, Limits, as_json, read_record
 from heed.task import task_module
 from heed.tokens.meta import NearDuplicates, Rationale, Tokenizer, Vectors
@@ -99,8 +99,17 @@ def read_recipe(path: str | Path, made_by: str) -> Recipe[Any, Any]:
 
 
 def read_model_recipe(model: str) -> Recipe[Any, Any]:
-    """Return the recipe of a model. Raises HeedError if it is missing or broken."""
-    return read_recipe(recipe_file(model), f"heed recipe {model}")
+    """Return the recipe of a model. Raises HeedError if it is missing or broken, or there are two.
+
+    A study that no longer has an experiment leaves its folder.
+    """
+    found = [path for path in sorted(RECIPES.glob("*/*.yaml")) if path.name == f"{model}.yaml"]
+    if found[1:]:
+        raise HeedError(
+            f"{found[0]} and {found[1]}: two recipes of {model}. Delete the folder of the "
+            "experiment that the study no longer has"
+        )
+    return read_recipe(recipe_file(model), recipe_command(model))
 
 
 def parse_recipe(values: Any, path: Path, made_by: str) -> Recipe[Any, Any]:
@@ -133,6 +142,5 @@ def read_prediction(path: Path, task: str, made_by: str) -> Any:
 
 def read_model_prediction(recipe: Recipe[Any, Any]) -> Any:
     """Return the settings of a model's prediction. Raises HeedError."""
-    return read_prediction(
-        prediction_file(recipe.model), recipe.task, f"heed recipe {recipe.model}"
-    )
+    model = recipe.model
+    return read_prediction(prediction_file(model), recipe.task, recipe_command(model))

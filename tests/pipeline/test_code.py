@@ -158,7 +158,9 @@ def test_a_stage_knows_its_modules_templates_and_versions(clone: Path) -> None:
 
 
 def test_a_search_of_each_model_has_their_lines_and_dvc_reads_its_stage(edited: Path) -> None:
-    assert [*code(edited, "search", "hunt")["models"]] == ["feelings-attention"]
+    lines = code(edited, "recipe", "feelings")
+    assert [*lines["searches"]] == ["hunt"] and "torch" in lines["versions"]
+    assert code(edited, "recipe", "author")["searches"] == {}
     assert code(edited, "compare")["tuning"] == {}
     params = edited / "params.yaml"
     text = params.read_text().replace("model: feelings-attention, trials", "trials", 1)
@@ -166,7 +168,7 @@ def test_a_search_of_each_model_has_their_lines_and_dvc_reads_its_stage(edited: 
     text = re.sub(named, r"\1, search: hunt", text)
     params.write_text(text)
     assert run(edited) == ""
-    lines = code(edited, "search", "hunt")["models"]
+    lines = code(edited, "recipe", "feelings")["models"]
     assert len(lines) > 1 and all(line["search"] == "hunt" for line in lines.values())
     assert {*code(edited, "compare")["tuning"]} == {*lines}
     subprocess.run(["git", "init", "--quiet"], cwd=edited, check=True)
@@ -174,7 +176,7 @@ def test_a_search_of_each_model_has_their_lines_and_dvc_reads_its_stage(edited: 
         [sys.executable, "-m", "dvc", "stage", "list", "--name-only"], cwd=edited,
         capture_output=True, text=True,
     )  # fmt: skip
-    assert "search@hunt" in done.stdout.split(), done.stderr
+    assert "recipe@feelings" in done.stdout.split(), done.stderr
 
 
 def test_every_stage_of_the_command_line_has_its_code(clone: Path) -> None:
@@ -262,16 +264,14 @@ def test_the_files_of_keys_that_are_gone_go(edited: Path) -> None:
     assert (edited / "results/code/recipe/feelings-baseline.json").exists()
 
 
-def test_other_presets_change_the_code_of_recipes_and_searches_alone(edited: Path) -> None:
+def test_other_presets_change_the_code_of_recipes_alone(edited: Path) -> None:
     """A training changes with its recipe, and downloads and tokens never."""
     presets = edited / "src/heed/tasks/classification/presets.py"
     before = {path: path.read_bytes() for path in (edited / "results/code").rglob("*.json")}
     presets.write_text(f'{presets.read_text()}PRESETS["new"] = Preset("", {{}})')
     assert run(edited) == ""
     changed = {path for path, text in before.items() if path.read_bytes() != text}
-    assert changed == {
-        path for path in before if path.relative_to(edited).parts[2] in ("recipe", "search")
-    }
+    assert changed == {path for path in before if path.relative_to(edited).parts[2] == "recipe"}
 
 
 def test_whether_models_are_trained_longer_is_known_to_trainings_alone(edited: Path) -> None:

@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 from heed import digests
 from heed.task import task_names
 from tests.conftest import ROOT
-from tests.pipeline.makers import TINY, UNTUNED
+from tests.pipeline.makers import UNTUNED
 
 # Run each command in a fork of a process that has imported others' libraries, nothing of heed's.
 WATCH = """
@@ -49,23 +49,21 @@ for stage, command in json.loads(sys.argv[1]).items():
         sys.exit("heed " + command)
 """
 COMMANDS = {
-    "download": "download sample", "tokenize": "tokenize letters", "search": "search hunt",
-    "recipe": "recipe author-attention", "train": "train author-attention",
-    "score": "score author-attention", "explain": "explain author-attention",
+    "download": "download sample", "tokenize": "tokenize letters",
+    "recipe": "recipe author", "train": "train author-attention",
+    "score": "score author", "explain": "explain author-attention",
     "adversarial_attention": "adversarial_attention liar",
     "reference_models": "reference_models author",
     "compare": "compare",
     "report": "report",
 }  # fmt: skip
-KEYS = {"download": "sample", "tokenize": "letters", "search": "hunt", "reference_models": "author",
-    "adversarial_attention": "liar"}  # fmt: skip
+KEYS = {"download": "sample", "tokenize": "letters", "recipe": "author", "score": "author",
+    "reference_models": "author", "adversarial_attention": "liar"}  # fmt: skip
 NAMES = {
     "source": "sample", "corpus": "letters", "noise": "letters", "model": "author-attention",
     "experiment": "author",
 }  # fmt: skip
-each_stage = pytest.mark.parametrize(
-    "stage", [pytest.param(s, marks=pytest.mark.slow if s == "search" else []) for s in COMMANDS]
-)
+each_stage = pytest.mark.parametrize("stage", COMMANDS)
 one_worker = pytest.mark.xdist_group("used")  # runs the commands
 Used = dict[str, tuple[set[str], set[str]]]
 
@@ -92,25 +90,23 @@ def test_dvc_exp_show_has_few_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def used(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Used:
-    """Run the real commands on a tiny study; the search, which is slow, only where it is tested.
+def used(tmp_path_factory: pytest.TempPathFactory) -> Used:
+    """Run the real commands on a tiny study without a search, which is slow.
 
     Returns {stage: (modules of heed that it imports and its code does not name, files it opens)}.
     """
-    with_search = any("[search]" in item.nodeid for item in request.session.items)
     folder = tmp_path_factory.mktemp("tiny")
-    (folder / "params.yaml").write_text(TINY if with_search else UNTUNED)
+    (folder / "params.yaml").write_text(UNTUNED)
     (folder / "src").symlink_to(ROOT / "src")
     subprocess.run([sys.executable, ROOT / "workflow/digests.py"], cwd=folder, check=True)
     (folder / "data").mkdir()
     (folder / "data/published").symlink_to(ROOT / "data/published")
     (folder / "watch.py").write_text(WATCH)
-    commands = {name: each for name, each in COMMANDS.items() if with_search or name != "search"}
-    command = [sys.executable, "watch.py", json.dumps(commands)]
+    command = [sys.executable, "watch.py", json.dumps(COMMANDS)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     used = {}
-    for stage, command in commands.items():
+    for stage, command in COMMANDS.items():
         name, key, *_ = [*command.split(), ""]
         modules, opened = json.loads((folder / f"{stage}.watched").read_text())
         of_experiment = digests.SECTIONS.get(name) == "experiments"
@@ -157,9 +153,13 @@ def test_the_modules_that_a_command_loads_are_named_in_its_code(used: Used, stag
 @each_stage
 def test_a_stage_reads_no_file_that_it_does_not_declare(used: Used, stage: str) -> None:
     deps, outs = declared(stage)
-    allowed = deps | outs | {"results/timing/search"}
-    if stage in ("search", "recipe", "train", "score", "explain", "adversarial_attention"):
-        allowed |= {"data/tokens"}  # by their digest: in results/search/EXPERIMENT, then the recipe
+    allowed = deps | outs
+    if stage in ("recipe", "train", "score", "explain", "adversarial_attention"):
+        allowed |= {"data/tokens"}  # by their digest, in the recipe
+    if stage in ("score", "explain", "adversarial_attention"):
+        allowed |= {"results/recipe"}  # which names a model's experiment, and the runs have it
+    if stage == "score":
+        allowed |= {"results/train"}  # by the digests of its runs
     opened = {path for path in used[stage][1] if path.startswith(("data/", "results/", "reports/"))}
     complete = {path for path in opened if "/." not in path}  # not those being written
     near = {path for path in complete for each in allowed

@@ -33,7 +33,7 @@ EVALUATED = sorted(["code", *SCORED, "report"])
 def test_after_snakemake_neither_driver_has_anything_to_do(toy: Toy) -> None:
     assert toy.executed(*DVC) == toy.executed(*SNAKEMAKE) == []
     output = toy.run("snakemake", "-n")
-    assert "all 20 stages are up to date" in output
+    assert "all 16 stages are up to date" in output
     assert "Job" not in output
     for stage in ("compare", "report"):
         assert (toy.path / f"logs/{stage}.log").exists()
@@ -46,7 +46,7 @@ def test_results_of_another_params_yaml_are_not_published(toy: Toy) -> None:
     toy.change("dropout: 0.2", "dropout: 0.3")
     with pytest.raises(
         HeedError,
-        match=r"not up to date: code, recipe@author-baseline, compare\. The results are not",
+        match=r"not up to date: code, compare\. The results are not",
     ):
         check_up_to_date(toy.path)
 
@@ -81,7 +81,9 @@ def test_a_change_runs_exactly_the_stages_below_it(toy: Toy, driver: list[str], 
         assert toy.is_up_to_date()
     else:
         # Snakemake would move the results of the model away, and then run these stages
-        assert planned(toy) == (["compare", "report"] if what == "one model less" else [])
+        assert planned(toy) == (
+            ["compare", "report", "score@feelings"] if what == "one model less" else []
+        )
 
 
 def edit_evaluation(toy: Toy) -> None:
@@ -122,13 +124,13 @@ def test_an_edit_of_the_code_runs_exactly_the_stages_that_run_it(
 def test_a_stage_that_fails_says_why_once_and_k_finishes_the_others(toy: Toy) -> None:
     edit_evaluation(toy)
     toy.log.write_text("")
-    code, output = toy.try_(*SNAKEMAKE, "--keep-going", TOY_FAIL="score feelings-baseline")
+    code, output = toy.try_(*SNAKEMAKE, "--keep-going", TOY_FAIL="score feelings")
     assert code == 1
-    message = "score feelings-baseline fails, by TOY_FAIL\n"
+    message = "score feelings fails, by TOY_FAIL\n"
     assert output.count(message) == 1
-    assert f"\nheed: score@feelings-baseline failed: {message}" in output
+    assert f"\nheed: score@feelings failed: {message}" in output
     assert "CalledProcessError" not in output
-    left = ["report", "score feelings-baseline"]
+    left = ["report", "score feelings"]
     assert toy.logged() == [command for command in EVALUATED if command not in left]
     assert toy.executed(*SNAKEMAKE) == left
 
@@ -144,7 +146,7 @@ def test_a_dry_run_names_what_may_run_and_changes_nothing(toy: Toy) -> None:
 
     before, stages = files(), planned(toy)
     assert files() == before
-    assert {"recipe@feelings-baseline", "score@feelings-attention"} <= {*stages}
+    assert {"recipe@feelings", "score@feelings"} <= {*stages}
     assert "download@one" not in stages
 
 
@@ -155,12 +157,12 @@ def test_results_that_the_study_no_longer_has_are_moved_and_nothing_made_by_hand
     by_hand.write_text("mine")
     old, new, commands = CHANGES["one model less"]
     toy.change(old, new)
-    removed = "results/predict/feelings-attention"
+    removed = "results/train/feelings-attention"
     assert planned(toy) == commands
     assert (toy.path / removed).exists()
     assert toy.executed(*SNAKEMAKE) == commands
     assert not (toy.path / removed).exists()
-    assert (toy.path / ".heed/removed" / removed / "predictions.parquet").exists()
+    assert (toy.path / ".heed/removed" / removed / "1/model.safetensors").exists()
     assert by_hand.exists()
     toy.change(new, old)
     assert toy.executed(*SNAKEMAKE) == ["code"]  # the model comes from the cache

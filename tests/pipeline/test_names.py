@@ -42,7 +42,7 @@ def test_every_stage_depends_on_the_check_of_params_yaml(
     clone.params.write_text(with_name("searches", "hunt") + explained + adversarial_model)
     monkeypatch.chdir(clone.path)
     found = {stage.name: stage for stage in stages.read_stages()}
-    assert len(found) == 24
+    assert len(found) == 19
     for name, stage in found.items():
         if name != "code":
             assert stage.deps[0].startswith("results/code/"), name

@@ -35,14 +35,9 @@ models:
   prices-attention: {experiment: prices, corpus: offers, variant: attention, search: none,
     match_parameters_of: prices-attention, pooling: attention}
 """
-OF_MODELS = (
-    f"{command} prices-{variant}"
-    for variant in ("baseline", "attention")
-    for command in ("recipe", "train", "score")
-)
 COMMANDS = (
-    "download offers", "tokenize offers", *OF_MODELS, "reference_models prices", "compare",
-    "report",
+    "download offers", "tokenize offers", "recipe prices", "train prices-baseline",
+    "train prices-attention", "score prices", "reference_models prices", "compare", "report",
 )  # fmt: skip
 
 

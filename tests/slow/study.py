@@ -40,34 +40,32 @@ PLAIN = re.sub(r"searches:\n(  .*\n)+", "searches: {}\n", PARAMS).replace(
     "search: hunt", "search: none"
 )
 MODEL = "author-attention"
-TIMES = f"results/timing/train/{MODEL}"
+TIMES, TRAINED = f"results/timing/train/{MODEL}", f"results/trained/author/{MODEL}.json"
 # stage: (the command that is disturbed, its outputs), in the order in which they run
 STAGES: dict[str, tuple[str, list[str]]] = {
     "download": ("download sample", ["data/raw/sample"]),
     "tokenize": ("tokenize letters", ["data/tokens/letters"]),
     "search": ("search hunt", ["results/search/author/hunt"]),  # starts Ray: some 20 s
-    "recipe": (f"recipe {MODEL}", [f"results/recipe/{MODEL}.yaml"]),
-    "train": (f"train {MODEL}", [f"results/train/{MODEL}", TIMES]),
-    "score": (f"score {MODEL}", [f"results/predict/{MODEL}", f"results/evaluate/{MODEL}"]),
+    "recipe": ("recipe author", ["results/recipe/author"]),
+    "train": (f"train {MODEL}", [f"results/train/{MODEL}", TIMES, TRAINED]),
+    "score": ("score author", ["results/predict/author", "results/evaluate/author"]),
     "reference_models": ("reference_models author", ["results/reference_models/author"]),
     "compare": ("compare", ["results/compare", "metrics.json"]),
     "report": ("report", ["reports"]),
 }
-# stage: the stages that read its outputs
+# stage: the stages that read its outputs and refuse damaged ones; `recipe` searches again
 READERS = {
     "download": ["tokenize"], "tokenize": ["recipe", "train", "score", "reference_models"],
-    "search": ["recipe"], "recipe": ["train"], "train": ["score"], "score": ["compare", "report"],
+    "search": [], "recipe": ["train"], "train": ["score"], "score": ["compare", "report"],
     "reference_models": ["compare"], "compare": ["report"], "report": [],
 }  # fmt: skip
-OF_MODELS = [
-    f"{what} author-{variant}"
-    for variant in ("baseline", "attention")
-    for what in ("recipe", "train", "score")
-]
 UNTUNED = [
     "download sample",
     "tokenize letters",
-    *OF_MODELS,
+    "recipe author",
+    "train author-baseline",
+    "train author-attention",
+    "score author",
     "reference_models author",
     "compare",
     "report",

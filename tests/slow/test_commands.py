@@ -94,7 +94,7 @@ def test_a_second_command_waits_for_the_first(study_of: Callable[..., Study]) ->
     """After kill -9 of a driver its stage still runs, with the old recipe, when the next starts."""
     study = study_of("train")
     command, outs = STAGES["train"]
-    recipe = study.path / "results/recipe/author-attention.yaml"
+    recipe = study.path / "results/recipe/author/author-attention.yaml"
     text = recipe.read_text()
     recipe.write_text(text.replace("epochs: 2\n", "epochs: 20\n"))
     first = subprocess.Popen(
@@ -121,8 +121,8 @@ def test_a_model_larger_than_memory_is_one_message(study_of: Callable[..., Study
     study = study_of("train")
     text = (study.path / "params.yaml").read_text()
     (study.path / "params.yaml").write_text(text.replace("hidden_size: 4", "hidden_size: 65536"))
-    study.run("recipe author-attention")
+    study.run("recipe author")
     assert "out of memory" in study.try_(STAGES["train"][0]).message
     (study.path / "params.yaml").write_text(text)
-    study.run("recipe author-attention")
+    study.run("recipe author")
     study.assert_recovered()

@@ -88,7 +88,7 @@ def test_the_real_study_killed_is_that_of_the_plain_commands(
         for found in (plain.expected, Study(clone, plain.heed).files())
     )
     # plain commands need no description of their code, and of a search's corpus
-    described = re.compile(r"results/code/.*|results/search/[^/]+/corpus\.json")
+    described = re.compile(r"results/code/.*|results/search/[^/]+/searches\.json")
     made = {name: digest for name, digest in files.items() if not described.fullmatch(name)}
     assert made == expected
     assert toy.is_up_to_date()

@@ -8,8 +8,8 @@ from tests.pipeline.makers import Toy
 COMMANDS = (["repro"], ["repro", "STAGE"])
 STAGE_OF = {
     "sources": "download", "corpora": "tokenize", "experiments": "reference_models",
-    "searches": "search",
-    "models": "recipe", "explain": "explain", "adversarial_attention": "adversarial_attention",
+    "searches": "recipe",
+    "models": "train", "explain": "explain", "adversarial_attention": "adversarial_attention",
 }  # fmt: skip
 
 

@@ -129,9 +129,9 @@ RESOURCES = {
     "train@feelings-attention": (1, 0),
     "train@feelings-baseline": (3, 0),  # a core for each seed, and for the longer training
     "train@author-baseline": (3, 1),
-    "score@author-baseline": (1, 1),
+    "score@author": (1, 1),
 }
-JOBS = {"rule_tokenize": 2, "rule_reference_models": 2, "rule_train": 3, "rule_score": 3}
+JOBS = {"rule_tokenize": 2, "rule_reference_models": 2, "rule_train": 3, "rule_score": 2}
 
 
 def test_a_study_on_two_nodes_has_the_cores_and_gpus_of_its_stages_and_the_bytes_of_a_local_run(
@@ -144,7 +144,7 @@ def test_a_study_on_two_nodes_has_the_cores_and_gpus_of_its_stages_and_the_bytes
         shutil.rmtree(toy.path / folder)
     (toy.path / "dvc.lock").unlink()
 
-    assert stages_printed(toy.run(*SNAKEMAKE)) == 19  # `code` runs first
+    assert stages_printed(toy.run(*SNAKEMAKE)) == 15  # `code` runs first
 
     assert Counter(job["Comment"].split("@")[0] for job in toy.jobs()) == JOBS
     records = toy.records()
@@ -165,7 +165,7 @@ def test_a_study_on_two_nodes_has_the_cores_and_gpus_of_its_stages_and_the_bytes
     assert outputs(toy) == outputs(local)
     toy.environment["PATH"] = toy.local_path
     assert toy.is_up_to_date()
-    assert "all 20 stages are up to date" in toy.run("snakemake", "-n")
+    assert "all 16 stages are up to date" in toy.run("snakemake", "-n")
 
 
 def test_a_cancelled_job_is_reported_with_its_stage_and_log_and_the_next_run_resumes(
@@ -180,7 +180,7 @@ def test_a_cancelled_job_is_reported_with_its_stage_and_log_and_the_next_run_res
     assert "log: logs/train@author-baseline.log" in output
     toy.held.unlink()
     assert "train author-baseline 1 2" in toy.executed(*SNAKEMAKE)
-    assert "recipe author-baseline" not in toy.logged()
+    assert "recipe author" not in toy.logged()
     assert toy.is_up_to_date()
 
 

@@ -67,15 +67,16 @@ def test_a_full_disk(
 INPUTS = {
     "download": "params.yaml", "tokenize": "data/raw/sample/sample.jsonl",
     "search": "data/tokens/letters/ids.npy", "recipe": "data/tokens/letters/meta.json",
-    "train": "results/recipe/author-attention.yaml",
+    "train": "results/recipe/author/author-attention.yaml",
     "reference_models": "data/tokens/letters/documents.parquet",
     "score": "results/train/author-attention/1/model.safetensors",
-    "compare": "results/predict/author-attention/statistics.parquet",
+    "compare": "results/predict/author/author-attention/statistics.parquet",
     "report": "results/compare/comparison.json",
 }  # fmt: skip
 
 
-OUTPUTS = {"download": "data/raw/sample", "report": "reports"}  # written file by file
+# written file by file, or model by model
+OUTPUTS = {"download": "data/raw/sample", "score": "results/predict/author", "report": "reports"}
 
 
 @pytest.mark.parametrize("access", ["write", "read"])

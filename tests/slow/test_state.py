@@ -131,7 +131,7 @@ def change_md5(toy: Toy, stage: str, kind: str) -> None:
 
 
 BY_HAND: dict[str, Callable[[Toy], None]] = {
-    "a dependency's hash": lambda toy: change_md5(toy, "score@author-baseline", "deps"),
+    "a dependency's hash": lambda toy: change_md5(toy, "score@author", "deps"),
     "an output's hash": lambda toy: change_md5(toy, "tokenize@letters", "outs"),
     "a stage gone": lambda toy: edit_lock(toy, lambda stages: stages.pop("train@author-baseline")),
     "all gone": lambda toy: (toy.path / "dvc.lock").unlink(),

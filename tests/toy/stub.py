@@ -47,9 +47,17 @@ def write(path: str, text: str) -> None:
         del os.environ["TOY_HOLD"]
 
 
+def experiment_of(model: str) -> str:
+    return PARAMS["models"][model]["experiment"]
+
+
+def models_of(experiment: str) -> list[str]:
+    return [name for name in PARAMS["models"] if experiment_of(name) == experiment]
+
+
 def tokens(model: str) -> str:
-    experiment = PARAMS["experiments"][PARAMS["models"][model]["experiment"]]
-    return read(f"data/tokens/{experiment['corpus']}/meta.json")
+    corpus = PARAMS["experiments"][experiment_of(model)]["corpus"]
+    return read(f"data/tokens/{corpus}/meta.json")
 
 
 def read(path: str) -> str:
@@ -63,7 +71,16 @@ def code() -> list[str]:
 
 
 def recipe() -> None:
-    model = PARAMS["models"][KEY]
+    searches = PARAMS["searches"].items()
+    names = [name for name, search in searches if search["experiment"] == KEY]
+    for name in names:
+        write(f"results/search/{KEY}/{name}/best.yaml", "{}")
+    write(f"results/search/{KEY}/searches.json", json.dumps(names))
+    for name in models_of(KEY):
+        write_recipe(name, PARAMS["models"][name])
+
+
+def write_recipe(name: str, model: dict) -> None:
     values = PARAMS["defaults"]["classification"] | {
         k: v
         for k, v in model.items()
@@ -73,12 +90,11 @@ def recipe() -> None:
         # so a change of heads does not change the recipe of a model without attention
         del values["heads"]
     if search := model.get("search"):
-        path = f"results/search/{model['experiment']}/{search}/best.yaml"
-        values |= yaml.safe_load(read(path)) or {}
-    values["tokens"] = tokens(KEY)
+        values |= yaml.safe_load(read(f"results/search/{KEY}/{search}/best.yaml")) or {}
+    values["tokens"] = tokens(name)
     prediction = {"beam": values.pop("beam", 1)}
-    write(f"results/recipe/{KEY}.yaml", json.dumps(values, sort_keys=True))
-    write(f"results/recipe/{KEY}.prediction.yaml", json.dumps(prediction))
+    write(f"results/recipe/{KEY}/{name}.yaml", json.dumps(values, sort_keys=True))
+    write(f"results/recipe/{KEY}/{name}.prediction.yaml", json.dumps(prediction))
 
 
 def train() -> str:
@@ -96,13 +112,15 @@ def train() -> str:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     trained = []
     for seed in SEEDS:
-        weights = digest(read(f"results/recipe/{KEY}.yaml"), seed, code())
+        recipe = read(f"results/recipe/{experiment_of(KEY)}/{KEY}.yaml")
+        weights = digest(recipe, seed, code())
         run, timing = folder / seed / "model.safetensors", times / f"{seed}.json"
         if not (run.exists() and timing.exists() and run.read_text() == f"{weights}\n"):
             time.sleep(float(os.environ.get("TOY_SLEEP", 0)))
             write(str(run), weights)
             write(str(timing), str(time.time()))
             trained.append(seed)
+    write(f"results/trained/{experiment_of(KEY)}/{KEY}.json", digest(read_runs()))
     return " ".join(trained)
 
 
@@ -114,11 +132,6 @@ def tokenize() -> None:
     section = PARAMS["corpora"][KEY]
     source = read(f"data/raw/{section['source']}/part.txt")
     write(f"data/tokens/{KEY}/meta.json", digest(section, source))
-
-
-def search() -> None:
-    experiment = PARAMS["searches"][KEY]["experiment"]
-    write(f"results/search/{experiment}/{KEY}/best.yaml", "{}")
 
 
 def reference_models() -> None:
@@ -134,10 +147,11 @@ def read_runs(model: str = KEY) -> list[str]:
 
 
 def score() -> None:
-    settings = read(f"results/recipe/{KEY}.prediction.yaml")
-    predictions = digest(read_runs(), tokens(KEY), settings)
-    write(f"results/predict/{KEY}/predictions.parquet", predictions)
-    write(f"results/evaluate/{KEY}/summary.csv", digest(predictions, code()))
+    for name in models_of(KEY):
+        settings = read(f"results/recipe/{KEY}/{name}.prediction.yaml")
+        predictions = digest(read_runs(name), tokens(name), settings)
+        write(f"results/predict/{KEY}/{name}/predictions.parquet", predictions)
+        write(f"results/evaluate/{KEY}/{name}/summary.csv", digest(predictions, code()))
 
 
 def explain() -> None:
@@ -152,9 +166,13 @@ def adversarial_attention() -> None:
     write(f"results/adversarial_attention/{KEY}/summary.csv", digest(*inputs))
 
 
+def scored(stage: str, model: str) -> str:
+    return f"results/{stage}/{experiment_of(model)}/{model}"
+
+
 def compare() -> None:
     scores = {
-        key: int(read(f"results/predict/{key}/predictions.parquet"), 16) % 1000 / 1000
+        key: int(read(f"{scored('predict', key)}/predictions.parquet"), 16) % 1000 / 1000
         for key in PARAMS["models"]
     }
     write("results/compare/comparison.json", json.dumps(scores | {"code": digest(code())}))
@@ -182,12 +200,12 @@ def report() -> None:
     write("reports/plots/confusion.csv", confusion)
     comparisons = "experiment,compared,difference_pp,low_pp,high_pp\nfeelings,a - b,1,0,2"
     write("reports/plots/comparisons.csv", comparisons)
-    summaries = [read(f"results/evaluate/{key}/summary.csv") for key in PARAMS["models"]]
+    summaries = [read(f"{scored('evaluate', key)}/summary.csv") for key in PARAMS["models"]]
     write("reports/documents/documents.html", "".join(summaries))
 
 
 STAGES = {
-    "download": download, "tokenize": tokenize, "search": search, "recipe": recipe, "train": train,
+    "download": download, "tokenize": tokenize, "recipe": recipe, "train": train,
     "reference_models": reference_models, "score": score, "explain": explain,
     "adversarial_attention": adversarial_attention,
     "compare": compare, "report": report,

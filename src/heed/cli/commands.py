@@ -257,7 +257,7 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="COMMAND",
         required=True,
     )
-    further = (publish, verify, study, classify, translate, check)
+    further = (stages.search, publish, verify, study, classify, translate, check)
     for function in (*stages.STAGES, *further):
         _add_command(subparsers, function, function.__name__)
     description = "corpora of your own: heed corpus add --help"

@@ -53,7 +53,7 @@ def _require_utf8() -> None:
 
 def _run_command() -> None:
     from heed.cli.commands import make_parser
-    from heed.cli.stages import STAGES, search, train
+    from heed.cli.stages import STAGES, recipe, search, train
 
     for text in sys.argv:
         if SURROGATES.search(text):
@@ -61,9 +61,9 @@ def _run_command() -> None:
     arguments = vars(make_parser().parse_args())
     function = arguments.pop("function")
     _refuse_path(arguments.get("model", ""))
-    if function in (train, search):
+    if function in (train, recipe, search):
         restart_without_cache()
-    if function not in STAGES:
+    if function not in (*STAGES, search):
         function(**arguments)
         return
     name = next((value for value in arguments.values() if isinstance(value, str)), "")

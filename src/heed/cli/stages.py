@@ -44,21 +44,23 @@ def search(name: str) -> None:
     print_line(run_search(params, name, folder, tokens, count_cores()))
 
 
-def recipe(model: str) -> None:
-    """Write all that determines a model's training into one file: results/recipe/MODEL.yaml.
+def recipe(experiment: str) -> None:
+    """Write all that determines the trainings of an experiment: results/recipe/EXPERIMENT.
 
-    How its test items are predicted is in MODEL.prediction.yaml, so that it repeats no training.
+    Its searches run first; those with today's space, tokens and code are kept. MODEL.yaml is of a
+    model's training. MODEL.prediction.yaml says how test items are predicted, and repeats none.
     """
-    from heed.recipe import write_prediction, write_recipe
     from heed.study import load
-    from heed.study.recipes import make_recipe
+    from heed.study.recipes import write_recipes
 
     params = load()
-    section = params.section("models", model)
-    searches = paths.SEARCHES / section.experiment
-    resolved = make_recipe(params, model, searches, paths.TOKENS / section.corpus)
-    write_recipe(paths.recipe_file(model), resolved)
-    write_prediction(paths.prediction_file(model), params.prediction(model))
+    tokens = paths.TOKENS / params.section("experiments", experiment).corpus
+    if params.searches_of(experiment):
+        from heed.search.stage import run_searches
+
+        for outcome in run_searches(params, experiment, tokens, count_cores()):
+            print_line(outcome)
+    write_recipes(params, experiment, tokens)
 
 
 def train(model: str, seeds: list[int] | None = None) -> None:
@@ -69,7 +71,7 @@ def train(model: str, seeds: list[int] | None = None) -> None:
     or GPUs (HEED_GPUS). Where no seeds are named the first one is also trained longer, with twice
     the epochs, to see whether the model has converged: results/train/MODEL/longer.
     """
-    from heed.training.run import LongerInfo, delete_other_runs, train_runs
+    from heed.training.run import LongerInfo, delete_other_runs, train_runs, write_trained
 
     of_study, with_longer = seeds or read_seeds(model), not seeds and read_longer_training()
     for info in train_runs(model, of_study, count_cores(), with_longer):
@@ -84,20 +86,22 @@ def train(model: str, seeds: list[int] | None = None) -> None:
         )
     if not seeds:
         delete_other_runs(model, of_study, with_longer)
+    write_trained(model)
 
 
-def score(model: str, seeds: list[int] | None = None) -> None:
-    """Predict and score the validation and test splits: results/predict/MODEL and evaluate/MODEL.
+def score(experiment: str, seeds: list[int] | None = None) -> None:
+    """Predict and score the validation and test splits: results/predict and results/evaluate.
 
-    The predictions are those of the model's runs, for each seed. To classify a text of your own:
-    heed classify.
+    The predictions are those of the runs of the experiment's models, for each seed. To classify a
+    text of your own: heed classify.
     """
     from heed.evaluation.tested import evaluate
     from heed.prediction import write_predictions
 
-    seeds = seeds or read_seeds(model)
-    print_line(f"{model}: {write_predictions(model, seeds):,} predictions")
-    print_line(evaluate(model, seeds).to_string(index=False))
+    for model in read_models(experiment):
+        of_model = seeds or read_seeds(model)
+        print_line(f"{model}: {write_predictions(model, of_model):,} predictions")
+        print_line(evaluate(model, of_model).to_string(index=False))
 
 
 def explain(model: str, seeds: list[int] | None = None, documents: float = 0.0) -> None:
@@ -241,6 +245,18 @@ def _read_params() -> dict[str, object]:
     return values if isinstance(values, dict) else {}
 
 
+def read_models(experiment: str) -> list[str]:
+    """Return the models of an experiment, read as `read_seeds` reads. Raises HeedError: none."""
+    from heed.files import HeedError
+
+    entries = _read_params().get("models")
+    names = [*entries] if isinstance(entries, dict) else []
+    found = [name for name in names if _read_entry("models", name).get("experiment") == experiment]
+    if not found:
+        raise HeedError(f"{paths.PARAMS}: models: none is of an experiment {experiment}")
+    return found
+
+
 def _read_entry(section: str, name: object) -> dict[str, object]:
     """Return an entry of a section of params.yaml, or {}, read as `read_seeds` reads it."""
     entries = _read_params().get(section)
@@ -266,6 +282,6 @@ def read_seeds(model: object) -> list[int]:
 
 
 STAGES = (
-    download, tokenize, search, recipe, train, score, explain, adversarial_attention,
+    download, tokenize, recipe, train, score, explain, adversarial_attention,
     reference_models, embed, pretrained, compare, report,
 )  # fmt: skip

@@ -29,7 +29,7 @@ from heed.evaluation.tested import (
 )
 from heed.files import HeedError, write_json, writing_folder
 from heed.hyperparameters.alike import besides_architecture
-from heed.paths import PREDICTIONS
+from heed.paths import prediction_folder, score_command
 from heed.recipe import Recipe
 from heed.tables import write_csv
 from heed.task import task_module
@@ -146,14 +146,14 @@ def _read_experiment(
     for other in tested.values():
         if other.recipe.tokens != recipe.tokens:
             raise HeedError(
-                f"{PREDICTIONS / other.name}: made of other tokens. Run again: heed train "
+                f"{prediction_folder(other.name)}: made of other tokens. Run again: heed train "
                 f"{other.name}"
             )
         if (other.recipe.folds, other.recipe.repeats) != (recipe.folds, recipe.repeats):
             first = next(iter(tested.values())).name
             raise HeedError(
-                f"{PREDICTIONS / other.name}: scored with {other.recipe.folds} folds, and {first} "
-                f"with {recipe.folds}. Run again: heed score {first}; heed score {other.name}"
+                f"{prediction_folder(other.name)}: scored with {other.recipe.folds} folds, and "
+                f"{first} with {recipe.folds}. Run again: {score_command(first)}"
             )
     has_pretrained = recipe.corpus in question.pretrained
     reference_models = read_reference_models(name, recipe.corpus if has_pretrained else "")
@@ -324,7 +324,9 @@ def _decisive(validation: dict[str, list[float]], metric: str, model: str) -> st
     for name in (metric, *validation):
         if name in validation and (name == metric or not lower_is_better(name)):
             return name
-    raise HeedError(f"{PREDICTIONS / model}: no validation metric. Run: heed score {model}")
+    raise HeedError(
+        f"{prediction_folder(model)}: no validation metric. Run: {score_command(model)}"
+    )
 
 
 def _summarize_scores(tested: Tested, metrics: Metrics) -> results.Scores:

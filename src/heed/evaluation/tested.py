@@ -35,8 +35,8 @@ class Tested:
             ids = runs[0].index.sort_values()
             if any(len(run) != len(ids) or not run.index.isin(ids).all() for run in runs):
                 raise HeedError(
-                    f"{self.name}: its runs were not tested on the same items. Run: heed score "
-                    f"{self.name}"
+                    f"{self.name}: its runs were not tested on the same items. Run: "
+                    f"{paths.score_command(self.name)}"
                 )
             values = metric.by_item(np.stack([run.loc[ids].to_numpy() for run in runs]))
             tables.append(pd.DataFrame(values, columns=ids))
@@ -99,7 +99,7 @@ class _Run:
 
 def read_model(model: str, seeds: list[int]) -> TestedModel:
     """Return the statistics of a model's runs. Raises HeedError: missing, broken, other seeds."""
-    folder, command = paths.PREDICTIONS / model, f"heed score {model}"
+    folder, command = paths.prediction_folder(model), paths.score_command(model)
     verify_checksums(folder, command)
     recipe = read_recipe(folder / paths.MODEL_RECIPE, command)
     with reading(folder / paths.MODEL_RUNS, command):
@@ -156,9 +156,10 @@ def _read_fits(
 
 
 def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
-    """Write results/evaluate/NAME; return its summary by seed. Raises HeedError: what it needs."""
+    """Write the tables of a model's scores; return its summary by seed. Raises HeedError."""
     tested = read_model(name, seeds)
-    predictions = _read_table(paths.PREDICTIONS / name / paths.PREDICTED, f"heed score {name}")
+    predicted = paths.prediction_folder(name) / paths.PREDICTED
+    predictions = _read_table(predicted, paths.score_command(name))
     task = task_module(tested.recipe.task, "evaluation")
     tables: dict[str, pd.DataFrame] = task.tables(tested, seeds, predictions)
     history = {
@@ -168,7 +169,7 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
         for seed in seeds
     }
     tables["history"] = pd.concat(history, names=["seed"]).reset_index(level="seed")
-    with writing_folder(paths.EVALUATIONS / name, checksums=True) as out:
+    with writing_folder(paths.evaluation_folder(name), checksums=True) as out:
         for key, table in tables.items():
             digits = None if key in task.EXACT else "%.6g"
             write_csv(out / f"{key}.csv", table, digits)

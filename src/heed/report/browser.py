@@ -187,7 +187,7 @@ def read_predictions(folder: Path, names: list[str]) -> dict[str, pd.DataFrame]:
 
 def read_prediction_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
     """Return a table of `heed score`. Raises HeedError: it is missing or broken."""
-    with reading(path, f"heed score {path.parent.name}"):
+    with reading(path, f"heed score {path.parent.parent.name}"):
         return pd.read_parquet(path, columns=columns)
 
 

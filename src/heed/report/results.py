@@ -75,8 +75,8 @@ class Results:
         )
 
     def evaluation_folder(self, model: str) -> Path:
-        """Return the folder of a model's evaluation."""
-        return self.folder / "evaluate" / model
+        """Return the folder of a model's evaluation, in that of its experiment."""
+        return self.folder / "evaluate" / self.params.models[model].experiment / model
 
     def training_times(self, model: str) -> list[TrainingTime]:
         """Return the time of a model's training with each seed.
@@ -113,11 +113,7 @@ class Results:
 
     def searches(self, experiment: Experiment) -> list[str]:
         """Return the searches of an experiment."""
-        return [
-            name
-            for name, search in self.params.searches.items()
-            if search.experiment == experiment.key
-        ]
+        return self.params.searches_of(experiment.key)
 
     def read_search(self, experiment: Experiment, model: str) -> Search | None:
         """Return the search whose winner a model takes; None: none."""
@@ -137,8 +133,8 @@ class Results:
         return search
 
     def prediction_folder(self, model: str) -> Path:
-        """Return the folder of a model's predictions."""
-        return self.folder / "predict" / model
+        """Return the folder of a model's predictions, in that of its experiment."""
+        return self.folder / "predict" / self.params.models[model].experiment / model
 
     def document_sources(self, model: str) -> tuple[Source, ...]:
         """Return the sources of a model's document browser."""
@@ -162,14 +158,16 @@ def read_results(
 
     Raises HeedError: the talk lacks an experiment that is named; a file is missing or broken.
     """
-    experiments, sources = read_experiments(params, comparison, published), Sources()
+    experiments, sources = read_experiments(params, comparison, published), Sources(folder)
     results = Results(params, comparison, experiments, folder, sources, {}, with_documents)
     for experiment in experiments:
         for model in results.models(experiment).values():
-            verify_checksums(results.evaluation_folder(model), f"heed score {model}")
-            verify_checksums(results.prediction_folder(model), f"heed score {model}")
+            command = f"heed score {experiment.key}"
+            verify_checksums(results.evaluation_folder(model), command)
+            verify_checksums(results.prediction_folder(model), command)
         for search in results.searches(experiment):
-            verify_checksums(folder / "search" / experiment.key / search, f"heed search {search}")
+            command = f"heed recipe {experiment.key}"
+            verify_checksums(folder / "search" / experiment.key / search, command)
     files = (folder / "compare" / "comparison.json", published / RESULTS, published / CLASSES)
     sources.add(*(path for path in files if path.exists()))
     explanations, papers = read_explanations(params, comparison, experiments, folder), NO_PAPERS
@@ -185,7 +183,7 @@ def read_table(path: Path) -> pd.DataFrame:
 
     Raises HeedError: the file is missing or broken.
     """
-    with reading(path, f"heed score {path.parent.name}"):
+    with reading(path, f"heed score {path.parent.parent.name}"):
         return read_csv(path, "label", "predicted")
 
 

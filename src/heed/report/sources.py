@@ -4,9 +4,9 @@ import dataclasses
 from pathlib import Path
 
 from heed.pipeline import folder_md5, md5, stage_name
-from heed.search.results import RESULT
 
-STAGE_OF_FOLDER = {"predict": "score", "evaluate": "score"}  # of other folders it has their name
+# of other folders it has their name
+STAGE_OF_FOLDER = {"predict": "score", "evaluate": "score", "search": "recipe"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,14 +47,16 @@ class Source:
 class Sources:
     """The sources of a report; a file is hashed once, when it is first added."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
+        """Start with no source; `folder` is results/."""
+        self._folder = folder
         self._sources: dict[Path, Source] = {}
 
     def add(self, *paths: Path) -> tuple[Source, ...]:
         """Add these files, unless they are there; return their sources."""
         for path in paths:
             if path not in self._sources:
-                self._sources[path] = read_source(path)
+                self._sources[path] = read_source(path, self._folder)
         return tuple(self._sources[path] for path in paths)
 
     def add_files(self, folder: Path, files: list[Path], path: str, command: str) -> Source:
@@ -72,15 +74,11 @@ class Sources:
         return sorted(self._sources.values(), key=lambda source: source.path)
 
 
-def read_source(path: Path) -> Source:
-    """Return the source of a file in results/ or data/published/."""
+def read_source(path: Path, results: Path) -> Source:
+    """Return the source of a file in `results`, which is results/, or in data/published/."""
     if "published" in path.parts:
         return Source(f"data/published/{path.name}", md5(path), "", "")
-    folder, *keys = path.parts[-3:-1] if path.parts[-2] != "compare" else path.parts[-2:-1]
-    name = Path("results", folder, *keys, path.name).as_posix()
-    if path.name == RESULT:  # results/search/EXPERIMENT/SEARCH, and MODEL where each is searched
-        *_, below = path.parent.as_posix().rpartition("/search/")
-        folder, keys = "search", below.split("/")[1:2]
-        name = f"results/search/{below}/{RESULT}"
-    stage = STAGE_OF_FOLDER.get(folder, folder)
+    below = path.relative_to(results)
+    folder, *keys = below.parts[:-1][:2]
+    stage, name = STAGE_OF_FOLDER.get(folder, folder), f"results/{below.as_posix()}"
     return Source(name, md5(path), stage_name(stage, *keys), " ".join(["heed", stage, *keys]))

@@ -1,15 +1,24 @@
-"""The search stage: from the space in params.yaml to the winner in results/search/."""
+"""The searches of an experiment: from the space in params.yaml to the winner in results/search/."""
 
+import dataclasses
+import hashlib
 import json
 import shutil
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from heed.files import write_json, write_yaml, writing_folder
+from heed.files import (
+    HeedError,
+    read_json,
+    verify_checksums,
+    write_json,
+    write_yaml,
+    writing_folder,
+)
 from heed.hyperparameters import Configuration
-from heed.paths import TIMING
+from heed.paths import SEARCHES, TIMING
 from heed.progress import progress_bar
 from heed.search import results
 from heed.search.candidates import STARTS, TrialSetup, find_candidates, make_setup
@@ -18,6 +27,42 @@ from heed.study import Params, Search
 from heed.study.model_rules import search_space
 from heed.tables import write_csv
 from heed.terminal import print_line
+
+SETUP = "setup.json"  # in the folder of a search: the digest of all that it was made with
+
+
+def run_searches(params: Params, experiment: str, tokens: Path, cores: int) -> Iterator[str]:
+    """Run the searches of an experiment that are not today's; yield lines for people of each.
+
+    Raises HeedError as `run_search`.
+    """
+    folder = SEARCHES / experiment
+    # all before the first search, which imports more modules: these are part of a setup
+    setups = {name: _make_setups(params, name, tokens) for name in params.searches_of(experiment)}
+    for name, each in setups.items():
+        if _is_todays(folder / name, _digest(params, name, each)):
+            yield f"{name}: kept"
+        else:
+            yield _run(params, name, each, folder, cores)
+
+
+def _make_setups(params: Params, name: str, tokens: Path) -> dict[str, TrialSetup]:
+    models = params.searched_models(name)
+    return {model: make_setup(params, name, tokens, model) for model in models}
+
+
+def _digest(params: Params, name: str, setups: dict[str, TrialSetup]) -> str:
+    works = {model: setup.work.name for model, setup in setups.items()}
+    content = json.dumps([works, dataclasses.asdict(params.searches[name])], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _is_todays(folder: Path, digest: str) -> bool:
+    try:
+        verify_checksums(folder, "")
+        return bool(read_json(folder / SETUP, "") == digest)
+    except HeedError:
+        return False
 
 
 def run_search(params: Params, name: str, searches: Path, tokens: Path, cores: int) -> str:
@@ -28,9 +73,15 @@ def run_search(params: Params, name: str, searches: Path, tokens: Path, cores: i
     cluster. Raises HeedError: a file is missing; the space is too small; no cluster; no
     trial gave a score.
     """
+    setups = _make_setups(params, name, tokens)
+    return _run(params, name, setups, searches, cores)
+
+
+def _run(
+    params: Params, name: str, setups: dict[str, TrialSetup], searches: Path, cores: int
+) -> str:
     search, started = params.search(name), time.time()
-    models = params.searched_models(name)
-    setups = {model: make_setup(params, name, tokens, model) for model in models}
+    digest = _digest(params, name, setups)
     tried, where = _run_on_ray(params, name, setups, cores)
     # `run_trials` raises where no trial of a model has a score
     winners = {model: results.winner(trials, search.metric) for model, trials in tried.items()}
@@ -40,6 +91,7 @@ def run_search(params: Params, name: str, searches: Path, tokens: Path, cores: i
             winner = best.configuration | epochs_and_select(setup, best)
             write_yaml(folder / "best.yaml", winner)
             _write_results(folder, params, name, setup, tried[model], best)
+        write_json(out / SETUP, digest)
     _write_timing(name, search, setups, tried, time.time() - started, where)
     for setup in setups.values():
         shutil.rmtree(setup.work, ignore_errors=True)

@@ -1,15 +1,35 @@
 """The recipe of a model of a study: its hyperparameters, resolved, and the facts of its corpus."""
 
 import dataclasses
+import shutil
 from pathlib import Path
 from typing import Any
 
-from heed.files import HeedError
+from heed.files import HeedError, write_json, writing_folder
 from heed.hyperparameters import Configuration
-from heed.recipe import CorpusStatistics, Recipe, read_best
+from heed.paths import RECIPES, SEARCHES
+from heed.recipe import CorpusStatistics, Recipe, read_best, write_prediction, write_recipe
 from heed.study.schema import Params
 from heed.task import task_module
 from heed.tokens.meta import Meta, read_meta
+
+
+def write_recipes(params: Params, experiment: str, tokens: Path) -> None:
+    """Write results/recipe/EXPERIMENT: of each model its recipe, and how it predicts.
+
+    Folders of searches that the study no longer has are deleted.
+    """
+    searches, folder = params.searches_of(experiment), SEARCHES / experiment
+    for path in folder.glob("*/"):
+        if path.name not in searches:
+            shutil.rmtree(path)
+    write_json(folder / "searches.json", searches)  # DVC keeps no empty folder
+    with writing_folder(RECIPES / experiment) as out:
+        for name, model in params.models.items():
+            if model.experiment == experiment:
+                recipe = make_recipe(params, name, folder, tokens)
+                write_recipe(out / f"{name}.yaml", recipe)
+                write_prediction(out / f"{name}.prediction.yaml", params.prediction(name))
 
 
 def make_recipe(params: Params, name: str, searches: Path, tokens: Path) -> Recipe[Any, Any]:

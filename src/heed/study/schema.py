@@ -141,6 +141,10 @@ class Params:
         model = model or search.model
         return dataclasses.replace(search, metric=search.metric or first, model=model)
 
+    def searches_of(self, experiment: str) -> list[str]:
+        """Return the searches of an experiment."""
+        return [name for name, each in self.searches.items() if each.experiment == experiment]
+
     def searched_models(self, search: str) -> list[str]:
         """Return the models that a search tries configurations of."""
         section = self.searches[search]

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from heed.files import HeedError, locked, require_readable, write_texts
 from heed.paths import LOCKS, PARAMS, is_name
-from heed.study.cost import format_cost
 from heed.study.experiments import task_of_labels
 from heed.study.reader import (
     check_as_dvc_reads,
@@ -96,6 +95,8 @@ def activate_study(study: str, force: bool) -> str:
     Edits of an active study of the user's own are saved to its file first. Raises HeedError, and
     changes nothing: no such study; a mistake in it; params.yaml has a mistake, without `force`.
     """
+    from heed.study.cost import format_cost  # here: scipy takes a second, and a list needs none
+
     with changing_studies():
         path = _find_study(study)
         own = path == find_active_own_study()

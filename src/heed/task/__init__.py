@@ -18,7 +18,7 @@ PACKAGE = "heed.tasks"
 # stage → the parts of a task that its command imports
 STAGE_MODULES: dict[str, tuple[str, ...]] = {
     "search": ("recipe", "rules", "presets", "learning"),
-    "recipe": ("recipe", "presets"),  # and `learning`, of a parameter-matched control
+    "recipe": ("recipe", "presets"),  # and those of `search`, where networks are built
     "train": ("recipe", "learning"),
     "score": ("recipe", "metrics", "learning", "prediction", "evaluation"),
     "explain": ("recipe", "metrics", "learning", "explanation"),

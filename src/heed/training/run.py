@@ -14,7 +14,15 @@ import numpy as np
 import pandas as pd
 
 from heed import paths
-from heed.files import HeedError, read_json, verify_checksums, write_json, writing_folder
+from heed.files import (
+    CHECKSUMS,
+    HeedError,
+    read_json,
+    sha256,
+    verify_checksums,
+    write_json,
+    writing_folder,
+)
 from heed.hyperparameters import MAX_COUNT
 from heed.pipeline import recorded_files, stage_name
 from heed.processes import process_pool
@@ -266,8 +274,8 @@ def check_tokens(recipe: Recipe[Any, Any], tokens: Tokens) -> None:
     if tokens.meta.digest != recipe.tokens:
         raise HeedError(
             f"{tokens.path}: these tokens are not the recipe's (digest {tokens.meta.digest[:12]}, "
-            f"{paths.recipe_file(recipe.model)} says {recipe.tokens[:12]}). Run: heed recipe "
-            f"{recipe.model}"
+            f"{paths.recipe_file(recipe.model)} says {recipe.tokens[:12]}). Run: "
+            f"{paths.recipe_command(recipe.model)}"
         )
 
 
@@ -375,6 +383,16 @@ def _train(training: _Training, code: str, is_alone: bool) -> RunInfo | LongerIn
     with training_progress(title, bar=is_alone) as report:
         train = train_longer if is_longer else train_run
         return train(name, seed, code, report)
+
+
+def write_trained(name: str) -> None:
+    """Write results/trained/EXPERIMENT/NAME.json: the digest of each run, by its folder.
+
+    A stage that reads the runs of all models of an experiment depends on these files.
+    """
+    sums = sorted((paths.RUNS / name).glob(f"*/{CHECKSUMS}"))
+    digests = {path.parent.name: sha256(path) for path in sums}
+    write_json(paths.TRAINED / paths.experiment_of(name) / f"{name}.json", digests)
 
 
 def delete_other_runs(name: str, seeds: list[int], with_longer: bool = False) -> None:

@@ -256,7 +256,7 @@ def test_answers_on_other_documents_are_refused(study):
     with pytest.raises(HeedError, match="tiny-baseline: its runs were not tested on the same"):
         compared()
     path.unlink()
-    with pytest.raises(HeedError, match="Run: heed score tiny-baseline"):
+    with pytest.raises(HeedError, match="Run: heed score EXPERIMENT"):
         compared()
 
 
@@ -292,7 +292,7 @@ def test_an_experiment_is_compared_with_its_own_seeds(study):
 
 
 def test_predictions_of_other_seeds_or_missing_ones_are_refused(study):
-    message = r"is of seeds \[1, 2\], the study has \[1, 2, 3\]. Run: heed score tiny-baseline"
+    message = r"is of seeds \[1, 2\], the study has \[1, 2, 3\]. Run: heed score EXPERIMENT"
     with pytest.raises(HeedError, match=message):
         compared(seeds=(1, 2, 3))
     with pytest.raises(HeedError, match="not there"):

@@ -365,7 +365,7 @@ def summary_of(corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     Path("params.yaml").write_text(STUDY.replace("NAME", corpus))
     stages.download("sample")
     stages.tokenize(corpus)
-    stages.recipe("m")
+    stages.recipe(corpus)
     stages.train("m", [1])
     stages.adversarial_attention("deceiving", [1])
     summary = pd.read_csv("results/adversarial_attention/deceiving/summary.csv")

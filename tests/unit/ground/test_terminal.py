@@ -91,8 +91,8 @@ def test_an_argument_that_is_not_utf_8_is_refused() -> None:
 @pytest.mark.parametrize(
     ("command", "path", "meant"),
     [
-        ("score", "../train/tiny-attention", "the model's name: tiny-attention"),
-        ("score", "results/train/tiny-attention/1", "the model's name: tiny-attention"),
+        ("explain", "../train/tiny-attention", "the model's name: tiny-attention"),
+        ("explain", "results/train/tiny-attention/1", "the model's name: tiny-attention"),
         ("explain", "../..", "a model's name"),
     ],
 )

@@ -54,8 +54,8 @@ def test_the_text_is_whole_and_shaded_by_weight(tmp_path):
 def test_a_missing_file_is_one_message_and_the_legend_has_what_there_is(tmp_path):
     write_document(tmp_path / "m", [(w, x, s, np.nan, False) for w, x, s, *_ in WORDS])
     assert read_browser(tmp_path / "m", {}).legend == Legend(False, False)
-    with pytest.raises(HeedError, match=r"not there\. Run: heed score none"):
-        read_browser(tmp_path / "none", {})
+    with pytest.raises(HeedError, match=r"not there\. Run: heed score place"):
+        read_browser(tmp_path / "place/none", {})
 
 
 def test_only_models_with_weights_of_their_own_have_a_page():

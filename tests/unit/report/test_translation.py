@@ -58,7 +58,7 @@ def test_models_that_are_scored_otherwise_are_told_apart(tmp_path):
     used = Prediction(tokenize="none", references=["en2", "en3"])
     for variant, counts in (("attention", (3, 3, 3)), ("input", (3, None, None))):
         model = f"{fixture.EXPERIMENT}-{variant}"
-        write_prediction(results.folder / "predict" / model / MODEL_PREDICTION, used)
+        write_prediction(results.prediction_folder(model) / MODEL_PREDICTION, used)
         path = results.evaluation_folder(model) / "summary.csv"
         pd.read_csv(path).assign(references=counts).to_csv(path, index=False)
     found = {tuple(names): key for key, names in settings(results, experiment).items()}

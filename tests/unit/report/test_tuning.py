@@ -1,7 +1,6 @@
 """The report says how each variant was tuned, and where two of a comparison were not alike."""
 
 import dataclasses
-from pathlib import Path
 
 import pytest
 
@@ -40,8 +39,8 @@ def test_the_source_of_a_search_is_its_stage_and_its_command(folder, tmp_path):
     path = tmp_path / "results/search" / folder / "search.json"
     path.parent.mkdir(parents=True)
     path.write_text("{}")
-    source = read_source(Path(path))
+    source = read_source(path, tmp_path / "results")
     assert (source.path, source.command) == (
-        f"results/search/{folder}/search.json", "heed search hunt"
+        f"results/search/{folder}/search.json", "heed recipe imdb"
     )  # fmt: skip
-    assert source.stage == "search@hunt"
+    assert source.stage == "recipe@imdb"

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 import yaml
 
-from heed.cli import stages
 from heed.files import HeedError, write_yaml
 from heed.recipe import read_model_recipe
 from heed.search.candidates import find_candidates
@@ -16,6 +15,7 @@ from heed.search.results import BUDGET, read_search, write_search
 from heed.search.trials import Job, _Suggester
 from heed.study import parse
 from heed.study.model_rules import search_space
+from heed.study.recipes import write_recipes
 from tests.unit.search.makers import STUDY, heed, planned
 from tests.unit.search.test_search import write_results
 
@@ -135,9 +135,9 @@ def test_each_model_takes_its_own_winner(study, epochs):
         write_results(folder)
         best = {"learning_rate": rate, "epochs": round(100 * rate), "monitor": "accuracy"}
         write_yaml(folder / "best.yaml", best)
-        stages.recipe(model)
+    write_recipes(parse(text), "tiny", Path("data/tokens/tiny"))
+    for model, rate in zip(BOTH, (0.02, 0.03), strict=True):
         assert read_model_recipe(model).hyperparameters.learning_rate == rate
-    stages.recipe("tiny-parameter-matched")
     assert read_model_recipe("tiny-parameter-matched").hyperparameters.learning_rate == 0.03
 
 

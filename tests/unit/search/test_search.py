@@ -33,6 +33,7 @@ from heed.search.results import (
 from heed.search.stage import epochs_and_select
 from heed.search.trials import read_reports
 from heed.study import load
+from heed.study.recipes import write_recipes
 from heed.study.rules import is_valid_configuration
 from heed.training.machine import machine_kind
 from tests.unit.search.makers import SPACE, STUDY, gone, heed, marked, planned, trial
@@ -118,7 +119,7 @@ def test_a_local_ray_starts_without_the_processes_that_nobody_asks():
     assert (parameter.RayParams, node.Node.start_api_server) == before
 
 
-FILES = [CHECKSUMS, "best.yaml", "epochs.csv", "search.json", "trials.csv"]
+FILES = [CHECKSUMS, "best.yaml", "epochs.csv", "search.json", "setup.json", "trials.csv"]
 
 
 def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(study, tmp_path):
@@ -169,8 +170,7 @@ def assert_the_winner_is_the_training_outside_ray(folder: Path) -> None:
     """`heed train` with the winner's recipe and the search's seed gives the epochs of the trial."""
     winner = json.loads((folder / "search.json").read_text())["best"]
     best = yaml.safe_load((folder / "best.yaml").read_text())
-    stages.recipe("tiny-attention")
-    stages.recipe("tiny-parameter-matched")
+    write_recipes(load(), "tiny", Path("data/tokens/tiny"))
     assert read_model_recipe("tiny-attention").as_dict()["hyperparameters"].items() >= best.items()
     assert (
         read_model_recipe("tiny-parameter-matched").hyperparameters.learning_rate

@@ -47,7 +47,7 @@ def test_a_corpus_of_each_shape_is_added_and_trained_on(tmp_path, own_clone, sha
     Path("params.yaml").write_text(re.sub("(preset: [a-z-]+)", r"\1, epochs: 1", text))
     stages.download("mine")
     stages.tokenize("mine")
-    stages.recipe("mine-attention")
+    stages.recipe(load().models["mine-attention"].experiment)
     stages.train("mine-attention", [1])
     meta = read_json("data/tokens/mine/meta.json", "")
     assert (meta["tokenizer"], *map(len, meta["labels"].values())) == (tokenizer, classes)

@@ -146,7 +146,7 @@ def test_a_broken_checkpoint_is_no_checkpoint(workplace):
 def test_tokens_that_are_not_the_recipes_are_refused(workplace):
     meta = Path("data/tokens/tiny/meta.json")
     meta.write_text(json.dumps(json.loads(meta.read_text()) | {"digest": "0" * 64}))
-    with pytest.raises(HeedError, match=r"not the recipe's.*heed recipe tiny-attention"):
+    with pytest.raises(HeedError, match=r"not the recipe's.*heed recipe EXPERIMENT"):
         train("tiny-attention", 1)
     assert not RUN.exists()
 
@@ -155,7 +155,7 @@ RECIPE, TINY = Path("results/recipe/tiny-attention.yaml"), Path("data/tokens/tin
 
 
 @pytest.mark.parametrize(("break_input", "message"), [
-    (RECIPE.unlink, "heed recipe tiny-attention"),
+    (RECIPE.unlink, "heed recipe EXPERIMENT"),
     (lambda: RECIPE.write_text("model: ["), "cut off"),
     (lambda: change_file(RECIPE, "task: class", "task: klass"), "no task klass"),
     ((TINY / "meta.json").unlink, "heed tokenize tiny"),
@@ -179,7 +179,7 @@ def test_a_recipe_of_an_older_or_another_heed_is_refused_with_its_key_and_comman
     workplace, old, new, says
 ):
     change_file(RECIPE, old, new)
-    message = f"tiny-attention.yaml: not a recipe .*{says}.*Run again: heed recipe tiny-at"
+    message = f"tiny-attention.yaml: not a recipe .*{says}.*Run again: heed recipe EXP"
     with pytest.raises(HeedError, match=message):
         train("tiny-attention", 1)
 
@@ -570,7 +570,7 @@ def test_evaluation_tables_agree_with_scikit_learn_and_refuse_mixed_recipes(work
         write_predictions("tiny-attention", [1, 2])
     with pytest.raises(HeedError, match="heed train tiny-attention --seeds 3"):
         write_predictions("tiny-attention", [1, 3])
-    message = r"is of seeds \[1, 2\], the study has \[1\]. Run: heed score tiny-attention"
+    message = r"is of seeds \[1, 2\], the study has \[1\]. Run: heed score EXPERIMENT"
     with pytest.raises(HeedError, match=message):
         evaluate("tiny-attention", [1])
 

@@ -159,7 +159,7 @@ class ClassificationLearner(Learner):
         if (codes < 0).any():
             raise HeedError(
                 f"{tokens.path}: documents have the class {min(labels[codes < 0])!r}, which the "
-                "recipe lacks. Run again: heed recipe"
+                "recipe lacks. Run again: heed recipe EXPERIMENT"
             )
         indices[rows] = codes
         return indices

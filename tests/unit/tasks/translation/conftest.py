@@ -57,8 +57,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with contextlib.chdir(folder):
         stages.download("pair")
         stages.tokenize("pair")
-        for variant in MODELS:
-            stages.recipe(f"pair-{variant}")
+        stages.recipe("pair")
     return folder
 
 
@@ -92,4 +91,4 @@ def runs(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 
 def predicted(variant: str, table: str = "predictions") -> pd.DataFrame:
     """Return a table of predictions of a model."""
-    return pd.read_parquet(f"results/predict/pair-{variant}/{table}.parquet")
+    return pd.read_parquet(f"results/predict/pair/pair-{variant}/{table}.parquet")

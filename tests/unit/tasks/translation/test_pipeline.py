@@ -43,7 +43,7 @@ def test_every_decoder_trains_predicts_and_is_evaluated(pair, variant):
     test = table[table["split"] == "test"]
     assert len(test) == 14 and (table["split"] == "validation").sum() == 6
     attends = read_model_recipe(model).hyperparameters.learns_weights
-    summary = pd.read_csv(f"results/evaluate/{model}/summary.csv")
+    summary = pd.read_csv(f"results/evaluate/pair/{model}/summary.csv")
     assert ((table["links"] != "") == attends).all() and ((summary["aer"] < 1) == attends).all()
     expected = sacrebleu.corpus_bleu(
         test["hypothesis"].tolist(), [test["reference"].tolist()], tokenize="none", force=True
@@ -62,13 +62,13 @@ def test_a_training_reads_no_test_sentence(pair, monkeypatch):
 
 
 def test_how_it_is_searched_and_scored_repeats_no_training(pair):
-    recipe = Path("results/recipe/pair-attention.yaml").read_bytes()
-    settings = Path("results/recipe/pair-attention.prediction.yaml")
+    recipe = Path("results/recipe/pair/pair-attention.yaml").read_bytes()
+    settings = Path("results/recipe/pair/pair-attention.prediction.yaml")
     assert "beam: 2" in settings.read_text() and "tokenize: none" in settings.read_text()
     text = PARAMS.replace("beam: 2", "beam: 3, length_penalty: 0.5")
     Path("params.yaml").write_text(text.replace("tokenize: none", "tokenize: 13a"))
-    stages.recipe("pair-attention")
-    assert Path("results/recipe/pair-attention.yaml").read_bytes() == recipe
+    stages.recipe("pair")
+    assert Path("results/recipe/pair/pair-attention.yaml").read_bytes() == recipe
     assert "beam: 3" in settings.read_text() and "tokenize: 13a" in settings.read_text()
 
 
@@ -86,7 +86,7 @@ def test_gold_links_are_the_generators_and_sentences_without_them_are_not_counte
     expected = [known[row] for row in tokens.rows_of(table["id"])]
     found = read_links(table.set_index("id")["gold"])
     assert found == expected
-    summary = pd.read_csv("results/evaluate/pair-attention/summary.csv")
+    summary = pd.read_csv("results/evaluate/pair/pair-attention/summary.csv")
     assert (summary["aer_shifted"] > 0.8).all() and (summary["aer"] < 1).all()
     predictor, few = load_predictor(read_run("pair-attention", 1), "cpu"), table.head(4)
     every = predictor.statistics(few)["sure"].tolist()
@@ -271,7 +271,7 @@ def test_the_wide_control_is_as_large_as_the_model_that_it_matches(pair):
     ):
         load()
     Path("params.yaml").write_text(PARAMS + wide.replace(", decoder: last-state", ""))
-    stages.recipe("pair-parameter-matched")
+    stages.recipe("pair")
     recipe = read_model_recipe("pair-parameter-matched")
     assert recipe.hyperparameters.decoder == "last-state" and not recipe.hyperparameters.attends
     sizes = learning.sizes(recipe.data, read_meta(TOKENS / recipe.corpus))

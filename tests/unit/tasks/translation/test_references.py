@@ -73,12 +73,12 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_study("")
         stages.download("mine")
         stages.tokenize("mine")
-        stages.recipe("mine-baseline")
-        recipe = Path("results/recipe/mine-baseline.yaml").read_bytes()
+        stages.recipe("mine")
+        recipe = Path("results/recipe/mine/mine-baseline.yaml").read_bytes()
         train("mine-baseline", 1)
         write_study(", references: [en2, en3]")
-        stages.recipe("mine-baseline")
-        assert Path("results/recipe/mine-baseline.yaml").read_bytes() == recipe
+        stages.recipe("mine")
+        assert Path("results/recipe/mine/mine-baseline.yaml").read_bytes() == recipe
         write_predictions("mine-baseline", [1])
         evaluate("mine-baseline", [1])
     return folder
@@ -95,9 +95,9 @@ def multi_bleu(table: pd.DataFrame) -> float:
 
 def test_bleu_is_sacrebleus_own_with_several_references(scored, monkeypatch):
     monkeypatch.chdir(scored)
-    table = pd.read_parquet("results/predict/mine-baseline/predictions.parquet")
+    table = pd.read_parquet("results/predict/mine/mine-baseline/predictions.parquet")
     assert set(map(len, table["further_references"])) == {1, 2}, "an empty text is no reference"
-    summary = pd.read_csv("results/evaluate/mine-baseline/summary.csv").iloc[0]
+    summary = pd.read_csv("results/evaluate/mine/mine-baseline/summary.csv").iloc[0]
     splits = dict(iter(table.groupby("split")))
     assert summary["bleu"] == pytest.approx(multi_bleu(splits["test"]), abs=1e-9)
     assert summary["validation_bleu"] == pytest.approx(multi_bleu(splits["validation"]), abs=1e-9)
