@@ -154,7 +154,7 @@ def _columns(declared: list[dict[str, Any]], facts: Mapping[str, Any]) -> Iterat
 
 
 def _column(options: Mapping[str, Any], names: Mapping[str, Any]) -> Column:
-    values = {
+    values: dict[str, Any] = {
         key: each.format(**names) if isinstance(each, str) and key not in PATHS else each
         for key, each in options.items()
     }

@@ -9,6 +9,7 @@ import functools
 import itertools
 import re
 from pathlib import Path
+from typing import Any
 
 import jinja2
 
@@ -101,7 +102,8 @@ def legend(names: list[str]) -> Latex:
 
 def table(it: Table) -> str:
     r"""Return the .tex file of the table, for \input."""
-    return environment().get_template("table.tex.jinja").module.standalone(it)
+    macros: Any = environment().get_template("table.tex.jinja").module
+    return str(macros.standalone(it))
 
 
 def compact(text: str) -> Latex:

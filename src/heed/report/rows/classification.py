@@ -74,7 +74,7 @@ class ClassRow:
 def class_rows(experiment: Experiment, variant: str) -> list[ClassRow]:
     """Return the classification report of a model or a reference model: classes, then averages."""
     result = experiment.result
-    of: ModelResult | ReferenceResult = (result.models | result.reference_models)[variant]  # type: ignore[operator]
+    of: ModelResult | ReferenceResult = (result.models | result.reference_models)[variant]
     talk = experiment.talk.get(variant, NO_SCORES)
     classes, summary = of.details["classes"], of.summary
     by_run = zip(*(scores["support"].values for scores in classes.values()), strict=True)

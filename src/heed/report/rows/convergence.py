@@ -49,12 +49,12 @@ class LongerRow:
     @property
     def score(self) -> str | None:
         """The validation score of the first seed, for people."""
-        return self.longer and self.measure.format(self.longer.score)
+        return self.measure.format(self.longer.score) if self.longer else None
 
     @property
     def longer_score(self) -> str | None:
         """The validation score of its longer training, for people."""
-        return self.longer and self.measure.format(self.longer.longer_score)
+        return self.measure.format(self.longer.longer_score) if self.longer else None
 
 
 def _lines(experiment: Experiment) -> list[LongerRow]:
