@@ -30,7 +30,7 @@ from heed.evaluation.results import (
     mean_and_std,
     read_comparison,
 )
-from heed.report.answer import answer, recommend
+from heed.report.differences import recommend
 from heed.study.own_entries import VARIANTS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -113,9 +113,6 @@ def row(clone: Path, split: str) -> list[str]:
         if name in {**shown.models, **shown.reference_models}
     }
     named = recommend(shown, comparison.significance)
-    if split == "test":
-        found = answer(result, comparison.significance, comparison.seeds)
-        print(f"{clone.name}: {found.advice}", file=sys.stderr, flush=True)
     by_others = recommend(validated, comparison.significance)
     below, by_others_below = (100 * (max(scores.values()) - scores[n]) for n in (named, by_others))
     statistics, estimated = result.corpus.statistics, (clone / COST).read_text()

@@ -55,7 +55,7 @@ def test_every_task_has_the_parts_that_the_stages_import() -> None:
     for task in task_names():
         for parts in STAGE_MODULES.values():
             assert any(part_modules(task, part) for part in parts)
-        assert task_module(task, "recipe").Hyperparameters and task_module(task, "report").CHAPTERS
+        assert task_module(task, "recipe").Hyperparameters and task_module(task, "report").VALUES
     with pytest.raises(HeedError, match=r"there is no task dreams\. Known: classification"):
         task_module("dreams", "recipe")
 
