@@ -49,7 +49,7 @@ def environment() -> jinja2.Environment:
     jinja.globals |= {"script": script, "policy": policy, "PAGE": PAGE, "groups": groups}
     jinja.filters |= {
         "number": formats.format_number, "points": formats.format_points, "join_and": join_and,
-        "interval": formats.format_interval, "count": formats.format_count, "capital": capital,
+        "count": formats.format_count, "capital": capital,
     }  # fmt: skip
     return jinja
 
@@ -105,13 +105,10 @@ class Page:
         self.contents.append((key, title))
         return Markup(self._parts.heading(key, title, mark))
 
-    def table(
-        self, name: str, experiment: Experiment | None = None, part: str = "", level: int = 3
-    ) -> Markup:  # fmt: skip
+    def table(self, name: str, experiment: Experiment | None = None, level: int = 3) -> Markup:
         """Return a table, or all parts of it, at a level of headings."""
         found = find(self.tables, name, experiment, declarations())
-        chosen = [each for each in found if not part or each.key.endswith(f"--{part}")]
-        chosen = [each for each in chosen if each.rows and any(c.heading for c in each.columns)]
+        chosen = [each for each in found if each.rows and any(c.heading for c in each.columns)]
         return Markup("").join(Markup(self._parts.table(each, level)) for each in chosen)
 
     def figure(self, name: str, experiment: Experiment | None = None, level: int = 3) -> Markup:

@@ -58,7 +58,6 @@ class Column:
     width: int = 0
     csv: bool = True
     paper: bool = True
-    below: bool = False
     merge: bool = False
     code: bool = False
     note: str = ""
@@ -93,7 +92,6 @@ class Row:
     cells: tuple[Cell, ...]
     kind: str = ""
     key: str = ""
-    in_csv: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -274,8 +272,7 @@ def _row(
         for column in columns
     )
     kind, key = declared.get("kind", ""), declared.get("id", "")
-    is_in_csv = declared.get("in_csv", "")
-    return Row(tuple(cells), get(kind), get(key), bool(get(is_in_csv, True)))
+    return Row(tuple(cells), get(kind), get(key))
 
 
 def get_path(record: Any, path: str) -> Any:
@@ -302,7 +299,6 @@ def csv_table(table: Table) -> str:
     rows = [
         [table.columns[index].format.plain(row.cells[index].value) for index in indices]
         for row in table.rows
-        if row.in_csv
     ]
     keys = [table.columns[index].key for index in indices]
     return csv_text(pd.DataFrame(rows, columns=keys, dtype=str))

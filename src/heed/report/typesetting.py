@@ -15,7 +15,6 @@ import jinja2
 
 from heed import __version__
 from heed.report.escape import Latex, bookmark, cell, escape, printed_length
-from heed.report.formats import DASH
 from heed.report.tables import PAPER, Row, Table
 
 NUMBER = re.compile(r"([+−-]?)(\d+)(?:\.(\d+))?")
@@ -24,7 +23,6 @@ NUMBER = re.compile(r"([+−-]?)(\d+)(?:\.(\d+))?")
 LONG, BROKEN = 30, (62, 34)
 # A table with more columns, or with so many of texts that break, is in smaller print.
 SMALL, MANY_TEXTS = 6, 3
-BELOW_WIDTH = 125  # millimetres of a line below a row
 FIGURE_HEIGHT = 0.75  # at most, in pages
 LINE_WIDTH = 488  # points of a line of the document, less a margin for what is only estimated
 POINTS_OF_INCH = 72.27
@@ -71,7 +69,6 @@ class Tabular:
     specification: Latex
     size: Latex
     indices: list[int]  # of its columns
-    below: list[int]  # of the columns whose text stands on a line below each row
 
 
 @functools.cache
@@ -90,8 +87,7 @@ def environment() -> jinja2.Environment:
     )  # fmt: skip
     jinja.filters |= {"tex": Latex, "number": cell}
     jinja.filters |= {each.__name__: each for each in functions}
-    jinja.globals |= {"PAPER": PAPER, "version": __version__, "DASH": DASH}
-    jinja.globals |= {"FIGURE_HEIGHT": FIGURE_HEIGHT, "BELOW_WIDTH": BELOW_WIDTH}
+    jinja.globals |= {"PAPER": PAPER, "version": __version__, "FIGURE_HEIGHT": FIGURE_HEIGHT}
     return jinja
 
 
@@ -118,17 +114,14 @@ def heading(text: str) -> Latex:
 
 def tabulars(block: Table) -> list[Tabular]:
     """Return the columns and rows that paper has of a table, in parts that fit a line."""
-    indices = [index for index in block.column_indices(PAPER) if not block.columns[index].below]
-    fit = _fit(block, indices)
-    return [_tabular(block, part, fit, is_last=part is fit.parts[-1]) for part in fit.parts]
+    fit = _fit(block, block.column_indices(PAPER))
+    return [_tabular(block, part, fit) for part in fit.parts]
 
 
-def _tabular(block: Table, indices: list[int], fit: Fit, is_last: bool) -> Tabular:
-    """Return these columns of a table; the last part has the lines below rows."""
-    below = [index for index in block.column_indices(PAPER) if block.columns[index].below]
+def _tabular(block: Table, indices: list[int], fit: Fit) -> Tabular:
+    """Return these columns of a table."""
     specification = "".join(_specification(block, index, fit.broken) for index in indices)
-    size = Latex(fit.chosen.command)
-    return Tabular(Latex(specification), size, indices, below if is_last else [])
+    return Tabular(Latex(specification), Latex(fit.chosen.command), indices)
 
 
 def _fit(block: Table, indices: list[int]) -> Fit:
