@@ -137,19 +137,12 @@ class TestedDifference:
 
 @dataclasses.dataclass(frozen=True)
 class AttentionComparison:
-    """The tests of an experiment's first attention variant against each of its compared models.
-
-    `compared_models` has them all but the baseline, the reference models first; `further` are of
-    other variants: over the baseline where they answer the study's question, and of variants over
-    their own baseline or their own mean.
-    """
+    """The tests of an experiment's first attention variant against what it is compared with."""
 
     variant: str
     baseline: TestedDifference | None  # None without a baseline
     primary: TestedDifference  # over its control
-    compared_models: list[TestedDifference]
     reference_models: list[TestedDifference]
-    further: list[TestedDifference]
 
     @property
     def strongest_reference_model(self) -> TestedDifference | None:
@@ -179,18 +172,8 @@ def compare_attention(
     primary = own.get(result.control, gain)
     if primary is None:
         return None
-    # Reference models first: that one of them wins is the most important news.
-    compared = sorted(own.values(), key=lambda each: each.second in result.models)
-    others = {(name, BASELINE) for name in result.attention[1:]}
-    further = [
-        each
-        for each in differences
-        if (each.first, each.second) in others
-        or each.second in (f"{each.first}-{BASELINE}", f"{each.first}-mean")
-    ]
-    further.sort(key=lambda each: each.second != BASELINE)
-    references = [each for each in compared if each.second in result.reference_models]
-    return AttentionComparison(variant, gain, primary, compared, references, further)
+    references = [each for each in own.values() if each.second in result.reference_models]
+    return AttentionComparison(variant, gain, primary, references)
 
 
 def tested_differences(result: ExperimentResult, method: Significance) -> list[TestedDifference]:
@@ -210,10 +193,6 @@ def tested_differences(result: ExperimentResult, method: Significance) -> list[T
         for second, difference in sorted(others.items(), key=lambda item: item[0] != BASELINE)
     ]
     return sorted(tested, key=lambda each: answers.get(each.first, len(answers)))
-
-
-def _unique(differences: Sequence[TestedDifference | None]) -> list[TestedDifference]:
-    return [*{(each.first, each.second): each for each in differences if each}.values()]
 
 
 def recommend(result: ExperimentResult, method: Significance) -> str:

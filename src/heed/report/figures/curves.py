@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
@@ -40,12 +40,8 @@ def curves(results: Results, experiment: Experiment, variants: Sequence[str]) ->
         solid = dataclasses.replace(look[variant], dash=shapes.SOLID)
         dashed = dataclasses.replace(solid, dash=shapes.DASHED)
         losses[variant] = [*_runs(table, TRAIN, dashed), *_runs(table, VALIDATION, solid)]
-        chosen = zip(table["seed"].unique(), models[variant].best_epochs, strict=False)
-        values = table.set_index(["seed", "epoch"])[metric].to_dict()
         scores[variant] = _runs(table, metric, solid, factor)
-        scores[variant] += [
-            shapes.point(at[1], factor * values[at], solid, 16) for at in chosen if at in values
-        ]
+        scores[variant] += _chosen(table, metric, models[variant].best_epochs, solid, factor)
     for column, text in ((TRAIN, "train"), (VALIDATION, "validate")):
         rows = losses[[*tables][-1]]
         [row for row in rows if str(row["name"]).startswith(column)][-1]["end"] = text
@@ -73,6 +69,16 @@ def curves(results: Results, experiment: Experiment, variants: Sequence[str]) ->
         more=describe_choice(results, experiment, variants),
         told=experiment.title, metric=measure.name, first=min(epochs), last=max(epochs),
     )  # fmt: skip
+
+
+def _chosen(
+    table: pd.DataFrame, metric: str, epochs: Sequence[int], look: shapes.Look, factor: float
+) -> Iterator[Mark]:
+    """Yield a dot for the epoch of each run that was chosen, where its history has it."""
+    values = table.set_index(["seed", "epoch"])[metric].to_dict()
+    for at in zip(table["seed"].unique(), epochs, strict=False):
+        if at in values:
+            yield shapes.point(at[1], factor * values[at], look, 16)
 
 
 def _runs(table: pd.DataFrame, column: str, look: shapes.Look, factor: float = 1) -> list[Mark]:

@@ -1,6 +1,5 @@
 """Every model of every experiment, every seed a dot."""
 
-import dataclasses
 from collections.abc import Iterator
 
 from heed.report.experiments import Experiment
@@ -30,7 +29,7 @@ def dot_charts(results: Results) -> list[Figure]:
                 margin=f"{results.comparison.significance.equivalence_margin:g}",
             )
         )  # fmt: skip
-    return [dataclasses.replace(each, in_rows=True) for each in figures]
+    return figures
 
 
 def _parts(experiments: list[Experiment]) -> Iterator[tuple[list[Experiment], float]]:

@@ -83,7 +83,6 @@ class Figure:
     subject: str = ""  # tells it from other figures with the same title: a model
     alt_text: str = ""  # for readers who cannot see it; they read the title before it
     wide: bool = False  # whether it is wider than a column
-    in_rows: bool = False  # whether its height is what its rows need: a narrower one is as high
     heads: Heads | None = None  # of which the page lets readers choose one
     media: tuple[str, ...] = EVERYWHERE
     zoom: float = 1  # how much larger its print is

@@ -121,7 +121,7 @@ def _heads(
         name=first["id"], label=first["label"], predicted=first["predicted"],
     )  # fmt: skip
     heads = every if len(every.names) > 1 else None
-    return dataclasses.replace(figure, wide=width > COLUMN, in_rows=True, heads=heads)
+    return dataclasses.replace(figure, wide=width > COLUMN, heads=heads)
 
 
 def _every_head(document: pd.DataFrame) -> Heads:
