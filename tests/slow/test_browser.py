@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from heed.report import html as rendering
+from heed.report import pages
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up, made_up_translation
 from tests.fixtures.report.pages import HOSTILE, render_hostile, render_to
@@ -104,50 +104,35 @@ def test_the_page_opens_offline_without_a_word_on_the_console(browser, reports):
             assert page.messages == [] and not broken, (name, file.name)
 
 
-def test_tables_sort_and_search(browser, reports):
+def test_tables_sort_and_averages_stay_below(browser, reports):
     page = opened(browser, reports["talk"] / "index.html")
-    table = "#table-news--attention table.figures"
-    page.locator("details", has=page.locator(table)).locator("> summary").click()
-    head = page.locator(f"{table} thead th").nth(3)
-    before = column(page, table, 4)
+    table = "#table-news_slide table"
+    page.evaluate(OPEN_ALL)
+    head = page.locator(f"{table} thead tr:last-child th").nth(3)
+    before, fixed = column(page, table, 4), page.locator(f"{table} tr.average td:nth-child(4)")
+    last = len([text for text in fixed.all_text_contents() if text.strip()])
     head.locator("button").click()
-    rising = [float(value) for value in column(page, table, 4)[:-3]]
+    rising = [float(value) for value in column(page, table, 4)[:-last]]
     assert rising == sorted(rising) and head.get_attribute("aria-sort") == "ascending"
-    assert column(page, table, 4)[-3:] == before[-3:]  # accuracy and averages stay below
+    assert column(page, table, 4)[-last:] == before[-last:]
     page.keyboard.press("Enter")  # the button has the focus
-    falling = [float(value) for value in column(page, table, 4)[:-3]]
+    falling = [float(value) for value in column(page, table, 4)[:-last]]
     assert falling == rising[::-1] and head.get_attribute("aria-sort") == "descending"
-    box = page.locator("#table-news--attention > label input")
-    box.fill("voices")
-    assert set(page.locator(f"{table} tbody tr:visible th").all_text_contents()) == {
-        "BLACK VOICES",
-        "QUEER VOICES",
-    }
-    box.fill("")
-    assert page.locator(f"{table} tbody tr:visible").count() == len(before)
-    # a short table needs none
-    assert page.locator("#table-imdb--attention > label input").count() == 0
 
 
-@pytest.mark.parametrize("key", ["sample-author_scores", "sample-author--attention", "sources"])
-def test_a_table_is_copied_as_its_files_have_it(browser, reports, key):
+@pytest.mark.parametrize("key", ["sample-author_scores", "sample-author_slide", "sources"])
+def test_a_table_is_copied_in_one_click_as_its_files_have_it(browser, reports, key):
     page = opened(browser, reports["sample"] / "index.html")
-    metric = page.locator(f"#table-{key}")
+    table = page.locator(f"#table-{key}")
     page.evaluate("key => { location.hash = `table-${key}`; }", key)  # opens what it stands in
-    metric.locator(".menu > summary").focus()
-    page.keyboard.press("Enter")
     for name, ending in (("CSV", "csv"), ("LaTeX", "tex"), ("Markdown", "")):
-        metric.locator(".menu").get_by_role("button", name=name).press("Enter")
-        metric.locator(".menu [role=status]", has_text=f"{name}: copied").wait_for(timeout=5000)
-        copied = pasted(page)
-        file = reports["sample"] / f"tables/{key}.{ending}"
+        table.get_by_role("button", name=f"Copy {name}").click()
+        table.locator(".tools [role=status]", has_text="copied").wait_for(timeout=5000)
+        copied, file = pasted(page), reports["sample"] / f"tables/{key}.{ending}"
         if ending and file.exists():
             assert copied == file.read_text()
-    assert len(copied.splitlines()) == metric.locator("tr").count() + 1  # a line below the head
-    for row, line in zip(metric.locator("tbody tr").all(), copied.splitlines()[2:], strict=True):
-        assert line.count(" | ") >= row.locator("th, td").count() - 1
-    metric.locator(".menu > summary").press("Escape")
-    assert metric.locator(".menu[open]").count() == 0 and page.messages == []
+    assert len(copied.splitlines()) == table.locator("tbody tr").count() + 2  # head and its line
+    assert page.messages == []
 
 
 def pasted(page: Page) -> str:
@@ -173,7 +158,7 @@ def test_documents_are_filtered_by_class_answers_and_certainty(browser, reports)
     page.locator('select[data-by="right-baseline"]').select_option("")
     page.locator("#filters input[type=search]").fill("turned words")
     assert page.locator("article:visible h2").all_text_contents() == ["two"]
-    assert "baseline" in page.locator("article:visible .said").text_content()
+    assert "last state" in page.locator("article:visible .said").text_content()
 
 
 @pytest.mark.parametrize("width", [390, 1440])
@@ -218,15 +203,15 @@ def test_a_head_is_chosen_and_its_weights_are_a_table(browser, reports, width):
 def test_without_javascript_every_table_and_figure_still_reads(browser, reports):
     page = opened(browser, reports["sample"] / "index.html", java_script_enabled=False)
     assert page.locator("#table-sample-author_scores tbody tr:visible").count() >= 4
-    assert page.locator("th button, .menu, details[data-heads]:visible").count() == 0
+    assert page.locator("th button, .tools button, details[data-heads]:visible").count() == 0
     for part in page.locator("main details:not([hidden])").all():
         part.locator("> summary").click()
     assert page.locator("table:visible").count() >= 5
-    assert page.locator("#table-sample-author--attention tbody tr:visible").count() == 7
+    assert page.locator("#table-sample-author_slide tbody tr:visible").count() >= 7
     for metric in page.locator("figure.plot img:visible").all():
         assert metric.bounding_box()["height"] > 100 and metric.get_attribute("alt")
-    links = page.locator(".contents.side a").evaluate_all("all => all.map(a => a.hash.slice(1))")
-    assert len(links) > 5 and all(page.locator(f"[id='{link}']").count() == 1 for link in links)
+    links = page.locator(".contents a").evaluate_all("all => all.map(a => a.hash.slice(1))")
+    assert len(links) >= 5 and all(page.locator(f"[id='{link}']").count() == 1 for link in links)
     page = opened(browser, first_documents(reports["sample"]), java_script_enabled=False)
     assert (
         page.locator("article:visible").count() == 3 and not page.locator("#filters").is_visible()
@@ -263,18 +248,16 @@ def test_the_page_does_not_overflow_its_window(browser, reports, what, width):
 
 def test_what_users_wrote_is_text_and_nothing_is_executed(browser, reports):
     page = opened(browser, reports["hostile"] / "index.html")
-    assert (
-        page.locator("#table-sample-author--baseline tbody th").first.text_content() == HOSTILE[0]
-    )
+    assert page.locator("#table-sample-author_slide tbody th").first.text_content() == HOSTILE[0]
     assert page.evaluate("document.scripts.length") == 1 and page.messages == []
-    tall = page.locator("#table-sample-author--baseline tbody tr").nth(7).bounding_box()
+    tall = page.locator("#table-sample-author_slide tbody tr").nth(7).bounding_box()
     assert tall["width"] <= page.viewport_size["width"]
     page = opened(browser, first_documents(reports["hostile"]))
     assert "<b>Bold</b> & [U+202E] turned words" in page.locator("article").nth(1).text_content()
 
 
 def test_a_large_report_links_its_figures_and_shows_them(browser, tmp_path, monkeypatch):
-    monkeypatch.setattr(rendering, "MAX_INLINE", 0)
+    monkeypatch.setattr(pages, "MAX_INLINE", 0)
     folder = render_to(made_up.study("sample"), made_up.comparison("sample"), tmp_path / "reports")
     page = opened(browser, folder / "index.html")
     sources = page.evaluate("[...document.images].map(i => i.getAttribute('src'))")
