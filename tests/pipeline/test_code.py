@@ -146,7 +146,7 @@ def test_a_stage_knows_its_modules_templates_and_versions(clone: Path) -> None:
     assert {"torch", "numpy"} <= {*train["versions"]}
     assert "spacy" not in train["versions"]
     report = code(clone, "report")["files"]
-    assert "src/heed/report/templates/index.html.jinja" in report
+    assert "src/heed/report/page/index.html.jinja" in report
     ignored = {f"src/{name.replace('.', '/')}.py" for name in digests.IGNORED} | {
         "src/heed/__init__.py"
     }
@@ -154,7 +154,7 @@ def test_a_stage_knows_its_modules_templates_and_versions(clone: Path) -> None:
         files = {*json.loads(path.read_text())["files"]}
         of_report = {"src/heed/pipeline.py"} if path.stem == "report" else set()
         assert files & ignored == of_report
-        assert not [name for name in files if "/templates/" in name] or path.stem == "report"
+        assert not [name for name in files if "/page/" in name] or path.stem == "report"
 
 
 def test_a_search_of_each_model_has_their_lines_and_dvc_reads_its_stage(edited: Path) -> None:
@@ -259,9 +259,9 @@ def test_the_files_of_keys_that_are_gone_go(edited: Path) -> None:
     kept = [line for line in lines if "feelings-attention" not in line]  # and all that names it
     params.write_text("".join([*kept, "searches: {}\n"]))
     assert run(edited) == ""
-    assert not (edited / "results/code/recipe/feelings-attention.json").exists()
+    assert not (edited / "results/code/explain/feelings-attention.json").exists()
     assert not (edited / "results/code/adversarial_attention/liar.json").exists()
-    assert (edited / "results/code/recipe/feelings-baseline.json").exists()
+    assert (edited / "results/code/explain/feelings-baseline.json").exists()
 
 
 def test_other_presets_change_the_code_of_recipes_alone(edited: Path) -> None:

@@ -65,7 +65,7 @@ def read(path: str) -> str:
 
 
 def code() -> list[str]:
-    key = PARAMS["models"][KEY]["experiment"] if COMMAND in ("train", "score") else KEY
+    key = PARAMS["models"][KEY]["experiment"] if COMMAND == "train" else KEY
     paths = json.loads(read(str(code_file(COMMAND, key))))["files"]
     return [line for path in paths for line in read(path).splitlines() if line.startswith("ADDED")]
 

@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from heed.files import HeedError, read_text
@@ -23,10 +23,7 @@ def open_run(run: RunInfo, folder: Path | None = None) -> TranslationPredictor:
     return predictor
 
 
-def translate(
-    model: str, text: str, given: str, form: str, seed: int | None,
-    draw: Callable[[str, list[Translation]], str],
-) -> Iterator[str]:  # fmt: skip
+def translate(model: str, text: str, given: str, form: str, seed: int | None) -> Iterator[str]:
     """Yield the lines of the translations of a text, each of whose lines is a sentence.
 
     `text` and `given`, translations to score instead of searching, are as `read_text` takes them.
