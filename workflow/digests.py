@@ -195,9 +195,12 @@ def code_texts() -> dict[Path, str]:
     described: dict[tuple[str, frozenset[str]], str] = {}  # most keys of a stage load the same
     texts = {}
     for (stage, key), parts in read_parts(params).items():
-        if (kind := (stage, frozenset(parts))) not in described:
+        # without a search an experiment's recipes need no Ray
+        no_search = stage == "recipe" and not params.searches_of(key)
+        own = roots[stage] - {"heed.search.stage"} if no_search else roots[stage]
+        if (kind := (stage, frozenset(parts | own))) not in described:
             ignored = IGNORED - OF_REPORT if stage == "report" else IGNORED
-            described[kind] = describe(closure(stage, parts, roots[stage], graph), ignored)
+            described[kind] = describe(closure(stage, parts, own, graph), ignored)
         texts[code_file(stage, key)] = described[kind]
     for path, more in read_lines(params).items():
         texts[path] = f"{json.dumps({**more, **json.loads(texts[path])}, indent=1)}\n"
