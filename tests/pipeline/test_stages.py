@@ -18,6 +18,8 @@ from tests.pipeline.makers import Toy
 
 CPU = {"overrides": {"device": "cpu"}}
 
+RUNS = ROOT / "tests/fixtures/runs.csv"
+
 
 @pytest.mark.slow
 def test_lint_says_nothing_but_what_docs_drivers_answers(toy: Toy) -> None:
@@ -50,23 +52,21 @@ def test_trainings_with_a_gpu_run_at_most_as_many_at_once_as_there_are_each_on_i
         assert gpu not in [other[3] for other in others]
 
 
-@pytest.mark.parametrize("run", ["small", "sample"])
+@pytest.mark.parametrize("run", pd.read_csv(RUNS)["run"].unique())
 def test_the_time_left_is_within_30_percent_from_a_third_of_a_recorded_run_on(
     run: str,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     capsys: pytest.CaptureFixture,
 ) -> None:
-    """`small` is a run on two cores of six tiny models, from Snakemake's log.
+    """The runs are of studies of heed's on two cores, from Snakemake's log.
 
-    `sample` has the measured training times of its golden cost.csv and the mean core-seconds of
-    other stages in a run of `make report`, as two cores run them in the order of longest_chains.
     Times are ten times as long, so that minutes are exact enough.
     """
     monkeypatch.syspath_prepend(ROOT / "workflow")
     import progress
 
-    stages = pd.read_csv(ROOT / "tests/fixtures/runs.csv").query("run == @run")
+    stages = pd.read_csv(RUNS).query("run == @run")
     events = sorted(
         (10 * getattr(row, kind), kind == "start", row.stage)  # an end goes before a start
         for row in stages.itertuples()
