@@ -124,9 +124,9 @@ docs: .venv/.docs ## make the docs site in .heed/site from README.md and docs/; 
 	@rm -rf .heed/site && $(BIN)/sphinx-build -c docs -d .heed/site-doctrees --fresh-env --fail-on-warning --nitpicky --quiet . .heed/site
 	@echo "heed: the site is $(CURDIR)/.heed/site/index.html"
 
-picture: .venv/.runtime ## make the pictures of README.md (needs chromium) and of docs/index.md from docs/studies
+picture: .venv/.runtime ## make the picture of README.md from reports/ of the sample study (needs chromium), and those of the docs from docs/studies
 	@$(BIN)/python -c "from pathlib import Path; from heed.report.forest_plot import write_pictures; write_pictures(Path())"
-	@chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1240,1000 --screenshot=docs/report.png "file://$(CURDIR)/docs/studies/sample/index.html" 2>/dev/null
+	@chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,900 --screenshot=docs/report.png "file://$(CURDIR)/reports/index.html" 2>/dev/null
 	@echo "heed: docs/forest.svg, docs/figures, docs/report.png"
 
 schema: .venv/.runtime ## generate docs/params.md and docs/params.schema.json from src/heed/study

@@ -85,8 +85,8 @@ def test_dvc_exp_show_has_few_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     index = open_repository(ROOT).index
     read = {str(each) for each in index.deps if not isinstance(each, ParamsDependency)}
     params = flatten(YAML(typ="safe").load(ROOT / "params.yaml"))
-    assert len(params) <= 171
-    assert len(read) <= 110
+    if params["study.name"] == "sample":  # else another study is active in this clone
+        assert len(params) <= 69 and len(read) <= 45
 
 
 @pytest.fixture(scope="session")
