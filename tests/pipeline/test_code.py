@@ -50,7 +50,7 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize("edit", [*SAME, *DIFFERENT])
-def test_every_edit_but_of_comments_docstrings_and_layout_changes_the_digest(edit: str) -> None:
+def test_every_edit_but_of_comments_docstrings_and_layout_changes_the_digest(edit):
     one, other = map(digests.digest_source, (SAME | DIFFERENT)[edit])
     assert (one == other) == (edit in SAME)
 
@@ -82,7 +82,7 @@ print(json.dumps({str(path): digest_file(path) for path in paths}))
 
 
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
-def test_digests_are_the_same_under_every_python(version: str) -> None:
+def test_digests_are_the_same_under_every_python(version):
     if (python := interpreter(version)) is None:
         pytest.skip(f"there is no Python {version} on this machine")
     done = subprocess.run(
@@ -94,12 +94,12 @@ def test_digests_are_the_same_under_every_python(version: str) -> None:
     }
 
 
-def test_versions_do_not_name_a_build(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_versions_do_not_name_a_build(monkeypatch):
     monkeypatch.setattr("importlib.metadata.version", lambda name: "2.13.0+cpu")
     assert digests.versions({"torch", "json"}) == {"torch": "2.13.0"}
 
 
-def test_ignored_modules_compute_nothing() -> None:
+def test_ignored_modules_compute_nothing():
     """heed.task loads modules by name: it must define the functions for that and no other."""
     defined = ast.parse((ROOT / "src/heed/task/__init__.py").read_text()).body
     names = "task_names part_modules Part task_module import_stage_modules"
@@ -139,7 +139,7 @@ def code(path: Path, stage: str, key: str = "") -> dict[str, dict[str, str]]:
     return json.loads((path / digests.code_file(stage, key)).read_text())
 
 
-def test_a_stage_knows_its_modules_templates_and_versions(clone: Path) -> None:
+def test_a_stage_knows_its_modules_templates_and_versions(clone):
     train = code(clone, "train", "author")
     assert "src/heed/training/loop.py" in train["files"]
     assert "src/heed/models/attention.py" in train["files"]
@@ -157,7 +157,7 @@ def test_a_stage_knows_its_modules_templates_and_versions(clone: Path) -> None:
         assert not [name for name in files if "/page/" in name] or path.stem == "report"
 
 
-def test_a_search_of_each_model_has_their_lines_and_dvc_reads_its_stage(edited: Path) -> None:
+def test_a_search_of_each_model_has_their_lines_and_dvc_reads_its_stage(edited):
     lines = code(edited, "recipe", "feelings")
     assert [*lines["searches"]] == ["hunt"] and "torch" in lines["versions"]
     assert code(edited, "recipe", "author")["searches"] == {}
@@ -179,7 +179,7 @@ def test_a_search_of_each_model_has_their_lines_and_dvc_reads_its_stage(edited: 
     assert "recipe@feelings" in done.stdout.split(), done.stderr
 
 
-def test_every_stage_of_the_command_line_has_its_code(clone: Path) -> None:
+def test_every_stage_of_the_command_line_has_its_code(clone):
     names = {function.__name__ for function in stages.STAGES}
     of_encoders = {name for name, section in digests.SECTIONS.items() if section == "pretrained"}
     for name in names:  # this study has no pretrained encoder
@@ -190,7 +190,7 @@ def test_every_stage_of_the_command_line_has_its_code(clone: Path) -> None:
     )
 
 
-def test_an_experiments_own_seeds_are_of_its_models_alone(edited: Path) -> None:
+def test_an_experiments_own_seeds_are_of_its_models_alone(edited):
     before = {path: path.read_bytes() for path in (edited / "results/code").rglob("*.json")}
     params = edited / "params.yaml"
     params.write_text(params.read_text().replace("title: Feelings", "title: F, seeds: [3, 4, 5]"))
@@ -206,7 +206,7 @@ def test_an_experiments_own_seeds_are_of_its_models_alone(edited: Path) -> None:
     assert all(json.loads(path.read_text())["seeds"] == [3, 4, 5] for path in changed)
 
 
-def test_a_download_names_the_files_that_its_corpora_need(edited: Path) -> None:
+def test_a_download_names_the_files_that_its_corpora_need(edited):
     params = edited / "params.yaml"
     source = "sources:\n  letters: {kind: letters}\n"
     corpus = "corpora:\n  pieces: {source: letters, kind: KIND, split: {kind: SPLIT}}\n"
@@ -227,7 +227,7 @@ pretrained: {{letters: {{encoder: tiny}}}}
 """
 
 
-def test_a_pretrained_encoder_is_named_where_a_stage_depends_on_it(edited: Path) -> None:
+def test_a_pretrained_encoder_is_named_where_a_stage_depends_on_it(edited):
     pytest.importorskip("transformers", reason="make pretrained installs it")
     before = {path: path.read_bytes() for path in (edited / "results/code").rglob("*.json")}
     params = edited / "params.yaml"
@@ -245,15 +245,13 @@ def test_a_pretrained_encoder_is_named_where_a_stage_depends_on_it(edited: Path)
 
 
 @pytest.mark.parametrize(("package", "extra"), [("transformers", "pretrained"), ("ray", "search")])
-def test_a_study_that_needs_an_extra_says_so(
-    package: str, extra: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_study_that_needs_an_extra_says_so(package, extra, monkeypatch):
     monkeypatch.setattr(digests, "find_spec", lambda name: None)
     with pytest.raises(HeedError, match=f"needs {package}, .* make {extra}, or pip install"):
         digests.versions({package, "torch"})
 
 
-def test_the_files_of_keys_that_are_gone_go(edited: Path) -> None:
+def test_the_files_of_keys_that_are_gone_go(edited):
     params = edited / "params.yaml"
     lines = params.read_text().splitlines(keepends=True)
     kept = [line for line in lines if "feelings-attention" not in line]  # and all that names it
@@ -264,7 +262,7 @@ def test_the_files_of_keys_that_are_gone_go(edited: Path) -> None:
     assert (edited / "results/code/explain/feelings-baseline.json").exists()
 
 
-def test_other_presets_change_the_code_of_recipes_alone(edited: Path) -> None:
+def test_other_presets_change_the_code_of_recipes_alone(edited):
     """A training changes with its recipe, and downloads and tokens never."""
     presets = edited / "src/heed/tasks/classification/presets.py"
     before = {path: path.read_bytes() for path in (edited / "results/code").rglob("*.json")}
@@ -274,7 +272,7 @@ def test_other_presets_change_the_code_of_recipes_alone(edited: Path) -> None:
     assert changed == {path for path in before if path.relative_to(edited).parts[2] == "recipe"}
 
 
-def test_whether_models_are_trained_longer_is_known_to_trainings_alone(edited: Path) -> None:
+def test_whether_models_are_trained_longer_is_known_to_trainings_alone(edited):
     params = edited / "params.yaml"
     before = {path: path.read_bytes() for path in (edited / "results/code").rglob("*.json")}
     assert "study: {" in params.read_text()
@@ -300,7 +298,7 @@ def heed(folder: Path, *arguments: str, **environment: str) -> subprocess.Comple
     )
 
 
-def test_a_clone_runs_its_own_code(edited: Path, tmp_path: Path) -> None:
+def test_a_clone_runs_its_own_code(edited, tmp_path):
     command = edited / "src/heed/cli/commands.py"
     command.write_text(command.read_text().replace("no mistake", "nothing wrong here"))
     assert "params.yaml: nothing wrong here: study toy" in heed(edited, "check").stdout
@@ -334,7 +332,7 @@ assert "heed.training.loop" in named
 """
 
 
-def test_a_run_depends_on_every_module_that_it_loads(workplace: Path) -> None:
+def test_a_run_depends_on_every_module_that_it_loads(workplace):
     done = subprocess.run([sys.executable, "-c", LOADS], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "not named:"

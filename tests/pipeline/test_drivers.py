@@ -30,7 +30,7 @@ from tests.pipeline.makers import (
 EVALUATED = sorted(["code", *SCORED, "report"])
 
 
-def test_after_snakemake_neither_driver_has_anything_to_do(toy: Toy) -> None:
+def test_after_snakemake_neither_driver_has_anything_to_do(toy):
     assert toy.executed(*DVC) == toy.executed(*SNAKEMAKE) == []
     output = toy.run("snakemake", "-n")
     assert "all 16 stages are up to date" in output
@@ -41,7 +41,7 @@ def test_after_snakemake_neither_driver_has_anything_to_do(toy: Toy) -> None:
         assert re.fullmatch(r"\d+m[\d.]+s \d+m[\d.]+s", of_children)
 
 
-def test_results_of_another_params_yaml_are_not_published(toy: Toy) -> None:
+def test_results_of_another_params_yaml_are_not_published(toy):
     check_up_to_date(toy.path)
     toy.change("dropout: 0.2", "dropout: 0.3")
     with pytest.raises(
@@ -51,9 +51,7 @@ def test_results_of_another_params_yaml_are_not_published(toy: Toy) -> None:
         check_up_to_date(toy.path)
 
 
-def test_a_second_snakemake_is_refused_and_the_first_runs_exactly_the_stages_below_a_change(
-    toy: Toy,
-) -> None:
+def test_a_second_snakemake_is_refused_and_the_first_runs_exactly_the_stages_below_a_change(toy):
     old, new, expected = CHANGES["the title of the study"]
     toy.change(old, new)
     toy.log.write_text("")
@@ -73,7 +71,7 @@ def test_a_second_snakemake_is_refused_and_the_first_runs_exactly_the_stages_bel
 
 
 @pytest.mark.parametrize(("what", "driver"), by_driver(CHANGES, {("one more seed", "dvc")}))
-def test_a_change_runs_exactly_the_stages_below_it(toy: Toy, driver: list[str], what: str) -> None:
+def test_a_change_runs_exactly_the_stages_below_it(toy, driver, what):
     old, new, expected = CHANGES[what]
     toy.change(old, new)
     assert toy.executed(*driver) == expected
@@ -109,9 +107,7 @@ EDITS: dict[str, tuple[Callable[[Toy], None], list[str]]] = {
 
 
 @pytest.mark.parametrize(("what", "driver"), by_driver(EDITS, set()))
-def test_an_edit_of_the_code_runs_exactly_the_stages_that_run_it(
-    toy: Toy, driver: list[str], what: str
-) -> None:
+def test_an_edit_of_the_code_runs_exactly_the_stages_that_run_it(toy, driver, what):
     edit, expected = EDITS[what]
     edit(toy)
     if expected == ["code"]:
@@ -121,7 +117,7 @@ def test_an_edit_of_the_code_runs_exactly_the_stages_that_run_it(
 
 
 @pytest.mark.slow
-def test_a_stage_that_fails_says_why_once_and_k_finishes_the_others(toy: Toy) -> None:
+def test_a_stage_that_fails_says_why_once_and_k_finishes_the_others(toy):
     edit_evaluation(toy)
     toy.log.write_text("")
     code, output = toy.try_(*SNAKEMAKE, "--keep-going", TOY_FAIL="score feelings")
@@ -136,7 +132,7 @@ def test_a_stage_that_fails_says_why_once_and_k_finishes_the_others(toy: Toy) ->
 
 
 @pytest.mark.slow
-def test_a_dry_run_names_what_may_run_and_changes_nothing(toy: Toy) -> None:
+def test_a_dry_run_names_what_may_run_and_changes_nothing(toy):
     toy.change("heads: 2", "heads: 4")
     toy.change("[1, 2]", "[1]")
     unwatched = {".heed", ".snakemake", "__pycache__", "tmp"}
@@ -151,7 +147,7 @@ def test_a_dry_run_names_what_may_run_and_changes_nothing(toy: Toy) -> None:
 
 
 @pytest.mark.slow
-def test_results_that_the_study_no_longer_has_are_moved_and_nothing_made_by_hand(toy: Toy) -> None:
+def test_results_that_the_study_no_longer_has_are_moved_and_nothing_made_by_hand(toy):
     by_hand = toy.path / "results/train/by-hand/7/model.safetensors"
     by_hand.parent.mkdir(parents=True)
     by_hand.write_text("mine")
@@ -169,15 +165,12 @@ def test_results_that_the_study_no_longer_has_are_moved_and_nothing_made_by_hand
     assert (toy.path / removed).exists()
 
 
-@pytest.mark.parametrize(
-    "driver",
-    [
-        pytest.param(DVC, id="dvc"),
-        pytest.param(SNAKEMAKE, id="snakemake", marks=pytest.mark.slow),
-        pytest.param(["dvc", "checkout"], id="checkout", marks=pytest.mark.slow),
-    ],
-)
-def test_deleted_outputs_come_back_from_the_cache(toy: Toy, driver: list[str]) -> None:
+@pytest.mark.parametrize("driver", [
+    pytest.param(DVC, id="dvc"),
+    pytest.param(SNAKEMAKE, id="snakemake", marks=pytest.mark.slow),
+    pytest.param(["dvc", "checkout"], id="checkout", marks=pytest.mark.slow),
+])  # fmt: skip
+def test_deleted_outputs_come_back_from_the_cache(toy, driver):
     trained = "results/train/author-baseline"
     times = trained.replace("results", "results/timing")
     for name in (trained, times, "results/reference_models", "reports"):
@@ -194,7 +187,7 @@ def test_deleted_outputs_come_back_from_the_cache(toy: Toy, driver: list[str]) -
 
 
 @pytest.mark.slow
-def test_a_training_that_gives_the_same_run_again_repeats_the_report_alone(toy: Toy) -> None:
+def test_a_training_that_gives_the_same_run_again_repeats_the_report_alone(toy):
     """Its time is another one, and an output of its own."""
     stage, before = "train@author-baseline", runs_of(toy)
     times = lock_of(toy)[stage]["outs"]
@@ -221,7 +214,7 @@ def lock_of(toy: Toy) -> dict:
 
 
 @pytest.mark.slow
-def test_dvc_reads_no_folder_that_other_users_can_write(toy: Toy) -> None:
+def test_dvc_reads_no_folder_that_other_users_can_write(toy):
     toy.run("dvc", "status")
     assert (toy.path / ".heed").stat().st_mode & 0o777 == 0o700
     assert [*(toy.path / ".heed/dvc/repo").glob("*")]
@@ -231,7 +224,7 @@ def test_dvc_reads_no_folder_that_other_users_can_write(toy: Toy) -> None:
 
 
 @pytest.mark.slow
-def test_snakemakes_report_and_dvcs_plots_show_the_figures_and_tables(toy: Toy) -> None:
+def test_snakemakes_report_and_dvcs_plots_show_the_figures_and_tables(toy):
     toy.run("snakemake", "--report", "report.zip")
     with zipfile.ZipFile(toy.path / "report.zip") as report:
         names = report.namelist()

@@ -35,7 +35,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_stages_are_read_as_dvc_reads_them(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stages_are_read_as_dvc_reads_them(root, monkeypatch):
     monkeypatch.chdir(root)
     repository = engine.open_repository(root)
     found = {stage.addressing: stage for stage in engine.stages(repository)}
@@ -59,9 +59,7 @@ REASONS = {
 
 
 @pytest.mark.parametrize("what", REASONS)
-def test_the_reasons_are_those_of_dvc_status(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
-) -> None:
+def test_the_reasons_are_those_of_dvc_status(root, tmp_path, monkeypatch, what):
     file, text, expected = REASONS[what]
     copy = tmp_path / "copy"
     shutil.copytree(root, copy, symlinks=True)
@@ -77,7 +75,7 @@ def test_the_reasons_are_those_of_dvc_status(
     assert engine.reasons(repository, second) == engine.reasons(repository, third) == ["never run"]
 
 
-def test_the_processes_of_the_rwlock_are_read_and_a_torn_one_has_none(tmp_path: Path) -> None:
+def test_the_processes_of_the_rwlock_are_read_and_a_torn_one_has_none(tmp_path):
     from dvc import rwlock
 
     assert engine.RWLOCK.name == rwlock.RWLOCK_FILE
@@ -116,7 +114,7 @@ rule one:
 
 
 @pytest.mark.parametrize("dry", [True, False])
-def test_a_snakefile_knows_how_it_is_run(tmp_path: Path, dry: bool) -> None:
+def test_a_snakefile_knows_how_it_is_run(tmp_path, dry):
     (tmp_path / "Snakefile").write_text(SNAKEFILE.replace("WORKFLOW", str(ROOT / "workflow")))
     command = ["snakemake", "--cores", "3", "--quiet", *(["-n"] if dry else [])]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
@@ -127,7 +125,7 @@ def test_a_snakefile_knows_how_it_is_run(tmp_path: Path, dry: bool) -> None:
     assert (tmp_path / "one").exists() != dry
 
 
-def test_dvc_reads_the_same_yaml_as_heed(tmp_path: Path) -> None:
+def test_dvc_reads_the_same_yaml_as_heed(tmp_path):
     """YAML 1.2, with or without ruamel.yaml's C parser (ruamel.yaml.clib), which only DVC uses."""
     path = tmp_path / "params.yaml"
     path.write_text(
@@ -142,7 +140,7 @@ def test_dvc_reads_the_same_yaml_as_heed(tmp_path: Path) -> None:
     check_as_dvc_reads(path.read_text(), path)
 
 
-def test_a_text_that_dvc_alone_cannot_read_is_named_with_its_line(tmp_path: Path) -> None:
+def test_a_text_that_dvc_alone_cannot_read_is_named_with_its_line(tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text("study:\n  {title: letters:authors}\n")
     if YAML(typ="safe").Parser is YAML(typ="safe", pure=True).Parser:

@@ -9,7 +9,6 @@ from heed.pipeline import read_lock
 from tests.pipeline.makers import (
     ATTENTION,
     SNAKEMAKE,
-    Toy,
     add_to,
     by_driver,
     held,
@@ -30,9 +29,7 @@ MISTAKES = {
 @pytest.mark.parametrize(
     ("what", "driver"), by_driver(MISTAKES, {("a value in params.yaml", "dvc")})
 )
-def test_a_mistake_stops_a_run_before_any_output_is_touched(
-    toy: Toy, driver: list[str], what: str
-) -> None:
+def test_a_mistake_stops_a_run_before_any_output_is_touched(toy, driver, what):
     def times() -> dict[Path, int]:
         paths = (path for path in toy.path.glob("results/*/**/*") if path.is_file())
         return {path: path.stat().st_mtime_ns for path in paths}
@@ -52,9 +49,7 @@ def test_a_mistake_stops_a_run_before_any_output_is_touched(
 
 
 @pytest.mark.parametrize("has_backup", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_a_dvc_lock_cut_off_by_a_kill_is_repaired_and_nothing_is_run_again(
-    toy: Toy, has_backup: bool
-) -> None:
+def test_a_dvc_lock_cut_off_by_a_kill_is_repaired_and_nothing_is_run_again(toy, has_backup):
     lock = toy.path / "dvc.lock"
     text = lock.read_text()
     lock.write_text(text[: text.index("md5", len(text) // 2) + 2])  # in the middle of a key
@@ -70,7 +65,7 @@ def test_a_dvc_lock_cut_off_by_a_kill_is_repaired_and_nothing_is_run_again(
     assert toy.is_up_to_date()
 
 
-def test_a_dvc_lock_that_another_dvc_writes_is_read_when_it_is_whole(tmp_path: Path) -> None:
+def test_a_dvc_lock_that_another_dvc_writes_is_read_when_it_is_whole(tmp_path):
     lock, text = tmp_path / "dvc.lock", "schema: '2.0'\nstages:\n  a:\n    cmd: b\n"
     lock.write_text(text[:-4])
     threading.Timer(0.3, lock.write_text, [text]).start()
@@ -78,7 +73,7 @@ def test_a_dvc_lock_that_another_dvc_writes_is_read_when_it_is_whole(tmp_path: P
 
 
 @pytest.mark.slow
-def test_a_second_driver_says_which_process_it_waits_for(toy: Toy) -> None:
+def test_a_second_driver_says_which_process_it_waits_for(toy):
     toy.change("dropout: 0.2", "dropout: 0.3")
     with held(toy, ["dvc", "repro"], "train author-baseline") as (process, resume):
         other = toy.start(*SNAKEMAKE)
@@ -105,7 +100,7 @@ SLOW = [pytest.param(what, marks=pytest.mark.slow) for what in ("no git", "no dv
 
 
 @pytest.mark.parametrize("what", ["params", *SLOW])
-def test_a_mistake_is_one_message(toy: Toy, what: str) -> None:
+def test_a_mistake_is_one_message(toy, what):
     mistake, message = WRONG[what]
     toy.run(*mistake)
     code, output = toy.try_(*SNAKEMAKE)

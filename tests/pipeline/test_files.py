@@ -15,7 +15,7 @@ each_driver = pytest.mark.parametrize("driver", [DVC, SNAKEMAKE], ids=["dvc", "s
 
 
 @each_driver
-def test_nothing_is_written_through_a_link_into_the_cache(toy: Toy, driver: list[str]) -> None:
+def test_nothing_is_written_through_a_link_into_the_cache(toy, driver):
     toy.run("dvc", "config", "cache.type", "symlink")
     toy.run("dvc", "checkout", "--relink")
     assert (toy.path / "results/train/author-baseline/1/model.safetensors").is_symlink()
@@ -37,7 +37,7 @@ def new_toy(folder: Path) -> Toy:
     return toy
 
 
-def test_a_run_gives_no_permission_that_the_umask_takes(tmp_path: Path) -> None:
+def test_a_run_gives_no_permission_that_the_umask_takes(tmp_path):
     toy, mask = new_toy(tmp_path), 0o077
     before = {*toy.path.rglob("*")}
     old = os.umask(mask)
@@ -62,9 +62,7 @@ def test_a_run_gives_no_permission_that_the_umask_takes(tmp_path: Path) -> None:
 
 
 @each_driver
-def test_a_run_needs_no_space_in_the_folder_for_temporary_files(
-    tmp_path: Path, driver: list[str]
-) -> None:
+def test_a_run_needs_no_space_in_the_folder_for_temporary_files(tmp_path, driver):
     toy = new_toy(tmp_path)
     full = tmp_path / "full"
     full.mkdir()

@@ -30,9 +30,7 @@ def clone(tmp_path: Path) -> Toy:
     return toy
 
 
-def test_every_stage_depends_on_the_check_of_params_yaml(
-    clone: Toy, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_stage_depends_on_the_check_of_params_yaml(clone, monkeypatch):
     first = "author-baseline: {noise: letters}"
     second = "feelings-attention: {noise: letters}"
     explained = f"explain: {{documents: 1, models: {{{first}, {second}}}}}\n"
@@ -52,7 +50,7 @@ def test_every_stage_depends_on_the_check_of_params_yaml(
 @pytest.mark.parametrize(
     ("driver", "name"), [(["dvc", "repro"], "x; touch y"), (SNAKEMAKE, "../../../victim")]
 )
-def test_a_corpus_with_such_a_name_stops_a_run(clone: Toy, driver: list[str], name: str) -> None:
+def test_a_corpus_with_such_a_name_stops_a_run(clone, driver, name):
     victims = make_victims(clone)
     clone.params.write_text(with_name("corpora", name))
     code, output = clone.try_(*driver)
@@ -62,6 +60,6 @@ def test_a_corpus_with_such_a_name_stops_a_run(clone: Toy, driver: list[str], na
     assert f"corpora.{name}: expected a name: " in output
 
 
-def test_the_longest_name_is_one_that_files_can_have() -> None:
+def test_the_longest_name_is_one_that_files_can_have():
     assert is_name("a" * 100)
     assert not is_name("a" * 101)

@@ -22,7 +22,7 @@ RUNS = ROOT / "tests/fixtures/runs.csv"
 
 
 @pytest.mark.slow
-def test_lint_says_nothing_but_what_docs_drivers_answers(toy: Toy) -> None:
+def test_lint_says_nothing_but_what_docs_drivers_answers(toy):
     _, output = toy.try_("snakemake", "--lint")
     findings = {line.strip() for line in output.splitlines() if line.startswith("    * ")}
     assert findings == {"* Specify a conda environment or container for each rule.:"}
@@ -40,9 +40,7 @@ def trainings(toy: Toy, *options: str, **environment: str) -> list[list]:
 
 
 @pytest.mark.slow
-def test_trainings_with_a_gpu_run_at_most_as_many_at_once_as_there_are_each_on_its_own(
-    toy: Toy,
-) -> None:
+def test_trainings_with_a_gpu_run_at_most_as_many_at_once_as_there_are_each_on_its_own(toy):
     runs = trainings(toy, "--resources", "gpu=2", TOY_SLEEP="5")
     assert len(runs) == 3  # a stage trains all seeds of a model
     assert {gpu for *_, gpu in runs} == {"0", "1"}
@@ -93,9 +91,7 @@ def test_the_time_left_is_within_30_percent_from_a_third_of_a_recorded_run_on(
         assert abs(60 * int(minutes[1]) - left) < max(0.3 * left, 3 * 60), (left, text)
 
 
-def test_no_time_is_told_before_a_kind_of_stage_that_data_decide_has_run(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_no_time_is_told_before_a_kind_of_stage_that_data_decide_has_run(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "workflow")
     from progress import seconds_left
 
@@ -105,7 +101,7 @@ def test_no_time_is_told_before_a_kind_of_stage_that_data_decide_has_run(
     assert seconds_left(spent, {"embed@b"}, 430) == math.inf
 
 
-def test_a_stage_that_long_chains_wait_for_has_priority(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stage_that_long_chains_wait_for_has_priority(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "workflow")
     import stages
 
@@ -125,9 +121,7 @@ def test_a_stage_that_long_chains_wait_for_has_priority(monkeypatch: pytest.Monk
     assert chains["explain@a"] > chains["score@b"] + 3
 
 
-def test_a_generated_corpus_is_tokenised_on_one_core_which_is_free_sooner(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_generated_corpus_is_tokenised_on_one_core_which_is_free_sooner(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "workflow")
     import stages
 
@@ -137,13 +131,10 @@ def test_a_generated_corpus_is_tokenised_on_one_core_which_is_free_sooner(
     assert stages._resources("tokenize@imdb", reviews) == (4, 0)
 
 
-@pytest.mark.parametrize(
-    ("here", "keys", "gpus"),
-    [("0", {}, 0), ("4", {}, 1), ("4", {"gpus": 2}, 2), ("0", {"gpus": 2}, 2), ("4", CPU, 0)],
-)
-def test_a_training_is_counted_as_one_on_a_gpu_where_one_is_here(
-    here: str, keys: dict[str, object], gpus: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(("here", "keys", "gpus"), [
+    ("0", {}, 0), ("4", {}, 1), ("4", {"gpus": 2}, 2), ("0", {"gpus": 2}, 2), ("4", CPU, 0),
+])  # fmt: skip
+def test_a_training_is_counted_as_one_on_a_gpu_where_one_is_here(here, keys, gpus, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "workflow")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setenv("HEED_GPU_COUNT", here)
@@ -158,18 +149,13 @@ def test_a_training_is_counted_as_one_on_a_gpu_where_one_is_here(
     stages._has_gpu.cache_clear()
 
 
-@pytest.mark.parametrize(
-    ("keys", "resources"),
-    [
-        ({}, (1, 0)),
-        ({"explain": 9}, (4, 0)),
-        ({"tune": True}, (1, 0)),
-        ({"tune": True, "device": "cuda"}, (1, 1)),
-    ],
-)
-def test_an_encoder_that_is_tuned_on_a_gpu_has_one(
-    keys: dict[str, object], resources: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(("keys", "resources"), [
+    ({}, (1, 0)),
+    ({"explain": 9}, (4, 0)),
+    ({"tune": True}, (1, 0)),
+    ({"tune": True, "device": "cuda"}, (1, 1)),
+])  # fmt: skip
+def test_an_encoder_that_is_tuned_on_a_gpu_has_one(keys, resources, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "workflow")
     import stages
 
@@ -179,9 +165,7 @@ def test_an_encoder_that_is_tuned_on_a_gpu_has_one(
     assert stages._resources("pretrained@imdb", params) == resources
 
 
-def test_a_failed_stage_is_reported_with_heeds_message_or_its_log(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_stage_is_reported_with_heeds_message_or_its_log(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "workflow")
     import stages
 

@@ -171,7 +171,7 @@ def timing() -> dict:
     return json.loads(Path("results/timing/search/hunt.json").read_text())
 
 
-def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study: Path, cluster: Cluster) -> None:
+def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study, cluster):
     finish(search(HEED_THREADS="2"))
     alone = results()
     cluster.add()
@@ -195,9 +195,7 @@ def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study: Path, cluster
     assert again[0][1]["epochs"] > 0, "it resumed at its checkpoint"
 
 
-def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(
-    study: Path, cluster: Cluster
-) -> None:
+def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(study, cluster):
     cluster.add()
     cluster.add()
     process = search(HEED_RAY_ADDRESS=cluster.address, **OPEN)
@@ -220,9 +218,7 @@ def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(
     assert results() == killed
 
 
-def test_a_killed_search_on_one_machine_leaves_no_process_and_goes_on(
-    study: Path, tmp_path: Path
-) -> None:
+def test_a_killed_search_on_one_machine_leaves_no_process_and_goes_on(study, tmp_path):
     process = search(HEED_MARK="killed-search", HEED_THREADS="2")
     until(lambda: len(ended()) >= 1 and checkpoints() == 2, process)
     process.kill()
@@ -236,7 +232,7 @@ def test_a_killed_search_on_one_machine_leaves_no_process_and_goes_on(
     assert f"{TRIALS} of {TRIALS} trials ended" in output
 
 
-def test_asha_stops_bad_trials_early_and_the_log_counts_them(study: Path) -> None:
+def test_asha_stops_bad_trials_early_and_the_log_counts_them(study):
     change("scheduler: none", "reduction_factor: 2")
     change(*RATES)
     output = finish(search(HEED_THREADS="2"))
@@ -246,7 +242,7 @@ def test_asha_stops_bad_trials_early_and_the_log_counts_them(study: Path) -> Non
     assert f"({found['stops']['stopped by asha']} stopped early)" in output
 
 
-def test_a_local_ray_has_a_token_whatever_the_environment_says(study: Path) -> None:
+def test_a_local_ray_has_a_token_whatever_the_environment_says(study):
     process = search(HEED_THREADS="1", **OPEN)
     try:
         until(lambda: bool(starts()), process)
@@ -270,7 +266,7 @@ def hosts() -> Iterator[RayNodes]:
         yield nodes
 
 
-def test_on_hosts_a_link_is_cut_and_a_host_dies(study: Path, hosts: RayNodes) -> None:
+def test_on_hosts_a_link_is_cut_and_a_host_dies(study, hosts):
     finish(search(HEED_THREADS="2"))
     alone = results()
     for number in (1, 2, 3):

@@ -86,15 +86,13 @@ def results(clone: Path) -> dict[str, bytes]:
     }
 
 
-def test_the_clones_code_runs_with_the_packages_of_the_image(run: Run) -> None:
+def test_the_clones_code_runs_with_the_packages_of_the_image(run):
     print_places = "import heed, torch; print(heed.__file__); print(torch.__file__)"
     heed, torch = run("python", "-c", print_places).split()
     assert heed == "/study/src/heed/__init__.py" and torch.startswith("/opt/heed/lib")
 
 
-def test_the_sample_study_has_the_bytes_that_it_has_outside(
-    run: Run, clone: Path, tmp_path: Path
-) -> None:
+def test_the_sample_study_has_the_bytes_that_it_has_outside(run, clone, tmp_path):
     run("snakemake", "--cores", "2")
     outside = make_clone(tmp_path / "outside")
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"

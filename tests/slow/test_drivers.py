@@ -9,7 +9,6 @@ import re
 import signal
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -63,15 +62,13 @@ FAULTS: list[Callable[[Drill], None]] = [
 @pytest.mark.parametrize("fault", FAULTS)
 @each_driver
 @each_stage
-def test_a_fault_under_a_driver(drill: Drill, fault: Callable[[Drill], None]) -> None:
+def test_a_fault_under_a_driver(drill, fault):
     fault(drill)
     drill.assert_recovers("RWLock-file '.dvc/tmp/rwlock'", ".dvc/tmp/rwlock")
 
 
 @each_driver
-def test_the_real_study_killed_is_that_of_the_plain_commands(
-    driver: str, plain: Study, tmp_path: Path
-) -> None:
+def test_the_real_study_killed_is_that_of_the_plain_commands(driver, plain, tmp_path):
     clone = tmp_path / " ".join(STRANGE[1:3]) / "clone"
     toy = Toy.of_real_heed(clone, plain.path / "params.yaml")
     process = toy.start(*DRIVERS[driver])

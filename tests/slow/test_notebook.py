@@ -4,7 +4,6 @@ fresh clone."""
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -14,9 +13,7 @@ pytestmark = [pytest.mark.timeout(1800)]
 NOTEBOOK = "docs/notebooks/place.ipynb"
 
 
-def test_the_notebook_runs_place_and_finds_what_must_be_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_notebook_runs_place_and_finds_what_must_be_found(tmp_path, monkeypatch):
     nbclient = pytest.importorskip("nbclient", reason="make test-slow installs it")
     nbformat = pytest.importorskip("nbformat")
     clone = tmp_path / "clone"

@@ -122,7 +122,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(("share", "at_once"), [("1", 1), ("0.5", 2)])
-def test_jobs_share_a_gpu_as_declared(nodes: RayNodes, share: str, at_once: int) -> None:
+def test_jobs_share_a_gpu_as_declared(nodes, share, at_once):
     workflow = Workflow(nodes, nodes.folder / f"gpu{at_once}", GPU_SNAKEFILE)
     workflow.finish(workflow.start("--ray-gpu-share", share))
     lines = [text.decode().split() for text in workflow.results().values()]
@@ -152,7 +152,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_one_clear_message(nodes: RayNodes, mistake: str) -> None:
+def test_a_mistake_is_one_clear_message(nodes, mistake):
     snakefile, environment, message = MISTAKES[mistake]
     workflow = Workflow(nodes, nodes.folder / mistake.replace(" ", "-"), snakefile)
     process = workflow.start(**environment)
@@ -161,9 +161,7 @@ def test_a_mistake_is_one_clear_message(nodes: RayNodes, mistake: str) -> None:
     assert "Traceback" not in workflow.output()
 
 
-def test_a_machine_that_is_no_node_submits_by_rays_client(
-    nodes: RayNodes, workflow: Workflow, local: dict[str, bytes]
-) -> None:
+def test_a_machine_that_is_no_node_submits_by_rays_client(nodes, workflow, local):
     pytest.importorskip("grpc", reason="Ray's client needs grpcio: pip install 'ray[client]'")
     nodes.plug(5)
     address = f"ray://{nodes.host(1)}:10001"
@@ -175,7 +173,7 @@ def test_a_machine_that_is_no_node_submits_by_rays_client(
     assert workflow.results() == local
 
 
-def test_nodes_that_share_the_folder_work_in_it(tmp_path: Path, local: dict[str, bytes]) -> None:
+def test_nodes_that_share_the_folder_work_in_it(tmp_path, local):
     with ray_nodes() as nodes:
         nodes.start(1)
         nodes.start(2, cpus=2)

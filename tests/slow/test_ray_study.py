@@ -118,9 +118,7 @@ def jobs_left(nodes: RayNodes) -> list[str]:
         time.sleep(0.1)
 
 
-def test_two_nodes_give_the_bytes_of_one_machine_and_a_new_seed_trains_only_itself(
-    nodes: RayNodes, local: dict[str, object]
-) -> None:
+def test_two_nodes_give_the_bytes_of_one_machine_and_a_new_seed_trains_only_itself(nodes, local):
     clone = make_study(nodes.folder / "whole", nodes)
     printed = clone.finish(clone.start_on_ray())
     (log,) = clone.path.glob(".snakemake/log/*.snakemake.log")
@@ -140,9 +138,7 @@ def test_two_nodes_give_the_bytes_of_one_machine_and_a_new_seed_trains_only_itse
     assert before.items() <= clone.results().items()
 
 
-def test_a_training_whose_node_dies_starts_again_on_another(
-    nodes: RayNodes, local: dict[str, object]
-) -> None:
+def test_a_training_whose_node_dies_starts_again_on_another(nodes, local):
     clone = make_study(nodes.folder / "deaths", nodes)
     process = clone.start_on_ray()
     clone.until(lambda: clone.seeds_in_log(BASELINE), process)
@@ -159,9 +155,7 @@ def test_a_training_whose_node_dies_starts_again_on_another(
 
 
 @pytest.mark.parametrize("death", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
-def test_after_its_end_the_same_command_makes_no_delivered_training_again(
-    nodes: RayNodes, local: dict[str, object], death: signal.Signals
-) -> None:
+def test_after_its_end_the_same_command_makes_no_delivered_training_again(nodes, local, death):
     clone = make_study(nodes.folder / f"killed-{death}", nodes)
     process = clone.start_on_ray()
     done = (clone.path / ".heed/snakemake").glob

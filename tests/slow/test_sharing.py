@@ -30,7 +30,7 @@ def colleague(clone: Toy, source: Path | None = None) -> Toy:
     return other
 
 
-def test_a_colleague_who_clones_and_pulls_has_the_study(real_study: Toy, tmp_path: Path) -> None:
+def test_a_colleague_who_clones_and_pulls_has_the_study(real_study, tmp_path):
     ada = copy_of(real_study, tmp_path / "ada")
     share(ada, tmp_path / "store")
     pushed = len(stored(tmp_path / "store"))
@@ -41,7 +41,7 @@ def test_a_colleague_who_clones_and_pulls_has_the_study(real_study: Toy, tmp_pat
     assert bob.is_up_to_date()
 
 
-def test_a_damaged_file_on_a_remote_is_refused(toy: Toy, tmp_path: Path) -> None:
+def test_a_damaged_file_on_a_remote_is_refused(toy, tmp_path):
     share(toy, tmp_path / "store")
     page = (toy.path / "reports/index.html").read_bytes()
     (copy,) = [path for path in stored(tmp_path / "store") if path.read_bytes() == page]
@@ -55,7 +55,7 @@ def test_a_damaged_file_on_a_remote_is_refused(toy: Toy, tmp_path: Path) -> None
     assert (other.path / "reports/report.tex").exists()  # the others are there
 
 
-def test_a_killed_push_continues_and_loses_nothing(toy: Toy, tmp_path: Path) -> None:
+def test_a_killed_push_continues_and_loses_nothing(toy, tmp_path):
     share(toy, tmp_path / "first")
     store = tmp_path / "store"
     toy.run("dvc", "remote", "modify", "store", "url", str(store))
@@ -88,7 +88,7 @@ def team(toy: Toy, tmp_path: Path) -> tuple[Toy, Toy]:
     return toy, other
 
 
-def test_an_experiment_that_a_colleague_pulls_is_not_run_again(team: tuple[Toy, Toy]) -> None:
+def test_an_experiment_that_a_colleague_pulls_is_not_run_again(team):
     ada, bob = team
     ada.run("dvc", "exp", "run", "-S", "models.author-baseline.dropout=0.4", "--name", "drop")
     ada.run("dvc", "exp", "push", "origin", "drop")
@@ -103,9 +103,7 @@ def test_an_experiment_that_a_colleague_pulls_is_not_run_again(team: tuple[Toy, 
     assert bob.executed(*SNAKEMAKE) == []
 
 
-def test_the_run_cache_saves_a_colleague_the_runs_of_an_earlier_version(
-    team: tuple[Toy, Toy],
-) -> None:
+def test_the_run_cache_saves_a_colleague_the_runs_of_an_earlier_version(team):
     ada, bob = team
     ada.change("dropout: 0.2", "dropout: 0.4")
     ada.run(*SNAKEMAKE)

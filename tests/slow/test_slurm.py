@@ -168,9 +168,7 @@ def test_a_study_on_two_nodes_has_the_cores_and_gpus_of_its_stages_and_the_bytes
     assert "all 16 stages are up to date" in toy.run("snakemake", "-n")
 
 
-def test_a_cancelled_job_is_reported_with_its_stage_and_log_and_the_next_run_resumes(
-    toy: ToyOnSlurm,
-) -> None:
+def test_a_cancelled_job_is_reported_with_its_stage_and_log_and_the_next_run_resumes(toy):
     process, job = toy.start_and_hold()
     toy.slurm.run("scancel", job["JobId"])
     output = process.communicate(timeout=600)[0]
@@ -184,7 +182,7 @@ def test_a_cancelled_job_is_reported_with_its_stage_and_log_and_the_next_run_res
     assert toy.is_up_to_date()
 
 
-def test_the_jobs_of_a_node_that_dies_run_on_another_one(toy: ToyOnSlurm) -> None:
+def test_the_jobs_of_a_node_that_dies_run_on_another_one(toy):
     process, job = toy.start_and_hold()
     first = toy.held.read_text()
     toy.slurm.kill_node(job["NodeList"])
@@ -200,7 +198,7 @@ def test_the_jobs_of_a_node_that_dies_run_on_another_one(toy: ToyOnSlurm) -> Non
     wait_for(lambda: toy.slurm.idle_nodes() == 2, 120, toy.slurm.logs)
 
 
-def test_ctrl_c_cancels_the_jobs_and_the_next_run_resumes(toy: ToyOnSlurm) -> None:
+def test_ctrl_c_cancels_the_jobs_and_the_next_run_resumes(toy):
     process, job = toy.start_and_hold()
     os.kill(process.pid, signal.SIGINT)
     output = process.communicate(timeout=300)[0]
@@ -214,7 +212,7 @@ def test_ctrl_c_cancels_the_jobs_and_the_next_run_resumes(toy: ToyOnSlurm) -> No
     assert toy.is_up_to_date()
 
 
-def test_a_search_with_ray_on_two_nodes(slurm: Slurm, tmp_path: Path) -> None:
+def test_a_search_with_ray_on_two_nodes(slurm, tmp_path):
     clone = tmp_path / "clone"
     make_clone(clone, ROOT / "tests/studies/small.yaml")
     environment = slurm.environment | {

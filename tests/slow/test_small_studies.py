@@ -30,7 +30,7 @@ def same_bytes(one: Path, other: Path) -> bool:
     return bool(first) and first == second
 
 
-def test_train_by_hand_does_what_the_stage_does(real_study: Toy, tmp_path: Path) -> None:
+def test_train_by_hand_does_what_the_stage_does(real_study, tmp_path):
     clone = copy_of(real_study, tmp_path / "clone")
     lock, command = clone.path / "dvc.lock", ("heed", "train", "author-attention")
     shutil.rmtree(clone.path / RUNS)
@@ -48,9 +48,7 @@ def test_train_by_hand_does_what_the_stage_does(real_study: Toy, tmp_path: Path)
     assert clone.is_up_to_date()
 
 
-def test_seeds_that_were_killed_together_continue_at_their_last_epochs(
-    real_study: Toy, tmp_path: Path
-) -> None:
+def test_seeds_that_were_killed_together_continue_at_their_last_epochs(real_study, tmp_path):
     killed, whole = (copy_of(real_study, tmp_path / name) for name in ("killed", "whole"))
     repro = ("dvc", "repro", "train@author-attention")
     for clone in (killed, whole):
@@ -88,7 +86,7 @@ of_small_studies = pytest.mark.xdist_group("small studies")  # one worker runs t
 
 @pytest.mark.timeout(1500)
 @of_small_studies
-def test_the_small_study_under_both_drivers_gives_the_same_bytes(small_studies: list[Path]) -> None:
+def test_the_small_study_under_both_drivers_gives_the_same_bytes(small_studies):
     first, second = small_studies
     assert without_times(first / "reports") == without_times(second / "reports")
     for folder in ("data/tokens", "results"):

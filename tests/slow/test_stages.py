@@ -3,12 +3,12 @@
 import contextlib
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.slow.study import READERS, STAGES, Heed, Study
+from tests.slow.study import READERS, STAGES, Study
 
 MOMENTS = (0.0, 0.4, 0.8, 1.0)  # shares of what a stage does to its files
 each_stage = pytest.mark.parametrize("stage", STAGES)
@@ -16,9 +16,7 @@ each_stage = pytest.mark.parametrize("stage", STAGES)
 
 @pytest.mark.parametrize("share", MOMENTS)
 @each_stage
-def test_kill_9_of_a_stage(
-    stage: str, share: float, study_of: Callable[..., Study], moments: Callable
-) -> None:
+def test_kill_9_of_a_stage(stage, share, study_of, moments):
     study = study_of(stage)
     command, outs = STAGES[stage]
     touched = moments(study, stage)
@@ -41,10 +39,7 @@ def prepare(study: Study, stage: str) -> tuple[str, list[str], dict[str, str]]:
 
 @pytest.mark.parametrize("free_bytes", [0, 24_000], ids=["at once", "half-way"])
 @each_stage
-def test_a_full_disk(
-    stage: str, free_bytes: int, study_of: Callable[..., Study], mounted: Callable,
-    tmp_path: Path,
-) -> None:  # fmt: skip
+def test_a_full_disk(stage, free_bytes, study_of, mounted, tmp_path):
     (tmp_path / "disk").mkdir()
     mounted("-t", "tmpfs", "-o", "size=16m", "tmpfs", str(tmp_path / "disk"))
     study = study_of(stage, tmp_path / "disk/clone")
@@ -81,9 +76,7 @@ OUTPUTS = {"download": "data/raw/sample", "score": "results/predict/author", "re
 
 @pytest.mark.parametrize("access", ["write", "read"])
 @pytest.mark.parametrize("stage", STAGES)
-def test_no_permission(
-    stage: str, access: str, study_of: Callable[..., Study], unprivileged: Heed
-) -> None:
+def test_no_permission(stage, access, study_of, unprivileged):
     study = study_of(stage)
     command, outs, before = prepare(study, stage)
     written = OUTPUTS.get(stage, str(Path(outs[0]).parent))
@@ -140,9 +133,7 @@ def complaint(study: Study, reader: str, file: str, before: dict[str, str]) -> s
 
 @pytest.mark.parametrize("damage", [half, lambda content: b"", flipped])
 @pytest.mark.parametrize("stage", [stage for stage in STAGES if READERS[stage]])
-def test_a_damaged_file_is_refused_by_every_stage_that_reads_it(
-    stage: str, damage: Callable[[bytes], bytes], study_of: Callable[..., Study],
-) -> None:  # fmt: skip
+def test_a_damaged_file_is_refused_by_every_stage_that_reads_it(stage, damage, study_of):
     study, outs = study_of(stage), tuple(STAGES[stage][1])
     files = [name for name in study.expected if any(f"{name}/".startswith(f"{o}/") for o in outs)]
     contents = {name: (study.path / name).read_bytes() for name in files}

@@ -57,9 +57,7 @@ def output(stage: str) -> str:
 )
 @each_driver
 @each_stage
-def test_a_broken_cache(
-    toy: Toy, driver: str, stage: str, which: int, fault: Callable, undisturbed: Callable
-) -> None:
+def test_a_broken_cache(toy, driver, stage, which, fault, undisturbed):
     """The output itself is gone too, so that the driver turns to the cache."""
     fault(cached(toy, output(stage))[which])
     path = toy.path / output(stage)
@@ -78,9 +76,7 @@ def edited(path: Path) -> None:
 @pytest.mark.parametrize("fault", [edited, power_cut])
 @each_driver
 @each_stage
-def test_a_broken_output(
-    toy: Toy, driver: str, stage: str, fault: Callable, undisturbed: Callable
-) -> None:
+def test_a_broken_output(toy, driver, stage, fault, undisturbed):
     path = toy.path / output(stage)
     fault(next(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else path)
     assert_recovers(toy, DRIVERS[driver], undisturbed(""))
@@ -93,7 +89,7 @@ LOCKS = {"cut off": '{"write": {"/a/p', "empty": ""}
 
 @pytest.mark.parametrize("holder", [*HOLDERS, *LOCKS])
 @each_driver
-def test_a_stale_lock(toy: Toy, driver: str, holder: str, undisturbed: Callable) -> None:
+def test_a_stale_lock(toy, driver, holder, undisturbed):
     toy.change(*CHANGES[TITLE][:2])
     (toy.path / ".dvc/tmp/lock").write_text(f"{HOLDERS.get(holder, holder)}\n")
     process = {"pid": HOLDERS.get(holder), "cmd": "dvc repro"}
@@ -105,7 +101,7 @@ def test_a_stale_lock(toy: Toy, driver: str, holder: str, undisturbed: Callable)
 @pytest.mark.parametrize(
     ("first", "second"), [("dvc", "dvc"), ("dvc", "snakemake"), ("snakemake", "dvc")]
 )
-def test_two_drivers_at_once(toy: Toy, first: str, second: str, undisturbed: Callable) -> None:
+def test_two_drivers_at_once(toy, first, second, undisturbed):
     toy.change(*CHANGES[MODEL][:2])
     process = toy.start(*DRIVERS[first], TOY_SLEEP="3")
     wait_for_output(process, "Running stage 'train@" if first == "dvc" else "Job 1: train@")
@@ -141,7 +137,7 @@ BY_HAND: dict[str, Callable[[Toy], None]] = {
 
 @pytest.mark.parametrize("edit", BY_HAND)
 @each_driver
-def test_a_dvc_lock_edited_by_hand(toy: Toy, driver: str, edit: str, undisturbed: Callable) -> None:
+def test_a_dvc_lock_edited_by_hand(toy, driver, edit, undisturbed):
     BY_HAND[edit](toy)
     assert_recovers(
         toy, DRIVERS[driver], undisturbed(""), "dvc.lock' validation failed", "dvc.lock"
@@ -161,7 +157,7 @@ def conflict(path: Path) -> str:
 
 @pytest.mark.parametrize("file", ["params.yaml", "dvc.lock"])
 @each_driver
-def test_a_merge_conflict(toy: Toy, driver: str, file: str, undisturbed: Callable) -> None:
+def test_a_merge_conflict(toy, driver, file, undisturbed):
     before = report_of(toy)
     text = conflict(toy.path / file)
     code, output = toy.try_(*DRIVERS[driver])

@@ -52,7 +52,7 @@ def vectors_of(folder: Path, texts: list[str], cores: int = 1) -> np.ndarray:
     return embed(load_encoder(folder, entry(folder), "cpu"), texts, cores, lambda done: None)
 
 
-def test_a_vector_is_the_mean_of_the_states_of_the_text_alone_whatever_its_batch(model: Path):
+def test_a_vector_is_the_mean_of_the_states_of_the_text_alone_whatever_its_batch(model):
     tokenizer = transformers.AutoTokenizer.from_pretrained(model)
     network = transformers.AutoModel.from_pretrained(model).eval()
     for text, vector in zip(TEXTS, vectors_of(model, TEXTS), strict=True):
@@ -62,22 +62,17 @@ def test_a_vector_is_the_mean_of_the_states_of_the_text_alone_whatever_its_batch
         assert np.allclose(vector, expected, atol=1e-5)
 
 
-def test_the_vectors_are_the_same_bytes_with_any_number_of_cores(
-    model: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_vectors_are_the_same_bytes_with_any_number_of_cores(model, monkeypatch):
     monkeypatch.setitem(pretrained.BATCH_PIECES, "cpu", 40)
     one, three = (vectors_of(model, TEXTS, cores) for cores in (1, 3))
     assert one.tobytes() == three.tobytes() and len(np.unique(one, axis=0)) == 6
 
 
-@pytest.mark.parametrize(
-    ("modules", "modes", "pooling", "normalized"),
-    [
-        (MODULES, MODES, "mean", True),
-        (MODULES[:2], MODES, "mean", False),
-        (MODULES[:2], {"pooling_mode_cls_token": True}, "first", False),
-    ],
-)
+@pytest.mark.parametrize(("modules", "modes", "pooling", "normalized"), [
+    (MODULES, MODES, "mean", True),
+    (MODULES[:2], MODES, "mean", False),
+    (MODULES[:2], {"pooling_mode_cls_token": True}, "first", False),
+])  # fmt: skip
 def test_pooling_and_length_are_those_of_the_encoders_own_files(
     copied: Path, modules: list[str], modes: dict[str, bool], pooling: str, normalized: bool
 ):
@@ -133,15 +128,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize("message", WRONG)
-def test_what_is_no_encoder_or_not_the_declared_one_is_one_message(copied: Path, message: str):
+def test_what_is_no_encoder_or_not_the_declared_one_is_one_message(copied, message):
     declared = WRONG[message](copied)
     with pytest.raises(HeedError, match=message.replace(".", r"\.")):
         load_encoder(find_model(declared), declared, "cpu")
 
 
-def test_without_transformers_the_message_says_how_to_install_it(
-    model: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_without_transformers_the_message_says_how_to_install_it(model, monkeypatch):
     monkeypatch.setattr(pretrained, "find_spec", lambda name: None)
     with pytest.raises(HeedError, match=r"pip install -e '.\[pretrained\]'"):
         find_model(entry(model))

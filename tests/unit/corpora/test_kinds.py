@@ -108,25 +108,20 @@ def test_documents_have_the_labels_groups_splits_and_rationale_that_their_kind_d
         assert bool(document.rationale) == (kind.rationale is not None and not without)
 
 
-@pytest.mark.parametrize(
-    ("kind", "keys", "message"),
-    [
-        ("news", {"split": GIVEN},
-         "a corpus of kind news has split kind random or folds, found given"),
-        ("letters", {"split": FOLDS},
-         "a corpus of kind letters has split kind given, found folds"),
-        ("imdb", {"split": Split(kind="folds", k=5, grouped=True)},
-         "only letters-pieces and federalist have groups"),
-        ("imdb", {"label_column": "l", "text_column": "t"},
-         "label_column and text_column go with kind table"),
-        ("table", {},
-         "kind table needs text_column or text_columns, and label_column or label_columns"),
-        ("table", {"text_column": "t"}, "table needs label_column or label_columns"),
-    ],
-)  # fmt: skip
-def test_what_a_kind_does_not_allow_is_an_error_of_params_yaml(
-    kind: str, keys: dict, message: str
-) -> None:
+@pytest.mark.parametrize(("kind", "keys", "message"), [
+    ("news", {"split": GIVEN},
+     "a corpus of kind news has split kind random or folds, found given"),
+    ("letters", {"split": FOLDS},
+     "a corpus of kind letters has split kind given, found folds"),
+    ("imdb", {"split": Split(kind="folds", k=5, grouped=True)},
+     "only letters-pieces and federalist have groups"),
+    ("imdb", {"label_column": "l", "text_column": "t"},
+     "label_column and text_column go with kind table"),
+    ("table", {},
+     "kind table needs text_column or text_columns, and label_column or label_columns"),
+    ("table", {"text_column": "t"}, "table needs label_column or label_columns"),
+])  # fmt: skip
+def test_what_a_kind_does_not_allow_is_an_error_of_params_yaml(kind, keys, message):
     corpus = Corpus(source="x", kind=kind, **({"split": Split(kind="random", test=0.2)} | keys))
     with pytest.raises(ValueError, match=message):
         check_corpus(corpus)

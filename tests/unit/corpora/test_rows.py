@@ -100,16 +100,13 @@ def test_what_does_not_fit_is_named_with_file_and_line(tmp_path, wrong):
     assert len(str(raised.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ({"text": [b"a"], "label": ["x"]}, "row 1: .*'text': expected text, found bytes"),
-        ({"text": [["a"]], "label": ["x"]}, "row 1: .*'text': expected text, found a list"),
-        ({"text": ["a"], "label": [["x", "y"]]}, "row 1: .*one label a document"),
-        ({"text": ["a"], "label": pa.array([None], pa.string())}, "row 1: .*'label': no label"),
-        ({"text": pa.array([b"a\xfc"]).view(pa.string())}, r"not utf-8 \('utf-8' codec"),
-    ],
-)
+@pytest.mark.parametrize(("content", "message"), [
+    ({"text": [b"a"], "label": ["x"]}, "row 1: .*'text': expected text, found bytes"),
+    ({"text": [["a"]], "label": ["x"]}, "row 1: .*'text': expected text, found a list"),
+    ({"text": ["a"], "label": [["x", "y"]]}, "row 1: .*one label a document"),
+    ({"text": ["a"], "label": pa.array([None], pa.string())}, "row 1: .*'label': no label"),
+    ({"text": pa.array([b"a\xfc"]).view(pa.string())}, r"not utf-8 \('utf-8' codec"),
+])  # fmt: skip
 def test_a_cell_of_parquet_that_is_no_text_is_named_with_its_row(tmp_path, content, message):
     pa.parquet.write_table(pa.table(content), tmp_path / "t.parquet")
     with pytest.raises(HeedError, match=f"t.parquet: {message}"):
@@ -165,14 +162,11 @@ def test_the_rows_are_those_that_pandas_reads(tmp_path, corpora):
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".json"])
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [
-        ("1.10", "1.10"), ("1e5", "1e5"), ("1E400", "1E400"), ("-0", "-0"), ("[1.10]", ["1.10"]),
-        ("9007199254740993", "9007199254740993"), ("9" * 5000, "9" * 5000), ("NaN", None),
-        ("-Infinity", "-inf"), ("[[0, 4]]", ["0-4"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("number", "text"), [
+    ("1.10", "1.10"), ("1e5", "1e5"), ("1E400", "1E400"), ("-0", "-0"), ("[1.10]", ["1.10"]),
+    ("9007199254740993", "9007199254740993"), ("9" * 5000, "9" * 5000), ("NaN", None),
+    ("-Infinity", "-inf"), ("[[0, 4]]", ["0-4"]),
+])  # fmt: skip
 def test_a_number_of_json_is_the_text_in_the_file(tmp_path, suffix, number, text):
     path = tmp_path / f"t{suffix}"
     row = f'{{"text": "a", "label": {number}}}'
@@ -180,26 +174,21 @@ def test_a_number_of_json_is_the_text_in_the_file(tmp_path, suffix, number, text
     assert read_table(path, Format()).column("label").to_pylist() == [text]
 
 
-@pytest.mark.parametrize(
-    ("numbers", "texts"),
-    [
-        (pa.array([0.5, 1, None], pa.float32()), ["0.5", "1.0", None]),
-        (pa.array([[0.5, 2], None], pa.list_(pa.float32())), [["0.5", "2.0"], None]),
-        (pa.array([0.1, 1e22]), ["0.1", "1e+22"]),
-        (pa.array([2**53 + 1]), ["9007199254740993"]),
-    ],
-    ids=["float32", "list", "float64", "int64"],
-)  # fmt: skip
+@pytest.mark.parametrize(("numbers", "texts"), [
+    (pa.array([0.5, 1, None], pa.float32()), ["0.5", "1.0", None]),
+    (pa.array([[0.5, 2], None], pa.list_(pa.float32())), [["0.5", "2.0"], None]),
+    (pa.array([0.1, 1e22]), ["0.1", "1e+22"]),
+    (pa.array([2**53 + 1]), ["9007199254740993"]),
+], ids=["float32", "list", "float64", "int64"])  # fmt: skip
 def test_a_number_of_parquet_is_its_text(tmp_path, numbers, texts):
     pa.parquet.write_table(pa.table({"label": numbers}), tmp_path / "t.parquet")
     assert read_table(tmp_path / "t.parquet", Format()).column("label").to_pylist() == texts
 
 
-@pytest.mark.parametrize(
-    ("name", "first", "sign"),
-    [("t.csv", "sep=;", ";"), ("t.tsv", "SEP=;", ";"), ("t.csv", '"sep=\t"', "\t"),
-     ("t.csv", "sep=\\t", "\t"), ("t.csv", "\ufeffsep=,", ","), ("t.csv", "sep=|\r", "|")],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "first", "sign"), [
+    ("t.csv", "sep=;", ";"), ("t.tsv", "SEP=;", ";"), ("t.csv", '"sep=\t"', "\t"),
+    ("t.csv", "sep=\\t", "\t"), ("t.csv", "\ufeffsep=,", ","), ("t.csv", "sep=|\r", "|"),
+])  # fmt: skip
 def test_excels_first_line_names_the_delimiter(tmp_path, name, first, sign):
     path = tmp_path / name
     path.write_text(f"{first}\ntext{sign}label\na{sign}x\n\nb{sign}y\n", "utf-8", newline="")
@@ -209,11 +198,10 @@ def test_excels_first_line_names_the_delimiter(tmp_path, name, first, sign):
     assert read_table(path, form).column(AT).to_pylist() == [":3", ":5"]
 
 
-@pytest.mark.parametrize(
-    ("name", "before", "sign", "line"),
-    [("t.csv.gz", "text,label\n", "a", 2), ("t.tsv.gz", "", "a", 1), ("t.jsonl.gz", "{}\n", "[", 2),
-     ("t.txt.gz", "__label__a b\n", "a", 2), ("t.gz", "a\tx\n", "a", 2)],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "before", "sign", "line"), [
+    ("t.csv.gz", "text,label\n", "a", 2), ("t.tsv.gz", "", "a", 1), ("t.jsonl.gz", "{}\n", "[", 2),
+    ("t.txt.gz", "__label__a b\n", "a", 2), ("t.gz", "a\tx\n", "a", 2),
+])  # fmt: skip
 def test_a_line_beyond_the_limit_is_an_error_with_its_number(
     tmp_path, monkeypatch, name, before, sign, line
 ):
@@ -225,17 +213,13 @@ def test_a_line_beyond_the_limit_is_an_error_with_its_number(
         read_table(path, find_format(path, Format(), False))
 
 
-@pytest.mark.parametrize(
-    ("suffix", "content"),
-    [
-        (".json", ROWS),
-        (".json", '{"version": [1],\n "rows": ' + ROWS + ', "more": []}'),
-        (".json", '{"text": "a", "label": "x", "s": [{}]}\n\n{"text": "b\\nc", "label": "y"}\n'),
-        (".tsv", 'text\tlabel\na\tx\n"b\nc"\ty\n'),
-        (".TSV", 'text\tlabel\na\tx\n"b\nc"\ty\n'),
-    ],
-    ids=["list", "list in an object", "lines with lists", "tabs", "upper case"],
-)
+@pytest.mark.parametrize(("suffix", "content"), [
+    (".json", ROWS),
+    (".json", '{"version": [1],\n "rows": ' + ROWS + ', "more": []}'),
+    (".json", '{"text": "a", "label": "x", "s": [{}]}\n\n{"text": "b\\nc", "label": "y"}\n'),
+    (".tsv", 'text\tlabel\na\tx\n"b\nc"\ty\n'),
+    (".TSV", 'text\tlabel\na\tx\n"b\nc"\ty\n'),
+], ids=["list", "list in an object", "lines with lists", "tabs", "upper case"])  # fmt: skip
 def test_tables_of_other_formats_have_the_same_rows(tmp_path, suffix, content):
     path = tmp_path / f"t{suffix}"
     path.write_text(content)
@@ -253,19 +237,16 @@ def test_delimiter_and_quotes_are_as_the_source_declares_them(tmp_path):
     assert [each.text for each in documents(path, quote="")] == ['"a" b', '"c']
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "delimiter"),
-    [
-        ("t.csv", "text,label\na;b,x\n", None),
-        ("t.csv", "text;label\na, b;x\nc;y\n", ";"),
-        ("t.csv", "id\ttext\tlabel\n1\ta, b\tx\n2\tc\ty\n", "\t"),
-        ("t.tsv", "text|label\na|x\n", "|"),
-        ("t.tsv", "text\tlabel\na, b\tx\n", None),
-        ("t.csv", "text\na\n", None),
-        ("t.csv", "text;label\n" + "a;x\n" * 20 + "a;x;y\n", ";"),
-        ("t.jsonl", '{"a;b": 1}', None),
-    ],
-)
+@pytest.mark.parametrize(("name", "content", "delimiter"), [
+    ("t.csv", "text,label\na;b,x\n", None),
+    ("t.csv", "text;label\na, b;x\nc;y\n", ";"),
+    ("t.csv", "id\ttext\tlabel\n1\ta, b\tx\n2\tc\ty\n", "\t"),
+    ("t.tsv", "text|label\na|x\n", "|"),
+    ("t.tsv", "text\tlabel\na, b\tx\n", None),
+    ("t.csv", "text\na\n", None),
+    ("t.csv", "text;label\n" + "a;x\n" * 20 + "a;x;y\n", ";"),
+    ("t.jsonl", '{"a;b": 1}', None),
+])  # fmt: skip
 def test_the_delimiter_divides_header_and_rows_into_equal_numbers_of_fields(
     tmp_path, name, content, delimiter
 ):

@@ -82,13 +82,10 @@ def test_files_named_after_parts_are_a_split(tmp_path, capsys):
     assert not any(each.split for each in whole)
 
 
-@pytest.mark.parametrize(
-    ("files", "message"),
-    [
-        ({"train": "text,label|a,x", "test": "text|b"}, "test.csv: there is no column 'label'"),
-        ({"train": "text,label|a,x", "test": "text,label|b,y,z"}, "test.csv:2: expected 2 fields"),
-    ],
-)
+@pytest.mark.parametrize(("files", "message"), [
+    ({"train": "text,label|a,x", "test": "text|b"}, "test.csv: there is no column 'label'"),
+    ({"train": "text,label|a,x", "test": "text,label|b,y,z"}, "test.csv:2: expected 2 fields"),
+])  # fmt: skip
 def test_each_of_several_files_is_checked(tmp_path, files, message):
     with pytest.raises(HeedError, match=message):
         read_files(write(tmp_path, **files), table_corpus(split=GIVEN))
@@ -104,18 +101,15 @@ def test_a_column_of_parts_understands_the_names_that_people_use(tmp_path):
     assert splits == ["train"] * 2 + ["validation"] * 5 + ["test"] * 2
 
 
-@pytest.mark.parametrize(
-    ("row", "keys", "message"),
-    [
-        ("eval", {}, "'eval', which some say for validation, others for test"),
-        ("", {}, r"expected train, validation, test \(or dev, valid, .*testing\), found ''"),
-        ("1", {"id_column": "part"}, "an earlier row has the id '1' too"),
-        ("", {"id_column": "part"}, "no id"),
-        ("2\x1b", {"id_column": "part"}, r"character '\\x1b'"),
-        ("", {"group_column": "part"}, "no group"),
-        ("", {"label_column": None, "label_columns": ["label", "part"]}, "no label"),
-    ],
-)
+@pytest.mark.parametrize(("row", "keys", "message"), [
+    ("eval", {}, "'eval', which some say for validation, others for test"),
+    ("", {}, r"expected train, validation, test \(or dev, valid, .*testing\), found ''"),
+    ("1", {"id_column": "part"}, "an earlier row has the id '1' too"),
+    ("", {"id_column": "part"}, "no id"),
+    ("2\x1b", {"id_column": "part"}, r"character '\\x1b'"),
+    ("", {"group_column": "part"}, "no group"),
+    ("", {"label_column": None, "label_columns": ["label", "part"]}, "no label"),
+])  # fmt: skip
 def test_a_cell_that_does_not_fit_is_named_with_line_and_column(tmp_path, row, keys, message):
     first = "train" if keys == {} else "1"
     files = write(tmp_path, table=f"text,label,part|a,x,{first}|b,y,{row}")
@@ -130,11 +124,9 @@ def test_an_id_of_another_file_is_an_error(tmp_path):
         read_files(files, table_corpus(id_column="key"))
 
 
-@pytest.mark.parametrize(
-    "split",
-    [RANDOM, Split(kind="random", test=12), Split(kind="folds", k=4)],
-    ids=["share", "number", "folds"],
-)
+@pytest.mark.parametrize("split", [
+    RANDOM, Split(kind="random", test=12), Split(kind="folds", k=4),
+], ids=["share", "number", "folds"])  # fmt: skip
 def test_a_column_of_groups_keeps_their_documents_in_one_part(tmp_path, split):
     grouped = dataclasses.replace(split, grouped=True)
     corpus = table_corpus(group_column="author", split=grouped)
@@ -206,31 +198,25 @@ def test_a_train_that_is_small_enough_already_stays_as_it_is(tmp_path):
     assert meta["left_out"] == 0 and meta["documents"] == 40 and not meta["reduced"]
 
 
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"kind": "folds", "k": 5, "train": 9}, "not for kind folds, which tests every document"),
-        ({"kind": "given", "grouped": True}, "`grouped` is only for kinds random and folds"),
-    ],
-)
+@pytest.mark.parametrize(("keys", "message"), [
+    ({"kind": "folds", "k": 5, "train": 9}, "not for kind folds, which tests every document"),
+    ({"kind": "given", "grouped": True}, "`grouped` is only for kinds random and folds"),
+])  # fmt: skip
 def test_keys_of_a_split_that_contradict_each_other_are_errors(keys, message):
     with pytest.raises(ValueError, match=message):
         check_split(Split(**keys))
 
 
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"text_columns": ["a"]}, "use text_column or text_columns, not both"),
-        ({"label_columns": ["a", "a"], "label_column": None}, "each name once, found twice: a"),
-        ({"label_columns": ["text"], "label_column": None}, "each column once, found text, text"),
-        ({"text_columns": ["a", "b"], "text_column": None, "rationale_column": "e"},
-         "rationale_column counts the characters of one text"),
-        ({"split": Split(kind="random", test=0.2, grouped=True)}, "a table with a group_column"),
-        ({"tokenizer": "th"}, "in place of another of spaCy's, which needs a package"),
-        ({"split_column": "part"}, "split_column needs split kind given"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("keys", "message"), [
+    ({"text_columns": ["a"]}, "use text_column or text_columns, not both"),
+    ({"label_columns": ["a", "a"], "label_column": None}, "each name once, found twice: a"),
+    ({"label_columns": ["text"], "label_column": None}, "each column once, found text, text"),
+    ({"text_columns": ["a", "b"], "text_column": None, "rationale_column": "e"},
+     "rationale_column counts the characters of one text"),
+    ({"split": Split(kind="random", test=0.2, grouped=True)}, "a table with a group_column"),
+    ({"tokenizer": "th"}, "in place of another of spaCy's, which needs a package"),
+    ({"split_column": "part"}, "split_column needs split kind given"),
+])  # fmt: skip
 def test_keys_of_a_table_that_contradict_each_other_are_errors(keys, message):
     with pytest.raises(ValueError, match=message):
         read_section(AnyCorpus, dataclasses.asdict(table_corpus(**keys)))

@@ -27,19 +27,16 @@ def a_model(longer: dict[str, list[float]], best: int, run_best: int = 2, **chan
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("metric", "score", "best", "margin", "expected"),
-    [
-        ("accuracy", 0.7201, 4, None, (2.01, 1.64, True)),  # of the standard error of 1 point
-        ("accuracy", 0.716, 4, None, (1.6, 1.64, False)),
-        ("accuracy", 0.709, 4, 0.2, (0.9, 0.2, True)),  # the study's own margin
-        ("accuracy", 0.702, 4, 0.2, (0.2, 0.2, False)),  # not more than it, whatever floats say
-        ("accuracy", 0.6, 4, 0.2, (-10.0, 0.2, False)),
-        ("loss", 0.59, 4, None, (1.0, 0.2, True)),  # lower is better; of a loss no error is known
-        ("loss", 0.61, 4, None, (-1.0, 0.2, False)),
-        ("precision", 0.72, 4, None, (2.0, 1.64, True)),  # not validated: the first that rises
-    ],
-)
+@pytest.mark.parametrize(("metric", "score", "best", "margin", "expected"), [
+    ("accuracy", 0.7201, 4, None, (2.01, 1.64, True)),  # of the standard error of 1 point
+    ("accuracy", 0.716, 4, None, (1.6, 1.64, False)),
+    ("accuracy", 0.709, 4, 0.2, (0.9, 0.2, True)),  # the study's own margin
+    ("accuracy", 0.702, 4, 0.2, (0.2, 0.2, False)),  # not more than it, whatever floats say
+    ("accuracy", 0.6, 4, 0.2, (-10.0, 0.2, False)),
+    ("loss", 0.59, 4, None, (1.0, 0.2, True)),  # lower is better; of a loss no error is known
+    ("loss", 0.61, 4, None, (-1.0, 0.2, False)),
+    ("precision", 0.72, 4, None, (2.0, 1.64, True)),  # not validated: the first that rises
+])  # fmt: skip
 def test_a_model_has_not_converged_where_twice_the_epochs_are_better(
     metric, score, best, margin, expected
 ):

@@ -17,20 +17,17 @@ from heed.report.tables import Cell, Column, Row, Table, csv_table
 from heed.report.typesetting import table as in_latex
 
 
-@pytest.mark.parametrize(
-    ("value", "digits", "rounded"),
-    [
-        (0.125, 2, 0.13),  # format and round: 0.12, the even neighbour
-        (0.285, 2, 0.29),  # its binary value is a little less
-        (2.675, 2, 2.68),
-        (-0.125, 2, -0.13),
-        (0.1249, 2, 0.12),
-        (100 * (0.99285 - 0.98), 2, 1.29),  # 1.2849999999999984 by the error of floats
-        (12.5, 0, 13.0),
-        (1e300, 2, 1e300),
-        (float("inf"), 2, float("inf")),
-    ],
-)
+@pytest.mark.parametrize(("value", "digits", "rounded"), [
+    (0.125, 2, 0.13),  # format and round: 0.12, the even neighbour
+    (0.285, 2, 0.29),  # its binary value is a little less
+    (2.675, 2, 2.68),
+    (-0.125, 2, -0.13),
+    (0.1249, 2, 0.12),
+    (100 * (0.99285 - 0.98), 2, 1.29),  # 1.2849999999999984 by the error of floats
+    (12.5, 0, 13.0),
+    (1e300, 2, 1e300),
+    (float("inf"), 2, float("inf")),
+])  # fmt: skip
 def test_a_half_is_rounded_away_from_zero(value, digits, rounded):
     assert round_half_up(value, digits) == rounded
 

@@ -51,17 +51,14 @@ def test_the_critical_difference_of_a_fixed_split_is_howes():
     assert stats.t.isf(0.025, freedom) * math.sqrt(total / 24) == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("components", "freedom"),
-    [
-        (VarianceComponents(folds=0, seeds=1.0, documents=0.0), 4),
-        (VarianceComponents(folds=0, seeds=0.0, documents=1.0), math.inf),
-        (VarianceComponents(folds=0, seeds=0.0, documents=1.0, number=100), math.inf),
-        (VarianceComponents(folds=0, seeds=0.0, documents=1.0, number=99), 98),
-        (VarianceComponents(folds=0, seeds=1e-9, documents=1.0, number=4), 3),
-        (VarianceComponents(folds=5, seeds=1.0, documents=1.0), 4),
-    ],
-)
+@pytest.mark.parametrize(("components", "freedom"), [
+    (VarianceComponents(folds=0, seeds=1.0, documents=0.0), 4),
+    (VarianceComponents(folds=0, seeds=0.0, documents=1.0), math.inf),
+    (VarianceComponents(folds=0, seeds=0.0, documents=1.0, number=100), math.inf),
+    (VarianceComponents(folds=0, seeds=0.0, documents=1.0, number=99), 98),
+    (VarianceComponents(folds=0, seeds=1e-9, documents=1.0, number=4), 3),
+    (VarianceComponents(folds=5, seeds=1.0, documents=1.0), 4),
+])  # fmt: skip
 def test_the_degrees_of_freedom_are_those_of_the_component_that_is_alone(components, freedom):
     assert components.degrees_of_freedom(5) == pytest.approx(freedom)
 

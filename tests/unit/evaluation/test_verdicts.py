@@ -26,26 +26,23 @@ from heed.tasks.translation.recipe import Hyperparameters as Translator
 CELL = Hyperparameters(dropout=0.2)
 
 
-@pytest.mark.parametrize(
-    ("changed", "first", "second", "alike"),
-    [
-        ({}, "", "", True),
-        ({"attention": "multi-head", "heads": 4, "hidden_size": 9}, "", "", True),
-        ({"learning_rate": 0.1}, "", "", False),
-        ({"word_dropout": 0.1}, "", "", False),
-        ({"state_dropout": 0.1}, "", "", False),
-        ({"precision": "bfloat16"}, "", "", True),
-        ({"max_tokens": 50}, "", "", False),
-        ({"class_weights": "balanced"}, "", "", False),
-        ({"vectors": "tuned"}, "", "", False),
-        ({"skip": True, "linear_size": 9}, "", "", True),
-        ({"learning_rate": 0.1}, "space", "space", True),  # each has its own winner
-        ({}, "space", "other space", False),
-        ({}, "space", "", False),
-        ({}, FOREIGN, FOREIGN, False),
-        ({}, "space", FOREIGN, False),
-    ],
-)
+@pytest.mark.parametrize(("changed", "first", "second", "alike"), [
+    ({}, "", "", True),
+    ({"attention": "multi-head", "heads": 4, "hidden_size": 9}, "", "", True),
+    ({"learning_rate": 0.1}, "", "", False),
+    ({"word_dropout": 0.1}, "", "", False),
+    ({"state_dropout": 0.1}, "", "", False),
+    ({"precision": "bfloat16"}, "", "", True),
+    ({"max_tokens": 50}, "", "", False),
+    ({"class_weights": "balanced"}, "", "", False),
+    ({"vectors": "tuned"}, "", "", False),
+    ({"skip": True, "linear_size": 9}, "", "", True),
+    ({"learning_rate": 0.1}, "space", "space", True),  # each has its own winner
+    ({}, "space", "other space", False),
+    ({}, "space", "", False),
+    ({}, FOREIGN, FOREIGN, False),
+    ({}, "space", FOREIGN, False),
+])  # fmt: skip
 def test_models_are_tuned_alike_by_one_search_or_by_one_training(changed, first, second, alike):
     models = [
         SimpleNamespace(model=name, hyperparameters=h)
@@ -54,14 +51,11 @@ def test_models_are_tuned_alike_by_one_search_or_by_one_training(changed, first,
     assert tuned_alike(*models, {"a": first, "b": second}) == alike
 
 
-@pytest.mark.parametrize(
-    ("changed", "alike"),
-    [
-        ({"decoder": "concatenate", "max_source_tokens": 20}, True),  # as many states
-        ({"training_share": 0.5}, False),
-        ({"segmentation": "bpe"}, False),
-    ],
-)
+@pytest.mark.parametrize(("changed", "alike"), [
+    ({"decoder": "concatenate", "max_source_tokens": 20}, True),  # as many states
+    ({"training_share": 0.5}, False),
+    ({"segmentation": "bpe"}, False),
+])  # fmt: skip
 def test_translators_are_tuned_alike_where_they_read_alike(changed, alike):
     first, second = Translator(), dataclasses.replace(Translator(), **changed)
     models = [SimpleNamespace(model="a", hyperparameters=each) for each in (first, second)]
@@ -79,34 +73,31 @@ def difference(mean: float, p: float | None, within: float | None) -> Difference
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("mean", "p", "within", "first", "second", "expected"),
-    [
-        (2.0, 0.01, 3.0, 0.0, 0.0, BETTER),
-        (-2.0, 0.01, 3.0, 0.0, 0.0, WORSE),
-        (0.1, 0.6, 0.9, 0.0, 0.0, SAME),
-        (0.3, 0.01, 0.9, 0.0, 0.0, SAME),  # significant, and too small to matter
-        (-0.3, 0.01, 0.9, 0.0, 0.0, SAME),
-        (2.0, 0.2, 3.0, 0.0, 0.0, UNDECIDED),
-        (2.0, None, None, 0.0, 0.0, UNDECIDED),  # one seed
-        (2.0, 0.01, 3.0, 9.0, 0.0, BETTER),  # the winner could only become better still
-        (2.0, 0.01, 3.0, 0.0, 9.0, NOT_CONVERGED),  # the loser might still have caught up
-        (2.0, 0.01, 3.0, 9.0, 9.0, NOT_CONVERGED),
-        (-2.0, 0.01, 3.0, 9.0, 9.0, NOT_CONVERGED),
-        (0.3, 0.01, 0.9, 9.0, 0.0, NOT_CONVERGED),  # the same, but might widen
-        (-0.3, 0.01, 0.9, 0.0, 9.0, NOT_CONVERGED),
-        (0.1, 0.6, 0.9, 0.0, 9.0, NOT_CONVERGED),
-        (0.1, 0.6, 0.9, 9.0, 0.0, NOT_CONVERGED),
-        (-2.0, 0.01, 3.0, 9.0, 0.0, NOT_CONVERGED),  # it might still have caught up
-        (-2.0, 0.01, 3.0, 0.0, 9.0, WORSE),  # than a model that could only become better
-        (2.0, 0.2, 3.0, 0.0, 9.0, NOT_CONVERGED),
-        (2.0, 0.2, 3.0, 9.0, 0.0, NOT_CONVERGED),
-        (2.0, 0.01, 3.0, 0.0, 0.9, BETTER),  # twice the epochs would not have turned it
-        (-2.0, 0.01, 3.0, 0.9, 9.0, WORSE),
-        (2.0, 0.01, 3.0, 0.0, 1.0, NOT_CONVERGED),  # the interval begins at 1
-        (0.3, 0.01, 0.9, 0.0, 0.1, NOT_CONVERGED),
-    ],
-)
+@pytest.mark.parametrize(("mean", "p", "within", "first", "second", "expected"), [
+    (2.0, 0.01, 3.0, 0.0, 0.0, BETTER),
+    (-2.0, 0.01, 3.0, 0.0, 0.0, WORSE),
+    (0.1, 0.6, 0.9, 0.0, 0.0, SAME),
+    (0.3, 0.01, 0.9, 0.0, 0.0, SAME),  # significant, and too small to matter
+    (-0.3, 0.01, 0.9, 0.0, 0.0, SAME),
+    (2.0, 0.2, 3.0, 0.0, 0.0, UNDECIDED),
+    (2.0, None, None, 0.0, 0.0, UNDECIDED),  # one seed
+    (2.0, 0.01, 3.0, 9.0, 0.0, BETTER),  # the winner could only become better still
+    (2.0, 0.01, 3.0, 0.0, 9.0, NOT_CONVERGED),  # the loser might still have caught up
+    (2.0, 0.01, 3.0, 9.0, 9.0, NOT_CONVERGED),
+    (-2.0, 0.01, 3.0, 9.0, 9.0, NOT_CONVERGED),
+    (0.3, 0.01, 0.9, 9.0, 0.0, NOT_CONVERGED),  # the same, but might widen
+    (-0.3, 0.01, 0.9, 0.0, 9.0, NOT_CONVERGED),
+    (0.1, 0.6, 0.9, 0.0, 9.0, NOT_CONVERGED),
+    (0.1, 0.6, 0.9, 9.0, 0.0, NOT_CONVERGED),
+    (-2.0, 0.01, 3.0, 9.0, 0.0, NOT_CONVERGED),  # it might still have caught up
+    (-2.0, 0.01, 3.0, 0.0, 9.0, WORSE),  # than a model that could only become better
+    (2.0, 0.2, 3.0, 0.0, 9.0, NOT_CONVERGED),
+    (2.0, 0.2, 3.0, 9.0, 0.0, NOT_CONVERGED),
+    (2.0, 0.01, 3.0, 0.0, 0.9, BETTER),  # twice the epochs would not have turned it
+    (-2.0, 0.01, 3.0, 0.9, 9.0, WORSE),
+    (2.0, 0.01, 3.0, 0.0, 1.0, NOT_CONVERGED),  # the interval begins at 1
+    (0.3, 0.01, 0.9, 0.0, 0.1, NOT_CONVERGED),
+])  # fmt: skip
 def test_not_converged_voids_what_could_turn(mean, p, within, first, second, expected):
     assert verdict(difference(mean, p, within), METHOD, first, second) == expected
 
@@ -142,18 +133,15 @@ def test_one_comparison_is_primary_and_reference_models_are_a_family_of_their_ow
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("variants", "declared", "control"),
-    [
-        (("baseline", "mean", "uniform"), None, "uniform"),  # of self-attention
-        (("baseline", "mean"), None, "mean"),
-        (("baseline", "parameter-matched"), None, "parameter-matched"),
-        (("baseline",), None, "baseline"),
-        (("baseline", "ngram-only"), None, "baseline"),  # no score functions, and another question
-        (("baseline", "mean"), "baseline", "baseline"),
-        ((), None, ""),
-    ],
-)
+@pytest.mark.parametrize(("variants", "declared", "control"), [
+    (("baseline", "mean", "uniform"), None, "uniform"),  # of self-attention
+    (("baseline", "mean"), None, "mean"),
+    (("baseline", "parameter-matched"), None, "parameter-matched"),
+    (("baseline",), None, "baseline"),
+    (("baseline", "ngram-only"), None, "baseline"),  # no score functions, and another question
+    (("baseline", "mean"), "baseline", "baseline"),
+    ((), None, ""),
+])  # fmt: skip
 def test_the_control_is_declared_or_has_equal_weights(variants, declared, control):
     models = dict.fromkeys(variants, CELL)
     models["attention"] = Hyperparameters(attention="multi-head")

@@ -64,10 +64,9 @@ def judge(
     return CRITERIA[test].judge(Judged(table, adversarial_attention, planted))
 
 
-@pytest.mark.parametrize(
-    ("changes", "outcome"),
-    [((0.1, 0.4), PASS), ((0.0999, 0.4), FAIL), ((0.0, 0.0), FAIL), ((), UNDEFINED)],
-)
+@pytest.mark.parametrize(("changes", "outcome"), [
+    ((0.1, 0.4), PASS), ((0.0999, 0.4), FAIL), ((0.0, 0.0), FAIL), ((), UNDEFINED),
+])  # fmt: skip
 def test_shuffling_must_change_the_predictions_of_every_seed(changes, outcome):
     judged = judge("permutation", summary(changes))
     assert judged.outcome == outcome
@@ -91,18 +90,15 @@ LOST = adversarial_model_table([1, 2], accuracy=0.5)
 STILL = adversarial_model_table([1, 2], divergence=0.001)
 
 
-@pytest.mark.parametrize(
-    ("figures", "outcome"),
-    [
-        ({"accuracy": 0.89, "prediction_change": 0.05, "divergence": 0.31}, FAIL),
-        ({"accuracy": 0.89, "prediction_change": 0.05, "divergence": 0.3}, PASS),
-        ({"divergence": 0.01}, PASS),
-        ({"divergence": 0.0099}, UNDEFINED),
-        ({"accuracy": 0.889, "divergence": 0.6}, UNDEFINED),
-        ({"prediction_change": 0.051, "divergence": 0.6}, UNDEFINED),
-        ({"accuracy": 0.99, "divergence": 0.6}, FAIL),
-    ],
-)
+@pytest.mark.parametrize(("figures", "outcome"), [
+    ({"accuracy": 0.89, "prediction_change": 0.05, "divergence": 0.31}, FAIL),
+    ({"accuracy": 0.89, "prediction_change": 0.05, "divergence": 0.3}, PASS),
+    ({"divergence": 0.01}, PASS),
+    ({"divergence": 0.0099}, UNDEFINED),
+    ({"accuracy": 0.889, "divergence": 0.6}, UNDEFINED),
+    ({"prediction_change": 0.051, "divergence": 0.6}, UNDEFINED),
+    ({"accuracy": 0.99, "divergence": 0.6}, FAIL),
+])  # fmt: skip
 def test_one_adversarial_model_with_the_same_predictions_and_other_weights_is_enough(
     figures, outcome
 ):
@@ -119,18 +115,15 @@ def test_one_seed_of_an_adversarial_model_is_enough():
     assert judge(LIAR, summary(), [table]).outcome == FAIL
 
 
-@pytest.mark.parametrize(
-    ("table", "tables", "reason"),
-    [
-        (summary(), [LOST], NONE_KEPT),
-        (summary(), [LOST, STILL], NONE_MOVED),
-        (summary(), [], NO_ADVERSARIAL_MODEL),
-        (summary(), [LOST.assign(mean=np.nan)], NO_ADVERSARIAL_MODEL),
-        (summary((0.2,), divergence=None), [STILL], ONE_SEED),
-        (summary(divergence=None), [STILL], OTHER_TEXTS),
-        (summary(changes=()), [STILL], NO_WEIGHTS),
-    ],
-)
+@pytest.mark.parametrize(("table", "tables", "reason"), [
+    (summary(), [LOST], NONE_KEPT),
+    (summary(), [LOST, STILL], NONE_MOVED),
+    (summary(), [], NO_ADVERSARIAL_MODEL),
+    (summary(), [LOST.assign(mean=np.nan)], NO_ADVERSARIAL_MODEL),
+    (summary((0.2,), divergence=None), [STILL], ONE_SEED),
+    (summary(divergence=None), [STILL], OTHER_TEXTS),
+    (summary(changes=()), [STILL], NO_WEIGHTS),
+])  # fmt: skip
 def test_without_an_adversarial_model_that_says_something_the_criterion_is_undefined(
     table, tables, reason
 ):

@@ -269,15 +269,12 @@ def unrolled(lstm: torch.nn.LSTM, inputs: torch.Tensor) -> list[torch.Tensor]:
     return states
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"attention": "none", "pooling": "last"},
-        {"attention": "none", "pooling": "max", "skip": True},
-        {"attention": "multi-head", "pooling": "attention"},
-        ATTENTION,
-    ],
-)
+@pytest.mark.parametrize("changes", [
+    {"attention": "none", "pooling": "last"},
+    {"attention": "none", "pooling": "max", "skip": True},
+    {"attention": "multi-head", "pooling": "attention"},
+    ATTENTION,
+])  # fmt: skip
 def test_the_gradient_of_a_state_is_that_of_an_lstm_step_by_step(changes):
     model = make(**changes).requires_grad_(False)
     batch = batch_for(model, (7, 5))

@@ -33,25 +33,22 @@ def test_the_sections_are_read():
     assert params.explain.models == params.adversarial_attention == {}
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("  documents: 1\n", "", "explain.documents: missing"),
-        ("documents: 1", "documents: 0", "explain.documents: "),
-        ("    sample-sentiment-mean:", "    sample-mean:", "explain.models.sample-mean: "),
-        ("{noise: sample-letters}", "{}", "attention.noise: missing"),
-        ("noise: sample-letters", "noise: sample-leters", "there is no corpus sample-leters; did"),
-        ("liar", "sample-sentiment-attention", "is the name of a model too"),
-        ("liar", "Liar", "lower-case letters"),
-        (MODEL, "model: sample-attention", ".liar.model: there is no model sample-attention"),
-        (MODEL, "model: sample-sentiment-mean", "pooling: mean gives every word the same weight"),
-        (MODEL, "model: sample-sentiment-baseline", "pooling last is no weighted sum"),
-        (f"    {ENTRY}\n", "", "attention is not in explain.models: "),
-        ("goal: differ", "goal: lie", ".liar.goal: "),
-        ("strength: 1", "strength: 0", ".liar.strength: "),
-        ("epochs: 1", "epoch: 1", "unknown key; did you mean epochs? Allowed: model, goal"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ("  documents: 1\n", "", "explain.documents: missing"),
+    ("documents: 1", "documents: 0", "explain.documents: "),
+    ("    sample-sentiment-mean:", "    sample-mean:", "explain.models.sample-mean: "),
+    ("{noise: sample-letters}", "{}", "attention.noise: missing"),
+    ("noise: sample-letters", "noise: sample-leters", "there is no corpus sample-leters; did"),
+    ("liar", "sample-sentiment-attention", "is the name of a model too"),
+    ("liar", "Liar", "lower-case letters"),
+    (MODEL, "model: sample-attention", ".liar.model: there is no model sample-attention"),
+    (MODEL, "model: sample-sentiment-mean", "pooling: mean gives every word the same weight"),
+    (MODEL, "model: sample-sentiment-baseline", "pooling last is no weighted sum"),
+    (f"    {ENTRY}\n", "", "attention is not in explain.models: "),
+    ("goal: differ", "goal: lie", ".liar.goal: "),
+    ("strength: 1", "strength: 0", ".liar.strength: "),
+    ("epochs: 1", "epoch: 1", "unknown key; did you mean epochs? Allowed: model, goal"),
+])  # fmt: skip
 def test_a_mistake_is_one_line(old, new, message):
     sections = f"{EXPLAIN}{LIAR}"
     assert old in sections
@@ -78,15 +75,12 @@ def test_models_of_any_task_are_explained_and_classifiers_alone_have_adversarial
         parse(text + liar)
 
 
-@pytest.mark.parametrize(
-    ("text", "scale"),
-    [
-        ("study: {name: x}", 1.0),
-        ("", 1.0),
-        # a number in YAML 1.2, as heed check has it
-        ("explain: {documents: 1e-1, models: {m: {noise: b}}}", 0.1),
-    ],
-)
+@pytest.mark.parametrize(("text", "scale"), [
+    ("study: {name: x}", 1.0),
+    ("", 1.0),
+    # a number in YAML 1.2, as heed check has it
+    ("explain: {documents: 1e-1, models: {m: {noise: b}}}", 0.1),
+])  # fmt: skip
 def test_a_stage_reads_its_section(text, scale, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert read_explain().documents == 1

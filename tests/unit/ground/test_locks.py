@@ -16,7 +16,7 @@ HOSTS = ("https://files.pythonhosted.org/", "https://download-r2.pytorch.org/whl
 UV = Path(found) if (found := shutil.which("uv")) else ROOT / ".venv/bin/uv"
 
 
-def test_a_file_of_the_lock_has_a_hash_and_a_public_address() -> None:
+def test_a_file_of_the_lock_has_a_hash_and_a_public_address():
     (own,) = (each for each in LOCK["package"] if each["source"] == {"editable": "."})
     for package in LOCK["package"]:
         files = package.get("wheels", []) + [each for each in [package.get("sdist")] if each]
@@ -27,11 +27,11 @@ def test_a_file_of_the_lock_has_a_hash_and_a_public_address() -> None:
 
 
 @pytest.mark.skipif(not UV.exists(), reason="make setup installs uv")
-def test_the_lock_is_that_of_pyproject() -> None:
+def test_the_lock_is_that_of_pyproject():
     subprocess.run([UV, "lock", "--check", "--offline", "--quiet"], cwd=ROOT, check=True)
 
 
-def test_torch_for_the_cpu_is_that_for_gpus_under_each_python_and_machine() -> None:
+def test_torch_for_the_cpu_is_that_for_gpus_under_each_python_and_machine():
     torch = {each["version"]: each for each in LOCK["package"] if each["name"] == "torch"}
     gpu, cpu = sorted(torch)
     assert cpu == f"{gpu}+cpu"
@@ -41,7 +41,7 @@ def test_torch_for_the_cpu_is_that_for_gpus_under_each_python_and_machine() -> N
     assert {*wheels} == {(python, machine) for python in pythons for machine in machines}
 
 
-def test_make_installs_nothing_without_a_hash() -> None:
+def test_make_installs_nothing_without_a_hash():
     command = ["make", "-nB", "UV=.venv/bin/uv", ".venv/.servers", ".venv/.slurm", ".venv/.docs"]
     printed = subprocess.check_output(command, cwd=ROOT, text=True).replace("\\\n", "")
     installs = re.findall(r"(?:pip install|uv sync) [^|;\n]*", printed)
@@ -50,17 +50,12 @@ def test_make_installs_nothing_without_a_hash() -> None:
 
 
 @pytest.mark.skipif(Path("/proc/driver/nvidia").exists(), reason="a GPU is here")
-@pytest.mark.parametrize(
-    ("fails", "installed"),
-    [
-        ("nothing", ["--no-index"]),
-        ("--no-index", ["--no-index", "--inexact"]),
-        ("--no-index|--inexact", ["--no-index", "--inexact", "--group cuda"]),
-    ],
-)
-def test_torch_is_that_of_a_folder_of_pip_or_of_an_index(
-    fails: str, installed: list[str], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(("fails", "installed"), [
+    ("nothing", ["--no-index"]),
+    ("--no-index", ["--no-index", "--inexact"]),
+    ("--no-index|--inexact", ["--no-index", "--inexact", "--group cuda"]),
+])  # fmt: skip
+def test_torch_is_that_of_a_folder_of_pip_or_of_an_index(fails, installed, tmp_path):
     """Programs of .venv are stand-ins, which write what they are asked for."""
     for name in ("Makefile", "pyproject.toml", "uv.lock"):
         shutil.copy(ROOT / name, tmp_path)

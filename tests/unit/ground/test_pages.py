@@ -90,9 +90,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_commands_of_a_page_run_in_its_order(
-    page: Path, fresh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_commands_of_a_page_run_in_its_order(page, fresh, tmp_path, monkeypatch):
     commands = [*read_commands(page)]
     if not commands:
         return

@@ -59,19 +59,14 @@ FULL, CLOSED, READ = "> /dev/full", ">&-", "| head --lines 1"
 LOST = "standard output: {}. What the command prints is lost; what it writes may be there"
 
 
-@pytest.mark.parametrize(
-    ("command", "where", "code", "message"),
-    [
-        ("study", FULL, 1, LOST.format("No space left on device")),
-        ("corpus add --help", FULL, 1, LOST.format("No space left on device")),
-        ("study", CLOSED, 1, LOST.format("is closed")),
-        ("study", READ, 0, ""),
-        ("study", "2>&-", 0, ""),
-    ],
-)
-def test_an_output_that_cannot_be_written_is_one_message(
-    command: str, where: str, code: int, message: str
-) -> None:
+@pytest.mark.parametrize(("command", "where", "code", "message"), [
+    ("study", FULL, 1, LOST.format("No space left on device")),
+    ("corpus add --help", FULL, 1, LOST.format("No space left on device")),
+    ("study", CLOSED, 1, LOST.format("is closed")),
+    ("study", READ, 0, ""),
+    ("study", "2>&-", 0, ""),
+])  # fmt: skip
+def test_an_output_that_cannot_be_written_is_one_message(command, where, code, message):
     done = subprocess.run(
         f"{sys.executable} -m heed.cli {command} {where}", shell=True, cwd=ROOT, text=True,
         capture_output=True,
@@ -80,7 +75,7 @@ def test_an_output_that_cannot_be_written_is_one_message(
     assert done.returncode == code
 
 
-def test_an_argument_that_is_not_utf_8_is_refused() -> None:
+def test_an_argument_that_is_not_utf_8_is_refused():
     done = subprocess.run(
         [sys.executable, "-m", "heed.cli", "study", b"\xff"], cwd=ROOT, capture_output=True
     )
@@ -88,14 +83,11 @@ def test_an_argument_that_is_not_utf_8_is_refused() -> None:
     assert done.stderr == b"heed: [U+DCFF]: is not UTF-8: type it as UTF-8, or rename the file\n"
 
 
-@pytest.mark.parametrize(
-    ("command", "path", "meant"),
-    [
-        ("explain", "../train/tiny-attention", "the model's name: tiny-attention"),
-        ("explain", "results/train/tiny-attention/1", "the model's name: tiny-attention"),
-        ("explain", "../..", "a model's name"),
-    ],
-)
+@pytest.mark.parametrize(("command", "path", "meant"), [
+    ("explain", "../train/tiny-attention", "the model's name: tiny-attention"),
+    ("explain", "results/train/tiny-attention/1", "the model's name: tiny-attention"),
+    ("explain", "../..", "a model's name"),
+])  # fmt: skip
 def test_a_path_in_place_of_a_model_is_refused_with_the_name_that_is_meant(
     monkeypatch, command, path, meant
 ):

@@ -126,13 +126,10 @@ def test_a_fully_masked_row_is_zero_and_sends_no_nan_backwards():
 VALUES = torch.tensor([[1.0, 4, -3], [2, 2, 2], [0.5, -2, 1], [3, 0, 1]])
 
 
-@pytest.mark.parametrize(
-    ("query", "expected", "weights"),
-    [
-        ([3.0, -1, 0], [-1, 4, 3.5, 9], [0.000, 0.007, 0.004, 0.989]),
-        ([2.0, 0, 1], [-1, 6, 2, 7], [0.000, 0.268, 0.005, 0.727]),
-    ],
-)
+@pytest.mark.parametrize(("query", "expected", "weights"), [
+    ([3.0, -1, 0], [-1, 4, 3.5, 9], [0.000, 0.007, 0.004, 0.989]),
+    ([2.0, 0, 1], [-1, 6, 2, 7], [0.000, 0.268, 0.005, 0.727]),
+])  # fmt: skip
 def test_the_worked_example_of_lecture_001(query, expected, weights):
     query, keys, mask = torch.tensor([[query]]), VALUES[None], torch.zeros(1, 4, dtype=torch.bool)
     assert SCORES["dot"](3, 3, 4)(query, keys)[0, 0].tolist() == expected

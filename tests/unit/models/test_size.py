@@ -20,19 +20,16 @@ PROJECTIONS = 4 * 9 * 8  # query, key, value and output, each with a bias
 EMBEDDED = 11 * 3 + 4 * 2  # 10 -> 3 -> 2
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({}, WORDS + BILSTM + HEAD),
-        ({"attention": "multi-head", "heads": 2}, WORDS + BILSTM + PROJECTIONS + HEAD),
-        ({"attention": "uniform"}, WORDS + BILSTM + PROJECTIONS + HEAD),
-        ({"attention": "single-head", "score": "general"}, WORDS + BILSTM + 64 + HEAD),
-        ({"pooling": "attention"}, WORDS + BILSTM + 8 + 2 * 64 + 8 + HEAD),
-        ({"encoder": "embeddings", "pooling": "mean"}, WORDS + EMBEDDED),
-        ({"vectors": "frozen"}, BILSTM + HEAD),
-        ({"character_buckets": 6}, WORDS + 6 * 10 + BILSTM + HEAD),
-    ],
-)
+@pytest.mark.parametrize(("changes", "expected"), [
+    ({}, WORDS + BILSTM + HEAD),
+    ({"attention": "multi-head", "heads": 2}, WORDS + BILSTM + PROJECTIONS + HEAD),
+    ({"attention": "uniform"}, WORDS + BILSTM + PROJECTIONS + HEAD),
+    ({"attention": "single-head", "score": "general"}, WORDS + BILSTM + 64 + HEAD),
+    ({"pooling": "attention"}, WORDS + BILSTM + 8 + 2 * 64 + 8 + HEAD),
+    ({"encoder": "embeddings", "pooling": "mean"}, WORDS + EMBEDDED),
+    ({"vectors": "frozen"}, BILSTM + HEAD),
+    ({"character_buckets": 6}, WORDS + 6 * 10 + BILSTM + HEAD),
+])  # fmt: skip
 def test_a_classifier_has_the_parameters_that_can_be_written_down(changes, expected):
     h = dataclasses.replace(H, **changes)
     assert count_parameters(lambda: classification.build(h, CorpusSizes((50,), 2))) == expected

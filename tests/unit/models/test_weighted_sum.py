@@ -189,17 +189,14 @@ def by_definition(model: Classifier, weighted: WeightedSum, weights: torch.Tenso
     return model.network.classify(vector)
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        *(
-            ({"attention": attention, "pooling": pooling}, "one weight for each token cannot")
-            for attention in SELF_ATTENTIONS
-            for pooling in ("last", "max")
-        ),
-        ({"pooling": "max", "hierarchical": True}, "one weight for each token cannot"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "reason"), [
+    *(
+        ({"attention": attention, "pooling": pooling}, "one weight for each token cannot")
+        for attention in SELF_ATTENTIONS
+        for pooling in ("last", "max")
+    ),
+    ({"pooling": "max", "hierarchical": True}, "one weight for each token cannot"),
+])  # fmt: skip
 def test_the_error_says_why_a_model_has_no_weighted_sum(changes, reason):
     model = make(**changes)
     with pytest.raises(HeedError, match=reason):

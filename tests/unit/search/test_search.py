@@ -259,9 +259,7 @@ def write_results(folder: Path = Path("results/search/tiny/hunt")) -> dict:
 # --- the address of a cluster ---------------------------------------------------------------------
 
 
-def test_the_address_of_a_cluster_is_in_the_environment_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_address_of_a_cluster_is_in_the_environment_alone(monkeypatch):
     monkeypatch.delenv("HEED_RAY_ADDRESS", raising=False)
     monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")  # Ray's variable may be of other work
     assert read_address() == "local"

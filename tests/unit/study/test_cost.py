@@ -80,17 +80,14 @@ def test_long_documents_are_cut_and_tokens_of_another_corpus_are_not_taken():
     assert [*known_corpora(whole)] == ["sample-sentiment"]
 
 
-@pytest.mark.parametrize(
-    ("split", "seeds", "found", "better", "is_coarse"),
-    [
-        ("random, test: 400", 3, "5.4", "with the seeds 1 to 13 ", True),
-        ("random, test: 1200", 10, "2.9", "with the seeds 1 to 20 ", False),
-        ("folds, k: 4", 4, "6.9", "with `repeats: 5` and the seeds 1 to 20 ", True),
-        ("folds, k: 4", 40, "5.3", "with `repeats: 5` and the seeds 1 to 40 ", True),
-        ("folds, k: 4", 24, "5.5", "with `repeats: 5` and the seeds 1 to 40 ", True),
-        ("folds, k: 2, repeats: 60", 120, "5.1", "and the seeds 1 to 600 ", True),
-    ],
-)
+@pytest.mark.parametrize(("split", "seeds", "found", "better", "is_coarse"), [
+    ("random, test: 400", 3, "5.4", "with the seeds 1 to 13 ", True),
+    ("random, test: 1200", 10, "2.9", "with the seeds 1 to 20 ", False),
+    ("folds, k: 4", 4, "6.9", "with `repeats: 5` and the seeds 1 to 20 ", True),
+    ("folds, k: 4", 40, "5.3", "with `repeats: 5` and the seeds 1 to 40 ", True),
+    ("folds, k: 4", 24, "5.5", "with `repeats: 5` and the seeds 1 to 40 ", True),
+    ("folds, k: 2, repeats: 60", 120, "5.1", "and the seeds 1 to 600 ", True),
+])  # fmt: skip
 def test_a_study_says_what_it_finds_and_what_more_would_find(
     split: str, seeds: int, found: str, better: str, is_coarse: bool
 ) -> None:

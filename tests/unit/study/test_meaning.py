@@ -126,16 +126,12 @@ HALF = (
 )
 
 
-@pytest.mark.parametrize(
-    ("study", "attention", "title", "control", "message"),
-    [
-        (SMALL, "searched, attention", "Sample sentiment", "attention", "no control attention"),
-        (SMALL, "searched", "Sample sentiment", "mean", "no variant of study.attention (searched)"),
-        (LECTURES, "attention", "Norvic to Soldan", "half", "half leaves out training items"),
-        (LECTURES, "attention", "Norvic to Soldan", "baseline", ""),
-    ],
-    ids=["first", "no variant", "part", "right"],
-)
+@pytest.mark.parametrize(("study", "attention", "title", "control", "message"), [
+    (SMALL, "searched, attention", "Sample sentiment", "attention", "no control attention"),
+    (SMALL, "searched", "Sample sentiment", "mean", "no variant of study.attention (searched)"),
+    (LECTURES, "attention", "Norvic to Soldan", "half", "half leaves out training items"),
+    (LECTURES, "attention", "Norvic to Soldan", "baseline", ""),
+], ids=["first", "no variant", "part", "right"])  # fmt: skip
 def test_a_control_that_no_primary_comparison_has_is_refused(
     study, attention, title, control, message
 ):

@@ -46,27 +46,24 @@ def error_message(text: str) -> str:
 # --- what follows ---------------------------------------------------------------------------------
 
 
-def test_a_study_with_keys_that_follow_is_the_same() -> None:
+def test_a_study_with_keys_that_follow_is_the_same():
     assert OLD.count("search: none") == 6
     assert parse(OLD) == parse(SAMPLE)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("corpus: sample-sentiment, variant", "corpus: sample-letters, variant",
-         "models.sample-sentiment-baseline.corpus: sample-sentiment follows from the rest, found "
-         "sample-letters: remove `corpus`"),
-        ("variant: mean", "variant: maen", "variant: mean follows from the rest, found maen"),
-        ("match_parameters_of: sample-author-mean", "match_parameters_of: sample-author-baseline",
-         "sample-author-mean follows from the rest, found sample-author-baseline: remove "),
-    ],
-)  # fmt: skip
-def test_a_value_that_contradicts_what_follows_is_refused(old: str, new: str, message: str) -> None:
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ("corpus: sample-sentiment, variant", "corpus: sample-letters, variant",
+     "models.sample-sentiment-baseline.corpus: sample-sentiment follows from the rest, found "
+     "sample-letters: remove `corpus`"),
+    ("variant: mean", "variant: maen", "variant: mean follows from the rest, found maen"),
+    ("match_parameters_of: sample-author-mean", "match_parameters_of: sample-author-baseline",
+     "sample-author-mean follows from the rest, found sample-author-baseline: remove "),
+])  # fmt: skip
+def test_a_value_that_contradicts_what_follows_is_refused(old, new, message):
     assert message in error_message(OLD.replace(old, new, 1))
 
 
-def test_a_variant_may_be_said_where_the_name_does_not_and_no_two_models_have_it() -> None:
+def test_a_variant_may_be_said_where_the_name_does_not_and_no_two_models_have_it():
     line = "  narrow: {experiment: sample-author, VARIANT, hidden_size: 8}\n"
     model = parse(SAMPLE + line.replace("VARIANT", "variant: narrow")).models["narrow"]
     assert (model.variant, model.corpus) == ("narrow", "sample-letters")
@@ -77,7 +74,7 @@ def test_a_variant_may_be_said_where_the_name_does_not_and_no_two_models_have_it
     assert "narrow: its name does not begin with sample-author-: name it" in message
 
 
-def test_a_parameter_matched_model_is_searched_as_the_model_that_it_matches() -> None:
+def test_a_parameter_matched_model_is_searched_as_the_model_that_it_matches():
     line = MATCHED.replace("sample-author-attention", "sample-author-searched")
     matched = parse(SAMPLE + line).models["sample-author-parameter-matched"]
     assert matched.search == "sample-author-searched"
@@ -89,14 +86,14 @@ def test_a_parameter_matched_model_is_searched_as_the_model_that_it_matches() ->
 # --- presets --------------------------------------------------------------------------------------
 
 
-def test_the_values_are_the_defaults_then_the_presets_then_the_models_own() -> None:
+def test_the_values_are_the_defaults_then_the_presets_then_the_models_own():
     h = parse(QUICK.replace("preset: quick,", "preset: quick, dropout: 0.1,")).hyperparameters
     attention, mean = h("sample-author-attention"), h("sample-author-mean")
     assert (attention.epochs, attention.dropout, attention.hidden_size) == (2, 0.1, 32)
     assert (mean.epochs, mean.dropout) == (6, 0.2)
 
 
-def test_a_preset_of_heeds_own_is_its_values_written_out() -> None:
+def test_a_preset_of_heeds_own_is_its_values_written_out():
     written_out = ", ".join(f"{key}: {str(value).lower()}" for key, value in SMALL.items())
     by_name, by_keys = (
         parse(SAMPLE.replace("attention: multi-head", f"{keys}, attention: multi-head"))
@@ -108,34 +105,31 @@ def test_a_preset_of_heeds_own_is_its_values_written_out() -> None:
     assert resolved.items() >= SMALL.items()
 
 
-def test_the_winner_of_a_search_replaces_the_presets_values() -> None:
+def test_the_winner_of_a_search_replaces_the_presets_values():
     search = "search: sample-author-searched,"
     params = parse(SAMPLE.replace(search, f"{search} preset: small,"))
     resolved = params.resolved("sample-author-searched", {"learning_rate": 0.02})
     assert (resolved.learning_rate, resolved.batch_size) == (0.02, SMALL["batch_size"])
 
 
-def test_a_parameter_matched_model_has_the_preset_of_the_model_that_it_matches() -> None:
+def test_a_parameter_matched_model_has_the_preset_of_the_model_that_it_matches():
     params = parse(QUICK.replace("{epochs: 2,", "{epochs: 2, pooling: attention,") + MATCHED)
     values = params.resolved("sample-author-parameter-matched", {})
     assert (values.epochs, values.dropout, values.pooling) == (2, 0.4, "attention")
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong", "key", "message"),
-    [
-        ("preset: quick,", "preset: quik,", "models.sample-author-attention.preset",
-         "there is no preset of classification quik; did you mean quick? Known: "),
-        ("{epochs: 2,", "{epoch: 2,", "defaults.presets.quick.epoch", "did you mean epochs?"),
-        ("{epochs: 2,", "{epochs: 0,", "defaults.presets.quick.epochs", "found 0"),
-        ("{epochs: 2,", "{beam: 2,", "defaults.presets.quick.beam", "unknown key"),
-        ("{epochs: 2,", "{encoder: bidirectional,", "defaults.presets.quick.encoder",
-         "found 'bidirectional'"),
-        ("quick: {", "unused: {word_dropout: 0.1, beam: 2}\n    quick: {",
-         "defaults.presets.unused.beam", "unknown key"),
-    ],
-)  # fmt: skip
-def test_a_mistake_in_a_preset_is_a_line(right: str, wrong: str, key: str, message: str) -> None:
+@pytest.mark.parametrize(("right", "wrong", "key", "message"), [
+    ("preset: quick,", "preset: quik,", "models.sample-author-attention.preset",
+     "there is no preset of classification quik; did you mean quick? Known: "),
+    ("{epochs: 2,", "{epoch: 2,", "defaults.presets.quick.epoch", "did you mean epochs?"),
+    ("{epochs: 2,", "{epochs: 0,", "defaults.presets.quick.epochs", "found 0"),
+    ("{epochs: 2,", "{beam: 2,", "defaults.presets.quick.beam", "unknown key"),
+    ("{epochs: 2,", "{encoder: bidirectional,", "defaults.presets.quick.encoder",
+     "found 'bidirectional'"),
+    ("quick: {", "unused: {word_dropout: 0.1, beam: 2}\n    quick: {",
+     "defaults.presets.unused.beam", "unknown key"),
+])  # fmt: skip
+def test_a_mistake_in_a_preset_is_a_line(right, wrong, key, message):
     text = QUICK.replace(right, wrong, 1)
     error = error_message(text)
     line = text[: text.index(wrong)].count("\n") + 1
@@ -145,26 +139,21 @@ def test_a_mistake_in_a_preset_is_a_line(right: str, wrong: str, key: str, messa
 @pytest.mark.parametrize(
     ("task", "name"), [(task, name) for task in PRESETS for name in PRESETS[task]]
 )
-def test_every_preset_of_heeds_own_is_valid_and_described(task: str, name: str) -> None:
+def test_every_preset_of_heeds_own_is_valid_and_described(task, name):
     preset = PRESETS[task][name]
     assert not find_mistakes(SECTIONS[task], preset.values)
     assert preset.description
 
 
-@pytest.mark.parametrize(
-    ("trained", "tokens", "name"),
-    [
-        (1, 1.0, "tiny"), (719, 150.0, "tiny"), (720, 12.0, "small"), (9_999, 60.0, "small"),
-        (10_000, 60.0, "large"), (500, 260.0, "long"), (10_000, 151.0, "large-long"),
-    ],
-)  # fmt: skip
-def test_a_preset_is_chosen_by_length_and_number_of_training_documents(
-    trained: int, tokens: float, name: str
-) -> None:
+@pytest.mark.parametrize(("trained", "tokens", "name"), [
+    (1, 1.0, "tiny"), (719, 150.0, "tiny"), (720, 12.0, "small"), (9_999, 60.0, "small"),
+    (10_000, 60.0, "large"), (500, 260.0, "long"), (10_000, 151.0, "large-long"),
+])  # fmt: skip
+def test_a_preset_is_chosen_by_length_and_number_of_training_documents(trained, tokens, name):
     assert choose_preset(trained, tokens) == name
 
 
-def test_files_may_stand_before_and_after_an_option() -> None:
+def test_files_may_stand_before_and_after_an_option():
     parse_arguments = commands.make_parser().parse_args
     files = ["corpus", "add", "a.csv", "--name", "x", "b.csv"]
     assert parse_arguments(files).files == ["a.csv", "b.csv"]

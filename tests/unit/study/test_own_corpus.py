@@ -253,9 +253,7 @@ def test_a_study_of_some_minutes_has_what_fits_and_says_what_it_leaves_out(monke
     assert params.corpora["given"].split.train == 300 and "Even so it takes longer" in message
 
 
-def test_an_encoder_that_is_installed_is_a_reference_model(
-    monkeypatch,
-):
+def test_an_encoder_that_is_installed_is_a_reference_model(monkeypatch):
     encoder = {"package": "an-encoder", "sha256": "0" * 64}
     monkeypatch.setattr(own_entries, "installed_encoder", lambda: ("small", encoder))
     assert "reference models linear and majority and pretrained" in add_table()
@@ -367,14 +365,11 @@ def test_the_download_refuses_a_file_in_its_own_folder_and_deletes_nothing():
     assert all(file.exists() for file in files)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("kind: table, ", "kind: table ", r"^params\.yaml:\d+: not valid YAML"),
-        ("{experiment: table, ", "{", r"^params\.yaml:\d+: models\.table-baseline\.experiment: m"),
-        ("searches: {}", "searches:", r"^params\.yaml:\d+: searches: expected keys with values"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ("kind: table, ", "kind: table ", r"^params\.yaml:\d+: not valid YAML"),
+    ("{experiment: table, ", "{", r"^params\.yaml:\d+: models\.table-baseline\.experiment: m"),
+    ("searches: {}", "searches:", r"^params\.yaml:\d+: searches: expected keys with values"),
+])  # fmt: skip
 def test_a_mistake_in_the_active_study_is_named_and_nothing_is_changed(old, new, message):
     add_table()
     edited = Path("params.yaml").read_text().replace(old, new, 1)

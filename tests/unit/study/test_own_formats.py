@@ -200,17 +200,13 @@ def lines_of_split(form: str) -> Callable[[str, Rows], object]:
     return write
 
 
-@pytest.mark.parametrize(
-    ("write", "found"),
-    [
-        (lines_of_split("__label__{label} {text}"), {"format": "fasttext"}),
-        (lines_of_split("{label}\t{text}"),
-         {"format": "csv", "header": ["label", "text"], "delimiter": "\t"}),
-        (text_files, {"format": "text-folder"}),
-        (hub_parquet, {}),
-    ],
-    ids=["fastText", "tabs", "text files", "the hub"],
-)  # fmt: skip
+@pytest.mark.parametrize(("write", "found"), [
+    (lines_of_split("__label__{label} {text}"), {"format": "fasttext"}),
+    (lines_of_split("{label}\t{text}"),
+     {"format": "csv", "header": ["label", "text"], "delimiter": "\t"}),
+    (text_files, {"format": "text-folder"}),
+    (hub_parquet, {}),
+], ids=["fastText", "tabs", "text files", "the hub"])  # fmt: skip
 def test_a_folder_of_train_and_test_is_the_users_own_split(monkeypatch, capsys, write, found):
     expected = {(*row, "train") for row in SPAM[:40]} | {(*row, "test") for row in SPAM[40:]}
     for split, rows in {"train": SPAM[:40], "test": SPAM[40:]}.items():
@@ -259,33 +255,29 @@ def test_labels_with_blanks_and_rows_without_a_label_are_counted(monkeypatch, ca
     assert documents[0].id == "row/2"
 
 
-@pytest.mark.parametrize(
-    ("lines", "question", "command"),
-    [
-        (["text,label", *(f"a flat of {i} rooms,{i}.5" for i in range(1500))],
-         "column 'label' has 1,500 different numbers in 1,500 rows: is it a label", "--as-labels"),
-        (["text,label", *(f"text {i} of some words,{i % 2}{'.0' * (i < 30)}" for i in range(60))],
-         "column 'label': the classes '0' and '0.0' are one value that is written in two ways",
-         "--as-labels"),
-        (["text,label", *(f"text {i} of it,{('no', 'True', 'true')[i % 3]}" for i in range(60))],
-         "labels that look the same would be 2 classes: mine.csv:3 'True'", "--similar-labels"),
-        (["text,label", '"a, b",x', '"c,x', "d,y", 'e",x', *(f"text {i},y" for i in range(9))],
-         "mine.csv:3: a quote begins a text that ends in line 5, and the lines of this text look "
-         "like rows, such as d,y. If they are rows, correct this one", "--quote="),
-        (["text,label", '"a, b",x', '"c,x', "d,y", 'e",x', *(f"text {i},y" for i in range(9))],
-         "If they are one text: --quote '\"', or `quote: '\"'`. Run one of these:", "--quote '\"'"),
-        ([f"word{i},{i}" for i in range(60)],
-         "which column has the text and the label? Columns: word0, 0. Or has the first row a text",
-         "--no-header"),
-        ([",".join([*(f"measured_{i}_{'x' * 300}" for i in range(400)), "label"]),
-          *(",".join(["1"] * 401) for _ in range(5))],
-         "which column has the text? Columns: measured_0_", "--text-column COLUMN --label-column"),
-        (["what,label", *(f"{i},{'ab'[i % 2]}" for i in range(60))],
-         "which column has the text? Columns: what, label.",
-         "--text-column COLUMN --label-column label"),
-    ],
-    ids=["numbers", "1.0", "true", "rows", "one text", "header", "wide", "text"],
-)  # fmt: skip
+@pytest.mark.parametrize(("lines", "question", "command"), [
+    (["text,label", *(f"a flat of {i} rooms,{i}.5" for i in range(1500))],
+     "column 'label' has 1,500 different numbers in 1,500 rows: is it a label", "--as-labels"),
+    (["text,label", *(f"text {i} of some words,{i % 2}{'.0' * (i < 30)}" for i in range(60))],
+     "column 'label': the classes '0' and '0.0' are one value that is written in two ways",
+     "--as-labels"),
+    (["text,label", *(f"text {i} of it,{('no', 'True', 'true')[i % 3]}" for i in range(60))],
+     "labels that look the same would be 2 classes: mine.csv:3 'True'", "--similar-labels"),
+    (["text,label", '"a, b",x', '"c,x', "d,y", 'e",x', *(f"text {i},y" for i in range(9))],
+     "mine.csv:3: a quote begins a text that ends in line 5, and the lines of this text look "
+     "like rows, such as d,y. If they are rows, correct this one", "--quote="),
+    (["text,label", '"a, b",x', '"c,x', "d,y", 'e",x', *(f"text {i},y" for i in range(9))],
+     "If they are one text: --quote '\"', or `quote: '\"'`. Run one of these:", "--quote '\"'"),
+    ([f"word{i},{i}" for i in range(60)],
+     "which column has the text and the label? Columns: word0, 0. Or has the first row a text",
+     "--no-header"),
+    ([",".join([*(f"measured_{i}_{'x' * 300}" for i in range(400)), "label"]),
+      *(",".join(["1"] * 401) for _ in range(5))],
+     "which column has the text? Columns: measured_0_", "--text-column COLUMN --label-column"),
+    (["what,label", *(f"{i},{'ab'[i % 2]}" for i in range(60))],
+     "which column has the text? Columns: what, label.",
+     "--text-column COLUMN --label-column label"),
+], ids=["numbers", "1.0", "true", "rows", "one text", "header", "wide", "text"])  # fmt: skip
 def test_what_is_in_doubt_stops_with_a_question_and_the_command(
     monkeypatch, lines, question, command
 ):

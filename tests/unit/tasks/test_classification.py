@@ -58,17 +58,14 @@ def test_metrics_from_sums_are_scikit_learns_to_the_last_bit(seed):
     assert computed == expected and tuple(computed) == METRICS
 
 
-@pytest.mark.parametrize(
-    ("label", "predicted"),
-    [
-        ("aabb", "aabb"),  # perfect, and no document has class c
-        ("aabb", "aacb"),  # c is predicted, and no document has it
-        ("aabc", "aabb"),  # c is never predicted
-        ("aaaa", "aaaa"),
-        ("aaaa", "bbbb"),
-        ("c", "c"),
-    ],
-)
+@pytest.mark.parametrize(("label", "predicted"), [
+    ("aabb", "aabb"),  # perfect, and no document has class c
+    ("aabb", "aacb"),  # c is predicted, and no document has it
+    ("aabc", "aabb"),  # c is never predicted
+    ("aaaa", "aaaa"),
+    ("aaaa", "bbbb"),
+    ("c", "c"),
+])  # fmt: skip
 def test_classes_that_do_not_occur_count_as_in_scikit_learn(label, predicted):
     computed = make_metrics(Data("kind", CLASSES)).compute(
         statistics([*label], [*predicted], CLASSES)

@@ -10,7 +10,7 @@ from heed.tasks.classification.texts import classify
 from tests.conftest import train
 
 
-def test_a_text_of_unknown_words_alone_has_no_prediction(workplace: Path) -> None:
+def test_a_text_of_unknown_words_alone_has_no_prediction(workplace):
     train("tiny-attention", 1)
     texts = ["w1 nobody", "nobody knows", "\u2603 \u200b", "w1\u200b"]
     result = heed.load_run("tiny-attention", 1).predict(texts)
@@ -19,9 +19,7 @@ def test_a_text_of_unknown_words_alone_has_no_prediction(workplace: Path) -> Non
         classify("tiny-attention", "nobody knows")
 
 
-def test_the_file_that_a_text_names_is_read_and_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_file_that_a_text_names_is_read_and_no_other(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("\ufeffa splendid film", encoding="utf-8")
     Path("notes").write_text("of a file")

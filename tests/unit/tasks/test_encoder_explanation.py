@@ -115,15 +115,12 @@ def cap(self: AttentionTap, module, query, *arguments: object, **keys: object):
 ATTEND = AttentionTap.attend
 
 
-@pytest.mark.parametrize(
-    ("place", "name", "value"),
-    [
-        (transformers.BertModel, "set_attn_implementation", refuse),
-        (AttentionTap, "attend", grouped),
-        (AttentionTap, "attend", cap),
-        (transformers.PreTrainedTokenizerFast, "is_fast", False),
-    ],
-)
+@pytest.mark.parametrize(("place", "name", "value"), [
+    (transformers.BertModel, "set_attn_implementation", refuse),
+    (AttentionTap, "attend", grouped),
+    (AttentionTap, "attend", cap),
+    (transformers.PreTrainedTokenizerFast, "is_fast", False),
+])  # fmt: skip
 def test_an_encoder_whose_attention_is_computed_otherwise_is_one_message(
     folder: Path, monkeypatch, place, name, value
 ):

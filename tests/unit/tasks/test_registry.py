@@ -1,7 +1,6 @@
 """A folder in heed/tasks is a task, and nothing outside that folder names one."""
 
 import ast
-from pathlib import Path
 
 import pytest
 
@@ -42,7 +41,7 @@ def named(source: str) -> set[str]:
     return found
 
 
-def test_nothing_outside_a_task_names_it() -> None:
+def test_nothing_outside_a_task_names_it():
     found = {
         str(path).removeprefix(f"{SOURCE}/"): names
         for path in OUTSIDE
@@ -51,7 +50,7 @@ def test_nothing_outside_a_task_names_it() -> None:
     assert found == {path: {word} for path, word in OTHER_WORDS.items()}
 
 
-def test_every_task_has_the_parts_that_the_stages_import() -> None:
+def test_every_task_has_the_parts_that_the_stages_import():
     for task in task_names():
         for parts in STAGE_MODULES.values():
             assert any(part_modules(task, part) for part in parts)
@@ -60,9 +59,7 @@ def test_every_task_has_the_parts_that_the_stages_import() -> None:
         task_module("dreams", "recipe")
 
 
-def test_a_folder_is_a_task_with_the_parts_of_its_base(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_is_a_task_with_the_parts_of_its_base(tmp_path, monkeypatch):
     (tmp_path / "dreams").mkdir()
     (tmp_path / "dreams/__init__.py").write_text('BASE = "classification"\n')
     (tmp_path / "dreams/metrics.py").write_text("")

@@ -44,10 +44,9 @@ def test_a_span_has_the_same_words_before_and_after_cleaning(text):
     assert moved[0][1] == len(cleaned)
 
 
-@pytest.mark.parametrize(
-    ("text", "span"),
-    [("good <br />film", (7, 15)), ("cafe\u0301", (4, 5)), ("a <br /> fine", (0, 5))],
-)
+@pytest.mark.parametrize(("text", "span"), [
+    ("good <br />film", (7, 15)), ("cafe\u0301", (4, 5)), ("a <br /> fine", (0, 5)),
+])  # fmt: skip
 def test_a_span_that_cuts_what_cleaning_takes_for_one_character_is_an_error(text, span):
     with pytest.raises(HeedError, match=f"here: the rationale {span[0]}-{span[1]} begins or ends"):
         clean_spans(text, [span], clean(text)[0], "here")

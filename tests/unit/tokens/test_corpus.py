@@ -159,15 +159,12 @@ def test_duplicates_across_the_splits_are_counted_and_dropped_from_train_on_requ
     assert tokens.meta.near_duplicates.test == [crossing(tokens, True)]
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        ("t,l\na,x\nb,x\nc,x\nd,x\n", "corpus mine: the split train has 1 class"),
-        ("t,l\na,x\n", "corpus mine: params.yaml: split: 1 of 1 documents"),
-        ("t,l\n,x\n,y\n", "no document of corpus mine has text"),
-        ("t,l\n", "corpus mine has no documents"),
-    ],
-)
+@pytest.mark.parametrize(("table", "message"), [
+    ("t,l\na,x\nb,x\nc,x\nd,x\n", "corpus mine: the split train has 1 class"),
+    ("t,l\na,x\n", "corpus mine: params.yaml: split: 1 of 1 documents"),
+    ("t,l\n,x\n,y\n", "no document of corpus mine has text"),
+    ("t,l\n", "corpus mine has no documents"),
+])  # fmt: skip
 def test_a_corpus_that_cannot_be_learned_from_is_an_error(tmp_path, table, message):
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw/table.csv").write_text(table)

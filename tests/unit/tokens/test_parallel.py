@@ -115,15 +115,12 @@ def test_links_are_read_turned_round_and_unknown_where_the_cell_is_empty(tmp_pat
     assert tokens.meta.alignments == ["xx-yy"]
 
 
-@pytest.mark.parametrize(
-    ("links", "changes", "message"),
-    [
-        (["0-0 1:2"], {}, r"pairs.csv:2: '1:2' is no link\. Write SOURCE-TARGET for a sure link"),
-        (["0-0"], {"alignment_base": 1}, r"csv:2: the link 0-0 counts words from 0, but align"),
-        (["0-0", "2-3"], {}, r"row/2: the alignment xx-yy links the words 2 and 3 .* 3 words"),
-        (["0-0"], {"alignment_base": None}, r"csv:2: an alignment: expected `alignment_base`"),
-    ],
-)
+@pytest.mark.parametrize(("links", "changes", "message"), [
+    (["0-0 1:2"], {}, r"pairs.csv:2: '1:2' is no link\. Write SOURCE-TARGET for a sure link"),
+    (["0-0"], {"alignment_base": 1}, r"csv:2: the link 0-0 counts words from 0, but align"),
+    (["0-0", "2-3"], {}, r"row/2: the alignment xx-yy links the words 2 and 3 .* 3 words"),
+    (["0-0"], {"alignment_base": None}, r"csv:2: an alignment: expected `alignment_base`"),
+])  # fmt: skip
 def test_links_that_do_not_fit_are_named_with_their_line(tmp_path, links, changes, message):
     with pytest.raises(HeedError, match=message):
         aligned(tmp_path, [*links, *["0-0"] * 6], **changes)
@@ -140,18 +137,15 @@ def test_links_need_tokens_that_are_words(tmp_path):
         make(tmp_path, table_corpus(**changes))
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        ({"german": ["", "b"], "english": ["a", ""], "part": ["train", "test"]},
-         "corpus mine has no document with a text in each language"),
-        ({"german": ["a"], "english": ["b"], "part": ["eval"]},
-         r"pairs.csv:2: column 'part': expected train, validation, test \(.*found 'eval'"),
-        ({"german": ["a"], "english": ["b"], "part": ["train"]},
-         "corpus mine: the given split needs documents to train and to test, found 1 train"),
-        ({}, "no table. Run: heed download raw"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("table", "message"), [
+    ({"german": ["", "b"], "english": ["a", ""], "part": ["train", "test"]},
+     "corpus mine has no document with a text in each language"),
+    ({"german": ["a"], "english": ["b"], "part": ["eval"]},
+     r"pairs.csv:2: column 'part': expected train, validation, test \(.*found 'eval'"),
+    ({"german": ["a"], "english": ["b"], "part": ["train"]},
+     "corpus mine: the given split needs documents to train and to test, found 1 train"),
+    ({}, "no table. Run: heed download raw"),
+])  # fmt: skip
 def test_what_does_not_fit_is_one_message(tmp_path, table, message):
     (tmp_path / "raw").mkdir()
     if table:
@@ -165,33 +159,27 @@ NEEDED = "needs path and sha256"
 FILES = {"paths": {"de": "de.txt", "en": "en.txt"}, "hashes": {"de": "0" * 64, "en": "0" * 64}}
 
 
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({}, NEEDED),
-        ({"path": "a.csv"}, "needs sha256"),
-        (FILES, NEEDED),
-        ({"path": "a.csv", "sha256": "0" * 64} | FILES, "does not take hashes and paths"),
-        ({"seed": 1, "path": "a.csv", "sha256": "0" * 64}, "does not take seed"),
-    ],
-)
+@pytest.mark.parametrize(("keys", "message"), [
+    ({}, NEEDED),
+    ({"path": "a.csv"}, "needs sha256"),
+    (FILES, NEEDED),
+    ({"path": "a.csv", "sha256": "0" * 64} | FILES, "does not take hashes and paths"),
+    ({"seed": 1, "path": "a.csv", "sha256": "0" * 64}, "does not take seed"),
+])  # fmt: skip
 def test_a_source_of_pairs_needs_a_table(keys, message):
     with pytest.raises(ValueError, match=message):
         check_source(Source(kind="parallel", **keys))
 
 
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"columns": {"de": "x"}}, "columns: expected two languages or more, found de"),
-        ({"columns": {"de": "x", "en": "x"}}, "columns: a column is named twice"),
-        ({"columns": {"de": "x", "en": "y", "de-en": "z"}}, "need alignment_base"),
-        ({"alignment_base": 0}, "need alignment_base .0 or 1., and alignment_base needs"),
-        ({"split": RANDOM}, "split_column needs split kind given"),
-        ({"kind": "imdb", "split_column": None}, "columns go with kind parallel"),
-        ({"columns": None}, "kind parallel needs columns"),
-    ],
-)
+@pytest.mark.parametrize(("keys", "message"), [
+    ({"columns": {"de": "x"}}, "columns: expected two languages or more, found de"),
+    ({"columns": {"de": "x", "en": "x"}}, "columns: a column is named twice"),
+    ({"columns": {"de": "x", "en": "y", "de-en": "z"}}, "need alignment_base"),
+    ({"alignment_base": 0}, "need alignment_base .0 or 1., and alignment_base needs"),
+    ({"split": RANDOM}, "split_column needs split kind given"),
+    ({"kind": "imdb", "split_column": None}, "columns go with kind parallel"),
+    ({"columns": None}, "kind parallel needs columns"),
+])  # fmt: skip
 def test_keys_that_contradict_each_other_are_an_error_of_params_yaml(keys, message):
     with pytest.raises(ValueError, match=message):
         check_corpus(table_corpus(**keys))

@@ -52,11 +52,10 @@ def read_table(folder: Path, suffix: str, cell: object) -> list:
 TEXT, PAIRS = "2-6 \t 7-11", [[2, 6], [7, 11]]
 
 
-@pytest.mark.parametrize(
-    ("suffix", "cell"),
-    [("csv", TEXT), ("jsonl", TEXT), ("jsonl", PAIRS), ("jsonl", TEXT.split()), ("parquet", TEXT),
-     ("parquet", PAIRS)],
-)  # fmt: skip
+@pytest.mark.parametrize(("suffix", "cell"), [
+    ("csv", TEXT), ("jsonl", TEXT), ("jsonl", PAIRS), ("jsonl", TEXT.split()), ("parquet", TEXT),
+    ("parquet", PAIRS),
+])  # fmt: skip
 def test_a_column_of_spans_is_rationale(tmp_path, suffix, cell):
     *others, document = read_table(tmp_path, suffix, cell)
     assert document.rationale == ((2, 6), (7, 11))

@@ -151,14 +151,11 @@ def test_grouped_folds_keep_groups_together_in_test_and_validation():
         assert Counter(column)["validation"] == pytest.approx(20, abs=4)
 
 
-@pytest.mark.parametrize(
-    ("splits", "message"),
-    [
-        (["train"] * 80 + ["validation"] * 20, "found 80 train, 20 validation, 0 test"),
-        (["test"] * 80 + ["validation"] * 20, "found 0 train, 20 validation, 80 test"),
-        (["train"] * 100, "found 100 train, 0 validation, 0 test"),
-    ],
-)
+@pytest.mark.parametrize(("splits", "message"), [
+    (["train"] * 80 + ["validation"] * 20, "found 80 train, 20 validation, 0 test"),
+    (["test"] * 80 + ["validation"] * 20, "found 0 train, 20 validation, 80 test"),
+    (["train"] * 100, "found 100 train, 0 validation, 0 test"),
+])  # fmt: skip
 def test_a_given_split_without_a_part_is_an_error(splits, message):
     with pytest.raises(HeedError, match=f"needs documents to train and to test, {message}"):
         columns(Split(kind="given"), source_split=np.asarray(splits, object))
@@ -167,20 +164,17 @@ def test_a_given_split_without_a_part_is_an_error(splits, message):
 FIFTH = {"kind": "random", "test": 0.2}
 
 
-@pytest.mark.parametrize(
-    ("split", "labels", "message"),
-    [
-        (FIFTH, "x", "1 of 1 documents are for test"),
-        (FIFTH, "xy", "leaves 1 documents to train and 1 to test, of 2"),
-        (FIFTH | {"validation": 0.9}, "xyxyx", "4 of 4 documents are for test"),
-        ({"kind": "folds", "k": 3}, "xyzwvu", "n_splits=3 cannot be greater"),
-        (FIFTH, "x" * 9, "the split train has 1 class"),
-        ({"kind": "folds", "k": 3}, "x" * 9, "the split train of fold 0 has 1 class"),
-        ({"kind": "random", "test": 9}, "xyxyxyxyx", "9 of 9 documents are for test"),
-        ({"kind": "random", "test": 8}, "xyxyxyxyx", "leaves 1 documents to train"),
-        ({"kind": "folds", "k": 50}, "xyxyxyxyx", "n_splits=50"),
-    ],
-)
+@pytest.mark.parametrize(("split", "labels", "message"), [
+    (FIFTH, "x", "1 of 1 documents are for test"),
+    (FIFTH, "xy", "leaves 1 documents to train and 1 to test, of 2"),
+    (FIFTH | {"validation": 0.9}, "xyxyx", "4 of 4 documents are for test"),
+    ({"kind": "folds", "k": 3}, "xyzwvu", "n_splits=3 cannot be greater"),
+    (FIFTH, "x" * 9, "the split train has 1 class"),
+    ({"kind": "folds", "k": 3}, "x" * 9, "the split train of fold 0 has 1 class"),
+    ({"kind": "random", "test": 9}, "xyxyxyxyx", "9 of 9 documents are for test"),
+    ({"kind": "random", "test": 8}, "xyxyxyxyx", "leaves 1 documents to train"),
+    ({"kind": "folds", "k": 50}, "xyxyxyxyx", "n_splits=50"),
+])  # fmt: skip
 def test_a_corpus_that_is_too_small_or_has_nothing_to_learn_is_an_error(split, labels, message):
     documents = [Document(str(i), "a", {"label": name}) for i, name in enumerate(labels)]
     with pytest.raises(HeedError, match=message):

@@ -191,14 +191,11 @@ def test_a_folder_has_an_array_and_a_list_of_its_words(folder, kind):
     assert sha256(made / "vectors.npy") == plain
 
 
-@pytest.mark.parametrize(
-    ("names", "vectors", "message"),
-    [
-        (["a"], np.zeros((2, 3)), r"a vector of fractions for each of the 1 words in words\.txt"),
-        (["a", "b"], np.zeros((2, 3), int), r"found int64 \(2, 3\)"),
-        (["a", "b"], np.zeros(2), r"found float64 \(2,\)"),
-    ],
-)
+@pytest.mark.parametrize(("names", "vectors", "message"), [
+    (["a"], np.zeros((2, 3)), r"a vector of fractions for each of the 1 words in words\.txt"),
+    (["a", "b"], np.zeros((2, 3), int), r"found int64 \(2, 3\)"),
+    (["a", "b"], np.zeros(2), r"found float64 \(2,\)"),
+])  # fmt: skip
 def test_an_array_that_does_not_fit_its_words_is_an_error(folder, names, vectors, message):
     with pytest.raises(HeedError, match=message):
         download("animals", folder_source(names, vectors, "txt"), Path("data/raw/animals"))

@@ -35,7 +35,7 @@ def hold(folder: Path, seconds: float, **environment: str) -> subprocess.Popen:
 
 
 @pytest.mark.parametrize("at_most", [1, 2])
-def test_runs_per_gpu_is_the_number_of_jobs_on_a_gpu_at_once(tmp_path: Path, at_most: int) -> None:
+def test_runs_per_gpu_is_the_number_of_jobs_on_a_gpu_at_once(tmp_path, at_most):
     variables = {"HEED_GPU_COUNT": "2", "HEED_RUNS_PER_GPU": str(at_most)}
     jobs = [hold(tmp_path, 1.5, **variables) for _ in range(2 * at_most + 1)]
     outputs = [job.communicate(timeout=60)[0].split() for job in jobs]
@@ -47,13 +47,13 @@ def test_runs_per_gpu_is_the_number_of_jobs_on_a_gpu_at_once(tmp_path: Path, at_
 
 
 @pytest.mark.parametrize("text", ["-1", "two", ""])
-def test_a_wrong_number_in_the_environment_is_named(alone: pytest.MonkeyPatch, text: str) -> None:
+def test_a_wrong_number_in_the_environment_is_named(alone, text):
     alone.setenv("HEED_RUNS_PER_GPU", text)
     with pytest.raises(HeedError, match="HEED_RUNS_PER_GPU: expected a whole number from 1"):
         device.runs_per_gpu()
 
 
-def test_a_killed_process_releases_its_gpu(tmp_path: Path) -> None:
+def test_a_killed_process_releases_its_gpu(tmp_path):
     first = hold(tmp_path, 600, HEED_GPU_COUNT="1")
     assert first.stdout
     assert first.stdout.readline().split()[0] == "0"
@@ -85,24 +85,17 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch
     return monkeypatch
 
 
-@pytest.mark.parametrize(
-    ("visible", "gpus"),
-    [
-        ("2,3", ["2", "3"]), ("", []), ("-1", []), ("0,-1,1", ["0"]),
-        ("GPU-aa, MIG-bb", ["GPU-aa", "MIG-bb"]),
-    ],
-)  # fmt: skip
-def test_cuda_visible_devices_names_the_usable_gpus(
-    alone: pytest.MonkeyPatch, visible: str, gpus: list[str]
-) -> None:
+@pytest.mark.parametrize(("visible", "gpus"), [
+    ("2,3", ["2", "3"]), ("", []), ("-1", []), ("0,-1,1", ["0"]),
+    ("GPU-aa, MIG-bb", ["GPU-aa", "MIG-bb"]),
+])  # fmt: skip
+def test_cuda_visible_devices_names_the_usable_gpus(alone, visible, gpus):
     alone.setenv("CUDA_VISIBLE_DEVICES", visible)
     alone.setenv("HEED_GPU_COUNT", "8")
     assert device.list_gpus() == gpus
 
 
-def test_nvidia_smi_lists_the_gpus_and_the_instances_of_a_split_one(
-    alone: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_nvidia_smi_lists_the_gpus_and_the_instances_of_a_split_one(alone, tmp_path):
     assert device.list_gpus() == []  # no nvidia-smi
     listing = (
         "GPU 0: H100 (UUID: GPU-a)\nGPU 1: H100 (UUID: GPU-b)\n  MIG 1g.10gb Device 0: (UUID: "
@@ -113,9 +106,7 @@ def test_nvidia_smi_lists_the_gpus_and_the_instances_of_a_split_one(
     assert device.list_gpus() == ["0", "MIG-c"]
 
 
-def test_two_slurm_jobs_that_both_see_gpu_0_lock_it_by_its_uuid(
-    alone: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_two_slurm_jobs_that_both_see_gpu_0_lock_it_by_its_uuid(alone, tmp_path):
     (tmp_path / "nvidia-smi").write_text("#!/bin/sh\necho 'GPU 0: H100 (UUID: GPU-second)'\n")
     (tmp_path / "nvidia-smi").chmod(0o755)
     alone.setenv("CUDA_VISIBLE_DEVICES", "0")
@@ -123,16 +114,14 @@ def test_two_slurm_jobs_that_both_see_gpu_0_lock_it_by_its_uuid(
     assert [path.name for path in tmp_path.glob("heed-gpus-*/*")] == ["GPU_second"]
 
 
-def test_a_claimed_gpu_is_the_only_one_that_cuda_sees_and_a_second_claim_returns_it(
-    alone: pytest.MonkeyPatch,
-) -> None:
+def test_a_claimed_gpu_is_the_only_one_that_cuda_sees_and_a_second_claim_returns_it(alone):
     alone.setenv("CUDA_VISIBLE_DEVICES", "5,6")
     assert device.claim_gpu() == "5"
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "5"
     assert device.claim_gpu() == "5"
 
 
-def test_without_a_gpu_auto_is_the_cpu_and_cuda_is_an_error(alone: pytest.MonkeyPatch) -> None:
+def test_without_a_gpu_auto_is_the_cpu_and_cuda_is_an_error(alone):
     alone.setenv("CUDA_VISIBLE_DEVICES", "")
     assert device.choose_device("cpu") == "cpu"
     assert device.choose_device("auto") == "cpu"

@@ -48,14 +48,11 @@ def test_the_schedule_is_stretched_and_there_is_no_patience(workplace):
     assert learning_rate(50, 100, longer) != pytest.approx(learning_rate(50, 200, longer))
 
 
-@pytest.mark.parametrize(
-    ("epochs", "patience", "run", "longer", "did_better"),
-    [
-        (8, 0, 0.5833, 0.75, True),
-        (14, 0, 0.75, 0.75, False),
-        (14, 3, 0.5, 0.75, True),  # patience ended the run at a plateau, after epoch 4
-    ],
-)
+@pytest.mark.parametrize(("epochs", "patience", "run", "longer", "did_better"), [
+    (8, 0, 0.5833, 0.75, True),
+    (14, 0, 0.75, 0.75, False),
+    (14, 3, 0.5, 0.75, True),  # patience ended the run at a plateau, after epoch 4
+])  # fmt: skip
 def test_a_model_that_improves_with_more_epochs_is_found(
     workplace, epochs, patience, run, longer, did_better
 ):

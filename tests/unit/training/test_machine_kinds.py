@@ -50,17 +50,13 @@ def test_a_kind_names_instructions_processor_and_torch_and_no_host():
     assert node.nodename not in kind and node.release not in kind
 
 
-@pytest.mark.parametrize(
-    ("facts", "processor"),
-    [
-        ("vendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: AMD EPYC 9B45\n"
-         "\nvendor_id\t: AuthenticAMD\nmodel\t\t: 3\n", "AMD family 26 model 2"),
-        ("vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\n", "Intel family 6 model 85"),
-        ("processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n", "what cpuinfo says"),
-        (None, "what cpuinfo says"),
-    ],
-    ids=["AMD", "Intel", "Arm", "macOS"],
-)  # fmt: skip
+@pytest.mark.parametrize(("facts", "processor"), [
+    ("vendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: AMD EPYC 9B45\n"
+     "\nvendor_id\t: AuthenticAMD\nmodel\t\t: 3\n", "AMD family 26 model 2"),
+    ("vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\n", "Intel family 6 model 85"),
+    ("processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n", "what cpuinfo says"),
+    (None, "what cpuinfo says"),
+], ids=["AMD", "Intel", "Arm", "macOS"])  # fmt: skip
 def test_the_processor_is_what_libraries_choose_their_kernels_by(
     facts, processor, tmp_path, monkeypatch
 ):

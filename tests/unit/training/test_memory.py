@@ -43,14 +43,11 @@ def test_types_counted_a_part_at_a_time_are_counted_once(workplace, monkeypatch)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's setting")
-@pytest.mark.parametrize(
-    ("before", "after", "starts"),
-    [
-        (None, "glibc.malloc.tcache_count=0", 2),
-        ("glibc.malloc.check=0", "glibc.malloc.check=0:glibc.malloc.tcache_count=0", 2),
-        ("glibc.malloc.tcache_count=5", "glibc.malloc.tcache_count=5", 1),
-    ],
-)
+@pytest.mark.parametrize(("before", "after", "starts"), [
+    (None, "glibc.malloc.tcache_count=0", 2),
+    ("glibc.malloc.check=0", "glibc.malloc.check=0:glibc.malloc.tcache_count=0", 2),
+    ("glibc.malloc.tcache_count=5", "glibc.malloc.tcache_count=5", 1),
+])  # fmt: skip
 def test_a_training_restarts_once_without_the_cache(before, after, starts):
     environment = {key: value for key, value in os.environ.items() if key != "GLIBC_TUNABLES"}
     if before:

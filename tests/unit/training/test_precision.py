@@ -20,18 +20,15 @@ from tests.makers.precision import has_bfloat16
 NEITHER, SHORT, AMX = {}, {"avx512_bf16": True}, {"avx512_bf16": True, "amx_bf16": True}
 
 
-@pytest.mark.parametrize(
-    ("processor", "has", "instructions", "library"),
-    [
-        ("AMD family 26 model 2", SHORT, "avx512_bf16", "onednn"),
-        ("AMD family 25 model 17", SHORT, "avx512_bf16", "mkl"),
-        ("AMD family 26 model 2", NEITHER, "", "mkl"),
-        ("AMD family 26 model 99", AMX, "amx_bf16", "mkl"),
-        ("Intel family 6 model 143", AMX, "amx_bf16", "mkl"),
-        ("Intel family 6 model 85", SHORT, "avx512_bf16", "mkl"),
-        ("Neoverse-V2", NEITHER, "", "mkl"),
-    ],
-)
+@pytest.mark.parametrize(("processor", "has", "instructions", "library"), [
+    ("AMD family 26 model 2", SHORT, "avx512_bf16", "onednn"),
+    ("AMD family 25 model 17", SHORT, "avx512_bf16", "mkl"),
+    ("AMD family 26 model 2", NEITHER, "", "mkl"),
+    ("AMD family 26 model 99", AMX, "amx_bf16", "mkl"),
+    ("Intel family 6 model 143", AMX, "amx_bf16", "mkl"),
+    ("Intel family 6 model 85", SHORT, "avx512_bf16", "mkl"),
+    ("Neoverse-V2", NEITHER, "", "mkl"),
+])  # fmt: skip
 def test_products_go_to_onednn_where_it_is_faster_and_exact(
     monkeypatch, processor, has, instructions, library
 ):
@@ -95,12 +92,10 @@ def translation(h: Hyperparameters) -> tuple[TranslationLearner, PairBatch]:
 
 
 @has_bfloat16
-@pytest.mark.parametrize(
-    "changes",
-    [{"recurrence": "gru"}, {}, {"decoder": "input", "score": "additive", "tied_readout": True},
-     {"encoder": "transformer", "decoder": "transformer", "heads": 2}],
-    ids=str,
-)  # fmt: skip
+@pytest.mark.parametrize("changes", [
+    {"recurrence": "gru"}, {}, {"decoder": "input", "score": "additive", "tied_readout": True},
+    {"encoder": "transformer", "decoder": "transformer", "heads": 2},
+], ids=str)  # fmt: skip
 def test_the_products_of_a_translator_are_bfloat16_and_its_loss_and_gradients_float32(changes):
     size = {"embedding_dim": 8, "hidden_size": 8, "dropout": 0.0}
     learner, batch = translation(Hyperparameters(**size, **changes, precision="bfloat16"))

@@ -198,14 +198,11 @@ def test_a_text_of_which_nothing_is_known_has_an_empty_translation(runs, variant
         assert [*translate(model, nothing, "", "pharaoh", None)] == [" ||| 0.0000 ||| "]
 
 
-@pytest.mark.parametrize(
-    ("model", "given", "seed", "message"),
-    [
-        ("pair-attention", "", 7, r"pair-attention has no run with seed 7\. Trained: 1, 2"),
-        ("nothing", "", None, "results/train/nothing: no trained run. Trained models: "),
-        ("pair-attention", "b\nc", None, "1 lines to translate, and 2 translations"),
-    ],
-)
+@pytest.mark.parametrize(("model", "given", "seed", "message"), [
+    ("pair-attention", "", 7, r"pair-attention has no run with seed 7\. Trained: 1, 2"),
+    ("nothing", "", None, "results/train/nothing: no trained run. Trained models: "),
+    ("pair-attention", "b\nc", None, "1 lines to translate, and 2 translations"),
+])  # fmt: skip
 def test_what_cannot_be_translated_is_one_clear_message(runs, model, given, seed, message):
     with pytest.raises(HeedError, match=message):
         list(translate(model, "a", given, "text", seed))

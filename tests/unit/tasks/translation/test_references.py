@@ -147,15 +147,12 @@ def test_a_corpus_that_cleaning_does_not_change_has_no_file_of_references(scored
     assert not (scored / "data/tokens/mine/references.parquet").exists()
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong", "message"),
-    [
-        ("[en2, en3]", "[en2, en2]", "data.references: each name once, found twice: en2"),
-        ("[en2, en3]", "[de]", "data.references: de is the source"),
-        ("[en2, en3]", "[fr]", "data.references: corpus mine has no language fr"),
-        ("languages: [en3]", "languages: [en]", "data.target: en is one of `optional_languages`"),
-    ],
-)
+@pytest.mark.parametrize(("right", "wrong", "message"), [
+    ("[en2, en3]", "[en2, en2]", "data.references: each name once, found twice: en2"),
+    ("[en2, en3]", "[de]", "data.references: de is the source"),
+    ("[en2, en3]", "[fr]", "data.references: corpus mine has no language fr"),
+    ("languages: [en3]", "languages: [en]", "data.target: en is one of `optional_languages`"),
+])  # fmt: skip
 def test_references_that_are_none_are_an_error(scored, tmp_path, right, wrong, message):
     text = (scored / "params.yaml").read_text().replace(right, wrong)
     (tmp_path / "params.yaml").write_text(text)
