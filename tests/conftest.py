@@ -115,11 +115,9 @@ def write_documents(
     """Write documents.parquet: with one split, or with one for each fold."""
     splits = {f"split_{fold}": np.roll(parts, fold) for fold in range(folds)} or {"split": parts}
     columns = {
-        "id": [f"d{i}" for i in range(len(texts))],
-        "text": [" ".join(words) for words in texts],
-        "label_kind": labels,
-        "group": "",
-    }
+        "id": [f"d{i}" for i in range(len(texts))], "text": [" ".join(words) for words in texts],
+        "label_kind": labels, "group": "",
+    }  # fmt: skip
     pd.DataFrame(columns | splits).to_parquet(path / "documents.parquet", index=False)
 
 

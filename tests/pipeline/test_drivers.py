@@ -178,11 +178,8 @@ def test_deleted_outputs_come_back_from_the_cache(toy, driver):
     assert toy.executed(*driver) == []
     reference_models = "results/reference_models/feelings/reference_models.json"
     files = (
-        f"{trained}/1/model.safetensors",
-        f"{times}/1.json",
-        reference_models,
-        "reports/index.html",
-    )
+        f"{trained}/1/model.safetensors", f"{times}/1.json", reference_models, "reports/index.html",
+    )  # fmt: skip
     assert all((toy.path / name).exists() for name in files)
 
 

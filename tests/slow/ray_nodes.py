@@ -36,12 +36,10 @@ class RayNodes:
         self.hosts: set[int] = set()
         token = self.files / "token"
         self.environment = {
-            "PATH": f"{BINARIES}:/usr/bin:/bin",
-            "RAY_AUTH_MODE": "token",
-            "RAY_AUTH_TOKEN_PATH": str(token),
-            "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+            "PATH": f"{BINARIES}:/usr/bin:/bin", "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN_PATH": str(token), "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
             "RAY_USAGE_STATS_ENABLED": "0",
-        }
+        }  # fmt: skip
         self.files.mkdir()
         token.write_text(secrets.token_hex(32))
 

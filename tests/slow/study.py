@@ -60,16 +60,9 @@ READERS = {
     "reference_models": ["compare"], "compare": ["report"], "report": [],
 }  # fmt: skip
 UNTUNED = [
-    "download sample",
-    "tokenize letters",
-    "recipe author",
-    "train author-baseline",
-    "train author-attention",
-    "score author",
-    "reference_models author",
-    "compare",
-    "report",
-]
+    "download sample", "tokenize letters", "recipe author", "train author-baseline",
+    "train author-attention", "score author", "reference_models author", "compare", "report",
+]  # fmt: skip
 WHOLE = [*UNTUNED[:2], "search hunt", *UNTUNED[2:]]
 
 

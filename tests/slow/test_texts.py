@@ -25,13 +25,8 @@ COUNT = 120
 VARIANTS = ("baseline", "mean", "pooling", "attention")  # of `heed corpus add`
 OF_MODELS = [f"{what} mine-{each}" for each in VARIANTS for what in ("recipe", "train", "score")]
 COMMANDS = [
-    "download mine",
-    "tokenize mine",
-    *OF_MODELS,
-    "reference_models mine",
-    "compare",
-    "report",
-]
+    "download mine", "tokenize mine", *OF_MODELS, "reference_models mine", "compare", "report",
+]  # fmt: skip
 TITLE = r"Hostile <script>alert(1)</script> \input{x} & 100%"
 
 

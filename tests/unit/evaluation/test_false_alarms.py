@@ -33,10 +33,8 @@ def alarms_of_a_fixed_split(
         mean_square(first * seed_square / documents, seeds - 1),
         mean_square((1 - first) * seed_square / documents, seeds - 1),
         mean_square(document_square, documents - 1),
-        mean_square(RESIDUAL, (seeds - 1) * (documents - 1)),
-        seeds,
-        documents,
-    )
+        mean_square(RESIDUAL, (seeds - 1) * (documents - 1)), seeds, documents,
+    )  # fmt: skip
     variance = (seed_square + document_square - RESIDUAL) / (seeds * documents)
     return generator.normal(0, np.sqrt(variance), studies), components
 

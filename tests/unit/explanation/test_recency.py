@@ -123,14 +123,10 @@ def test_noise_is_the_same_words_on_each_side_without_rationale_and_cuts_no_text
         drawn = texts["right 4"][size:]
         assert size <= 12 and len(drawn) == 4 * size
         assert texts == {
-            "none": text,
-            "left 1": drawn[:size] + text,
-            "right 1": text + drawn[:size],
-            "both 1": drawn[: size // 2] + text + drawn[size // 2 : size],
-            "left 4": drawn + text,
-            "right 4": text + drawn,
-            "both 4": drawn[: 2 * size] + text + drawn[2 * size :],
-        }
+            "none": text, "left 1": drawn[:size] + text, "right 1": text + drawn[:size],
+            "both 1": drawn[: size // 2] + text + drawn[size // 2 : size], "left 4": drawn + text,
+            "right 4": text + drawn, "both 4": drawn[: 2 * size] + text + drawn[2 * size :],
+        }  # fmt: skip
         assert {words[i] for i in drawn} <= {*WORDS[:6], "<unknown>"}, "fine is rationale"
         assert unknown[i] == pytest.approx(np.mean(np.array(drawn) == UNKNOWN))
     assert 0.05 < unknown.mean() < 0.3, "one word of seven is new"

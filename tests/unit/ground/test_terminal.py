@@ -15,20 +15,11 @@ SOURCE = ROOT / "src/heed"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 CONTROL = {
-    "escape": "\x1b[2J",
-    "title": "\x1b]0;pwned\x07",
-    "c1": "\x9b31m",
-    "carriage-return": "fine\rgone",
-    "backspace": "no\x08\x08yes",
-    "delete": "\x7f",
-    "nul": "\x00",
-    "override": "\u202etxt.exe",
-    "isolate": "\u2066a\u2069",
-    "mark": "\u200f",
-    "line-separator": "a\u2028b",
-    "byte-order": "\ufeff",
-    "surrogate": "\ud800",
-}
+    "escape": "\x1b[2J", "title": "\x1b]0;pwned\x07", "c1": "\x9b31m",
+    "carriage-return": "fine\rgone", "backspace": "no\x08\x08yes", "delete": "\x7f", "nul": "\x00",
+    "override": "\u202etxt.exe", "isolate": "\u2066a\u2069", "mark": "\u200f",
+    "line-separator": "a\u2028b", "byte-order": "\ufeff", "surrogate": "\ud800",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CONTROL)

@@ -21,8 +21,7 @@ from tests.pipeline.makers import make_clone
 # shape: (its files, the options of docs/own-corpus.md, expected: classes, tokenizer, max_tokens)
 SHAPES = {
     "short texts and many classes": (
-        lambda folder: write_requests(folder, 120, 15),
-        {"name": "mine", "metric": "macro_f1"},
+        lambda folder: write_requests(folder, 120, 15), {"name": "mine", "metric": "macro_f1"},
         (15, "xx", 20),
     ),
     "German texts": (

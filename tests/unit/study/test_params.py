@@ -166,9 +166,7 @@ GONE = [
     ("trials: 6", "trials: 0", f"{S}.trials", "value"),
     ("dropout: 0.2", "dropout: 0.2\n    tfidf_branch: words", f"{D}.tfidf_branch", "key"),
     (
-        "defaults:",
-        "defaults:\n  translation: {min_count: 2}",
-        "defaults.translation.min_count",
+        "defaults:", "defaults:\n  translation: {min_count: 2}", "defaults.translation.min_count",
         "key",
     ),
     ("pooling: last}", "pooling: mean, encoder: none}", f"{M}-baseline.encoder", "value"),
@@ -220,8 +218,7 @@ def bomb(line: str) -> str:
     ('a: 1\nb: "\\ud800"\n', "params.yaml:2: not valid YAML: an escape of half a character"),
     ("a: " + "[" * 1500, "params.yaml:1: not valid YAML"),
     (
-        "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + bomb("[NAMES]"),
-        ":1: more than 100,000 values",
+        "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + bomb("[NAMES]"), ":1: more than 100,000 values",
     ),
     ("a: &a {x: 1}\n" + bomb("{<<: [NAMES]}"), "params.yaml:1: more than 100,000 values"),
     ("a: &a [*a]", "params.yaml:1: more than 100,000 values"),

@@ -75,10 +75,8 @@ def test_its_files_have_no_weights_and_runs_have_the_same_bytes_as_without(workp
     trained = train((1, 2), cores=3)
     assert (hashes(), hashes(RUN.with_name("2"))) == alone
     assert [path.name for path in sorted(FOLDER.iterdir())] == [
-        CHECKSUMS,
-        "history.csv",
-        "run.json",
-    ]
+        CHECKSUMS, "history.csv", "run.json",
+    ]  # fmt: skip
     (info,) = (each for each in trained if isinstance(each, runs.LongerInfo))
     assert info == read_longer(read_run(MODEL, 1)) and info.recipe.hyperparameters.epochs == 6
     assert read_longer(read_run(MODEL, 2)) is None, "it is of the first seed"

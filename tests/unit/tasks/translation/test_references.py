@@ -59,14 +59,12 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("references")
     rows = [
         (
-            f"Der {name} {n} schläft.",
-            f"The {name} {n} is sleeping.",
-            f"The {name} {n} sleeps.",
+            f"Der {name} {n} schläft.", f"The {name} {n} is sleeping.", f"The {name} {n} sleeps.",
             f"Thon {name} {n} sleeps." if n % 2 else "",
         )
         for n in range(6)
         for name in ANIMALS
-    ]
+    ]  # fmt: skip
     with contextlib.chdir(folder):
         columns = ["german", "english", "american", "scottish"]
         pd.DataFrame(rows, columns=columns).to_csv("pairs.csv", index=False)
