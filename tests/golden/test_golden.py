@@ -28,9 +28,6 @@ SLOW = {"imdb", "letters", "multi30k"}  # sources that take more than some secon
 TOKENS = json.loads(tokens.FILE.read_text(encoding="utf-8"))
 
 
-# --- results --------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", STUDIES)
@@ -132,9 +129,6 @@ def test_json_values_are_compared_but_for_the_versions_of_packages(clone):
     path.write_text(text.replace('"alpha": 0.05', '"alpha": 0.06'))
     line = f"{compare.COMPARISON}: /significance, alpha: expected '0.05', found '0.06'"
     assert found_in(clone) == ([line], [line])
-
-
-# --- tokens ---------------------------------------------------------------------------------------
 
 
 def expected(each: Declared) -> str | None:

@@ -107,9 +107,6 @@ def test_ignored_modules_compute_nothing():
     assert found == names.split()
 
 
-# --- the stage `code` -----------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("code") / "clone"
@@ -282,9 +279,6 @@ def test_whether_models_are_trained_longer_is_known_to_trainings_alone(edited):
     changed = {path for path, text in before.items() if path.read_bytes() != text}
     assert changed == {path for path in before if path.relative_to(edited).parts[2] == "train"}
     assert code(edited, "train", "author")["longer_training"] is False
-
-
-# --- a clone runs its own code --------------------------------------------------------------------
 
 
 def heed(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

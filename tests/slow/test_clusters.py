@@ -256,9 +256,6 @@ def test_a_local_ray_has_a_token_whatever_the_environment_says(study):
     assert modes == {"gcs_server": "token", "raylet": "token"}
 
 
-# --- hosts: each with a network of its own, and a cable that can be cut
-
-
 @pytest.fixture
 def hosts() -> Iterator[RayNodes]:
     """Hosts that share all files."""

@@ -69,8 +69,6 @@ def test_the_genuine_first_rows_are_equal_in_every_field_and_in_order(
     assert all(a == b and all(x[f] == y[f] for f in fields) for (a, x), (b, y) in numbered)
 
 
-# --- wrong files ----------------------------------------------------------------------------------
-
 ROWS: Rows = [
     {"category": "GREEN", "headline": "a", "short_description": "b", "date": "2022-09-23"},
     {"category": "TASTE", "headline": "c", "short_description": "", "date": "2012-01-28"},
@@ -129,9 +127,6 @@ def test_a_json_file_of_another_version_is_described(tmp_path, monkeypatch, endi
     path.write_text("no articles")
     with pytest.raises(HeedError, match=r"\(11 bytes\)\. Replace it"):
         download(tmp_path / "raw", huffpost.OFFICIAL)
-
-
-# --- the articles that a clone has ----------------------------------------------------------------
 
 
 def test_the_sample_is_drawn_from_the_parts_by_its_rule(corpora, tmp_path):

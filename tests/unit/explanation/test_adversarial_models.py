@@ -90,9 +90,6 @@ def read(name: str, table: str) -> pd.DataFrame:
     return pd.read_parquet(f"results/adversarial_attention/{name}/{table}.parquet")
 
 
-# The losses
-
-
 def sum_of(values: list[list[float]], weights: list[list[float]]) -> WeightedSum:
     """Return documents of one head whose logits are GELU(z), for two numbers z of each document."""
     numbers = torch.tensor(values)[:, :, None].expand(-1, -1, 2)[:, :, None]  # 2: L
@@ -135,9 +132,6 @@ def test_the_loss_of_deceiving_is_infinite_for_weight_on_rationale_alone_and_fin
     assert penalties[2:] == [0, 0], "without a rationale, and an empty document"
     (gradient,) = torch.autograd.grad(loss.sum(), [own.weights])
     assert gradient.isfinite().all()
-
-
-# What guides a network
 
 
 def test_places_say_where_a_token_stands_and_nothing_of_what_it_is():
@@ -203,9 +197,6 @@ def test_the_constant_token_finds_a_class_that_the_weights_carry_and_no_other(tr
     # the same weights point at random words, which tell nothing
     moved = Guide("", lambda batch: batch.ids, move_weights(carrying, np.random.default_rng(1)), 50)
     assert accuracy(diagnostic, moved, tmp_path / "moved") <= 0.7
-
-
-# The stage
 
 
 def test_the_tables_fit_each_other_and_the_summary_has_their_means():
@@ -336,8 +327,6 @@ def test_a_base_without_a_weighted_sum_is_one_message():
     ):
         write("last")
 
-
-# Expected result, on the sample corpora
 
 STUDY = """
 study: {name: known, title: Known truth}

@@ -90,9 +90,6 @@ def solved(corpora, fit) -> dict[str, Subject]:
     return {pooling: solve(pooling) for pooling in ("last", "max")}
 
 
-# Noise
-
-
 def test_noise_after_the_rationale_confuses_the_last_state_and_not_the_maximum(solved, corpora):
     tokens, others = corpora
     noise, rows = Noise(others, others.rows("train", 0)), tokens.rows("test", 0)
@@ -170,9 +167,6 @@ def test_a_model_that_knows_positions_reads_no_noise_beyond_its_cap(corpora):
         assert known.tolist() == rows[lengths <= 12].tolist() and 0 < len(known) < 40
 
 
-# Importance by position
-
-
 def test_the_tenth_of_the_only_rationale_has_importance_1(solved, corpora):
     rationale, done = MarkedTokens(corpora[0]), []
     rows = np.array([row for row in corpora[0].rows("test", 0) if rationale.mask(row).any()])
@@ -246,9 +240,6 @@ def test_a_tenth_with_next_to_no_rationale_has_no_quotient():
     table = table.set_index("measure")
     assert table.loc["importance_by_rationale"]["at"].tolist() == [str(i) for i in range(8)]
     assert table.loc["rationale_share"].set_index("at")["mean"]["9"] < MIN_SHARE
-
-
-# Gradients of states
 
 
 def unrolled(lstm: torch.nn.LSTM, inputs: torch.Tensor) -> list[torch.Tensor]:

@@ -75,9 +75,6 @@ def sum_of(values: list[float], weights: list[float]) -> WeightedSum:
     )  # fmt: skip
 
 
-# Distances
-
-
 def test_distances_are_scipys_and_have_gradients_at_zero():
     p, q = torch.tensor([0.5, 0.5, 0.0]), torch.tensor([0.0, 0.25, 0.75])
     middle = (p + q) / 2
@@ -89,9 +86,6 @@ def test_distances_are_scipys_and_have_gradients_at_zero():
     q = q.requires_grad_()
     (gradient,) = torch.autograd.grad(jensen_shannon(p, q), [q])
     assert gradient.isfinite().all()
-
-
-# Weights: permutation, adversarial model, erasure, conicity
 
 
 @pytest.mark.parametrize("changes", UNIFORM)
@@ -208,9 +202,6 @@ def test_conicity_is_one_for_equal_vectors_and_lower_for_others():
     assert conicities == pytest.approx([float(mean.mean()), 1]) and conicities[0] < 1
 
 
-# Rankings
-
-
 @pytest.mark.parametrize("changes", [ATTENTION, HEADS, SENTENCES])
 def test_gradients_are_finite_differences(changes):
     model = frozen(**changes)
@@ -253,6 +244,26 @@ def test_integrated_gradients_add_up_to_the_change_of_the_probability():
     assert torch.allclose(integrated_gradients(model, batch).sum(1), change, atol=1e-8)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("changes", [ATTENTION, HEADS, SENTENCES])
+def test_integrated_gradients_are_captums(changes):
+    captum = pytest.importorskip("captum.attr", reason="captum is a development dependency")
+    model = frozen(**changes)
+    batch = batch_for(model, (9,))
+    embeddings = model.network.embed(batch)
+
+    def predict(points: torch.Tensor) -> torch.Tensor:
+        read = [
+            each for each in ("ids", "lengths", "sentences") if getattr(batch, each) is not None
+        ]
+        copies = {each: getattr(batch, each).repeat_interleave(len(points), 0) for each in read}
+        return logits_of(model, dataclasses.replace(batch, **copies), points).softmax(-1)
+
+    target, steps = int(predict(embeddings).argmax()), {"n_steps": 32, "method": "riemann_middle"}
+    expected = captum.IntegratedGradients(predict).attribute(embeddings, target=target, **steps)
+    assert torch.allclose(integrated_gradients(model, batch), expected.sum(-1), atol=1e-12)
+
+
 def test_the_gradient_of_a_weight_is_a_finite_difference():
     model = frozen(**HEADS)
     weighted = weighted_sum(model, batch_for(model))[0]
@@ -280,9 +291,6 @@ def test_the_norm_of_what_a_unit_adds_is_that_of_its_part_of_the_sum(changes):
         if attention is not None:
             split = attention.output.weight @ split
         assert rankings["value_norm"][unit] == pytest.approx(float(split.norm()))
-
-
-# Inputs
 
 
 KINDS = [ATTENTION, HEADS, SENTENCES, {**ATTENTION, "character_buckets": 5}]
@@ -365,9 +373,6 @@ def test_comprehensiveness_and_sufficiency_are_the_falls_without_and_with_the_to
     falls = predictions[0].max() - predictions[1:, predictions[0].argmax()]
     outcome = faithfulness(model, document, attention=-ranking, gradient=ranking)["gradient"]
     assert [*outcome.values()] == pytest.approx([float(falls[:5].mean()), float(falls[5:].mean())])
-
-
-# Agreement
 
 
 def test_a_correlation_reads_the_units_that_both_rankings_have():

@@ -199,9 +199,6 @@ def test_a_pooling_ignores_padding_and_an_empty_text_is_zero(name):
     assert states.grad.isfinite().all() and (states.grad[padding] == 0).all()
 
 
-# Hierarchical attention
-
-
 def hierarchical(dtype=torch.float32, **changes) -> Classifier:
     torch.manual_seed(5)
     plain = {"hierarchical": True, "attention": "none", "pooling": "attention", "max_tokens": 700}

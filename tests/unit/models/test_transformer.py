@@ -193,9 +193,6 @@ def test_given_weights_replace_those_of_every_head_of_the_last_layer():
     assert torch.allclose(outputs[0], expected, atol=1e-12)
 
 
-# The transformer as a classifier's encoder
-
-
 def classifier(dtype=torch.float32, **changes) -> Classifier:
     torch.manual_seed(3)
     h = dataclasses.replace(

@@ -42,9 +42,6 @@ def cross_attention(name: str) -> tuple[torch.nn.Module, list[torch.Tensor]]:
     return ATTENTIONS[name]().double(), [query, keys, values, padding_mask(torch.tensor([5, 2]), 5)]
 
 
-# Attention and pooling
-
-
 @pytest.mark.parametrize("name", ATTENTIONS)
 def test_queries_from_another_sequence_attend_to_the_keys_that_are_tokens(name):
     attention, arguments = cross_attention(name)
@@ -88,8 +85,6 @@ def test_a_pooling_with_given_weights_is_their_sum(name):
     assert torch.equal(pooling.pool(*arguments, one_hot)[0], states[torch.arange(3), [3, 1, 0]])
 
 
-# Networks: encode, attend, classify
-
 NETWORKS = [
     {"attention": attention, "pooling": pooling, "hierarchical": hierarchical}
     for attention in SELF_ATTENTIONS for pooling in POOLINGS for hierarchical in (False, True)
@@ -120,9 +115,6 @@ def test_encode_attend_and_classify_give_the_logits_and_the_weights_reproduce_th
         assert (attention.movedim(1, -1)[padding] == 0).all()
     given = pooling if changes["pooling"] in SUMS else None
     assert torch.equal(network.attend(states, given, attention)[0], vectors)
-
-
-# The weighted sum
 
 
 @pytest.mark.parametrize("changes", REST_ON_A_SUM)

@@ -38,8 +38,6 @@ from heed.study.rules import is_valid_configuration
 from heed.training.machine import machine_kind
 from tests.unit.search.makers import SPACE, STUDY, gone, heed, marked, planned, trial
 
-# --- the results of a search ----------------------------------------------------------------------
-
 
 def test_the_winner_is_the_best_then_the_shortest_then_the_first():
     assert winner([trial(0, 0.5, 0.6), trial(1, 0.7, 0.2)], "accuracy").trial == 1
@@ -84,9 +82,6 @@ def test_a_trial_that_was_killed_repeats_its_whole_epochs_and_one_that_ended_eve
     told.clear()
     trials.run_trial(setup, 0, configuration)
     assert told == whole
-
-
-# --- real searches --------------------------------------------------------------------------------
 
 
 CLOSED = """
@@ -240,9 +235,6 @@ def test_options_about_where_trials_run_do_not_restart_a_search(study):
         assert planned(STUDY.replace(*change)).work != first
 
 
-# --- search.json ----------------------------------------------------------------------------------
-
-
 def write_results(folder: Path = Path("results/search/tiny/hunt")) -> dict:
     best = {"learning_rate": 0.02, "hidden_size": 8, "heads": 4, "epochs": 2, "monitor": "accuracy"}
     folder.mkdir(parents=True)
@@ -254,9 +246,6 @@ def write_results(folder: Path = Path("results/search/tiny/hunt")) -> dict:
     )  # fmt: skip
     write_search(folder, result)
     return best
-
-
-# --- the address of a cluster ---------------------------------------------------------------------
 
 
 def test_the_address_of_a_cluster_is_in_the_environment_alone(monkeypatch):

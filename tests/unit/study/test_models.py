@@ -43,9 +43,6 @@ def error_message(text: str) -> str:
     return line
 
 
-# --- what follows ---------------------------------------------------------------------------------
-
-
 def test_a_study_with_keys_that_follow_is_the_same():
     assert OLD.count("search: none") == 6
     assert parse(OLD) == parse(SAMPLE)
@@ -81,9 +78,6 @@ def test_a_parameter_matched_model_is_searched_as_the_model_that_it_matches():
     assert "remove `search`" in error_message(SAMPLE + line.replace("}", ", search: none}"))
     without = line.replace("match_parameters_of: sample-author-searched", "gpus: 0")
     assert "parameter-matched is as large as which model" in error_message(SAMPLE + without)
-
-
-# --- presets --------------------------------------------------------------------------------------
 
 
 def test_the_values_are_the_defaults_then_the_presets_then_the_models_own():

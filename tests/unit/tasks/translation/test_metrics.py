@@ -234,9 +234,6 @@ def test_groups_by_length_have_the_metrics_of_their_sums():
     assert groups["bleu"].notna().all()
 
 
-# Links
-
-
 def parse(text: str) -> Gold:
     (links,) = read_links(pd.Series([text], [7], name="gold"))
     return links
