@@ -17,11 +17,9 @@ def fill(rows: list[list[int]], length: int) -> np.ndarray:
 
 
 def make_batch(
-    texts: list[list[int]],
-    sentences: list[list[int]] | None = None,
-    padding: int = 0,
+    texts: list[list[int]], sentences: list[list[int]] | None = None, padding: int = 0,
     h: Architecture = HYPERPARAMETERS,
-) -> Batch:
+) -> Batch:  # fmt: skip
     """Return texts of vocabulary indices as a batch, with every feature that `h` asks for.
 
     The batch is `padding` positions longer than the longest text.

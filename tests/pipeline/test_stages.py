@@ -52,11 +52,8 @@ def test_trainings_with_a_gpu_run_at_most_as_many_at_once_as_there_are_each_on_i
 
 @pytest.mark.parametrize("run", pd.read_csv(RUNS)["run"].unique())
 def test_the_time_left_is_within_30_percent_from_a_third_of_a_recorded_run_on(
-    run: str,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture,
-) -> None:
+    run: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture,
+) -> None:  # fmt: skip
     """The runs are of studies of heed's on two cores, from Snakemake's log.
 
     Times are ten times as long, so that minutes are exact enough.

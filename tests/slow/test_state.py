@@ -5,7 +5,6 @@ The driver makes the same report or says what to do.
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -111,37 +110,6 @@ def test_two_drivers_at_once(toy, first, second, undisturbed):
         assert "Traceback" not in said
         assert not code or "is busy" in said or "Unable to acquire lock" in said, said
     assert_recovers(toy, DRIVERS[second], undisturbed(MODEL))
-
-
-def edit_lock(toy: Toy, edit: Callable[[dict], object]) -> None:
-    yaml = YAML()
-    lock = yaml.load(toy.path / "dvc.lock")
-    edit(lock["stages"])
-    yaml.dump(lock, toy.path / "dvc.lock")
-
-
-def change_md5(toy: Toy, stage: str, kind: str) -> None:
-    digits = str.maketrans("0123456789", "1234567890")
-    edit_lock(toy, lambda stages: (entry := stages[stage][kind][-1]).update(
-        md5=entry["md5"].translate(digits)))  # fmt: skip
-
-
-BY_HAND: dict[str, Callable[[Toy], None]] = {
-    "a dependency's hash": lambda toy: change_md5(toy, "score@author", "deps"),
-    "an output's hash": lambda toy: change_md5(toy, "tokenize@letters", "outs"),
-    "a stage gone": lambda toy: edit_lock(toy, lambda stages: stages.pop("train@author-baseline")),
-    "all gone": lambda toy: (toy.path / "dvc.lock").unlink(),
-    "empty": lambda toy: (toy.path / "dvc.lock").write_text(""),
-}
-
-
-@pytest.mark.parametrize("edit", BY_HAND)
-@each_driver
-def test_a_dvc_lock_edited_by_hand(toy, driver, edit, undisturbed):
-    BY_HAND[edit](toy)
-    assert_recovers(
-        toy, DRIVERS[driver], undisturbed(""), "dvc.lock' validation failed", "dvc.lock"
-    )
 
 
 def conflict(path: Path) -> str:

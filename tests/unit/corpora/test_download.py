@@ -49,12 +49,9 @@ class Server:
 
 
 def send(
-    handler: http.server.BaseHTTPRequestHandler,
-    status: int,
-    body: bytes,
-    length: int | None = None,
-    **headers: str,
-) -> None:
+    handler: http.server.BaseHTTPRequestHandler, status: int, body: bytes,
+    length: int | None = None, **headers: str,
+) -> None:  # fmt: skip
     handler.send_response(status)
     handler.send_header("Content-Length", str(len(body) if length is None else length))
     for key, value in headers.items():

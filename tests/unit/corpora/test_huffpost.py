@@ -152,18 +152,6 @@ def test_the_sample_has_as_many_articles_of_each_class_and_no_text_twice(tmp_pat
     assert "Misra" in notice and "creativecommons.org/licenses/by/4.0/" in notice
 
 
-def test_a_class_has_the_smallest_links_and_a_text_is_drawn_once():
-    rows = [
-        {"category": label, "headline": text, "short_description": "", "link": link}
-        for label, text, link in [
-            ("TASTE", "a", "1"), ("FOOD & DRINK", "b", "2"), ("TASTE", "a ", "3"),
-            ("CRIME", "c", "4"), ("TASTE", "c", "5"),
-        ]
-    ]  # fmt: skip
-    drawn = articles_of_clone.draw(rows, ("TASTE",), 2, 1)
-    assert [(row["category"], row["link"]) for row in drawn] == [("TASTE", "1"), ("TASTE", "2")]
-
-
 @pytest.mark.parametrize("content", [None, b"another file"], ids=["missing", "another"])
 def test_a_sample_that_is_not_whole_is_one_message(tmp_path, monkeypatch, content):
     monkeypatch.chdir(tmp_path)

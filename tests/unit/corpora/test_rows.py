@@ -4,7 +4,6 @@ import gzip
 import json
 from pathlib import Path
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -144,21 +143,6 @@ def test_cells_are_read_as_they_are_written(tmp_path):
     assert texts_and_labels(path) == [("", "1"), ("5", "True"), ("\ufffd", "1.5")]
     path.write_text('{"text": "a", "label": "café"}\n{"text": "b", "label": "cafe\u0301"}\n')
     assert {label for _, label in texts_and_labels(path)} == {"café"}
-
-
-def test_the_rows_are_those_that_pandas_reads(tmp_path, corpora):
-    """Real headlines, written by pandas: what was read before is read now."""
-    frame = pd.read_json(corpora / "news/few_shot_01/valid.json", lines=True).head(2000)
-    frame = frame.drop(columns="label")
-    frame = frame.rename(columns={"sentence": "text", "class_name": "label"})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    frame.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
-    frame.to_parquet(tmp_path / "t.parquet")
-    frame.to_json(tmp_path / "t.json", orient="records")
-    frame.to_csv(tmp_path / "t.tsv", index=False, sep="\t")
-    for suffix in (".csv", ".tsv", ".json", ".jsonl", ".parquet"):
-        table = read_table(tmp_path / f"t{suffix}", Format()).select(["text", "label"])
-        assert table.to_pylist() == frame[["text", "label"]].to_dict("records")
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".json"])

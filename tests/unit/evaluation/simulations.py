@@ -30,13 +30,9 @@ def crossed(
 
 
 def nested(
-    generator: np.random.Generator,
-    folds: int,
-    seeds: int,
-    documents: int,
-    true: float,
+    generator: np.random.Generator, folds: int, seeds: int, documents: int, true: float,
     noise: float,
-) -> Scores:
+) -> Scores:  # fmt: skip
     """Draw the scores on k folds of other documents, with `seeds` seeds for each fold."""
     drawn = [crossed(generator, seeds, documents, true, noise) for _ in range(folds)]
     return [first for (first,), _ in drawn], [second for _, (second,) in drawn]

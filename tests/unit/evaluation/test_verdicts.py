@@ -5,21 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from heed.evaluation import results
 from heed.evaluation.comparison import tuned_alike
-from heed.evaluation.results import (
-    BETTER,
-    FAMILIES,
-    FOREIGN,
-    NOT_CONVERGED,
-    SAME,
-    UNDECIDED,
-    WORSE,
-    Difference,
-    Roles,
-    Significance,
-    assign_roles,
-    verdict,
-)
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.translation.recipe import Hyperparameters as Translator
 
@@ -40,8 +27,8 @@ CELL = Hyperparameters(dropout=0.2)
     ({"learning_rate": 0.1}, "space", "space", True),  # each has its own winner
     ({}, "space", "other space", False),
     ({}, "space", "", False),
-    ({}, FOREIGN, FOREIGN, False),
-    ({}, "space", FOREIGN, False),
+    ({}, results.FOREIGN, results.FOREIGN, False),
+    ({}, "space", results.FOREIGN, False),
 ])  # fmt: skip
 def test_models_are_tuned_alike_by_one_search_or_by_one_training(changed, first, second, alike):
     models = [
@@ -62,44 +49,44 @@ def test_translators_are_tuned_alike_where_they_read_alike(changed, alike):
     assert tuned_alike(*models, {}) == alike
 
 
-METHOD = Significance("", 0.05, 0.8, 1.0, None, {})
+METHOD = results.Significance("", 0.05, 0.8, 1.0, None, {})
 
 
-def difference(mean: float, p: float | None, within: float | None) -> Difference:
-    return Difference(
+def difference(mean: float, p: float | None, within: float | None) -> results.Difference:
+    return results.Difference(
         family="secondary", tests=1, mean_pp=mean, interval_pp=(mean - 1, mean + 1), p=p,
-        p_corrected=p, equal_within_pp=within, verdict=UNDECIDED,
+        p_corrected=p, equal_within_pp=within, verdict=results.UNDECIDED,
         standard_error_pp=None, degrees_of_freedom=None, seeds_needed=None, detectable_pp=None,
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(("mean", "p", "within", "first", "second", "expected"), [
-    (2.0, 0.01, 3.0, 0.0, 0.0, BETTER),
-    (-2.0, 0.01, 3.0, 0.0, 0.0, WORSE),
-    (0.1, 0.6, 0.9, 0.0, 0.0, SAME),
-    (0.3, 0.01, 0.9, 0.0, 0.0, SAME),  # significant, and too small to matter
-    (-0.3, 0.01, 0.9, 0.0, 0.0, SAME),
-    (2.0, 0.2, 3.0, 0.0, 0.0, UNDECIDED),
-    (2.0, None, None, 0.0, 0.0, UNDECIDED),  # one seed
-    (2.0, 0.01, 3.0, 9.0, 0.0, BETTER),  # the winner could only become better still
-    (2.0, 0.01, 3.0, 0.0, 9.0, NOT_CONVERGED),  # the loser might still have caught up
-    (2.0, 0.01, 3.0, 9.0, 9.0, NOT_CONVERGED),
-    (-2.0, 0.01, 3.0, 9.0, 9.0, NOT_CONVERGED),
-    (0.3, 0.01, 0.9, 9.0, 0.0, NOT_CONVERGED),  # the same, but might widen
-    (-0.3, 0.01, 0.9, 0.0, 9.0, NOT_CONVERGED),
-    (0.1, 0.6, 0.9, 0.0, 9.0, NOT_CONVERGED),
-    (0.1, 0.6, 0.9, 9.0, 0.0, NOT_CONVERGED),
-    (-2.0, 0.01, 3.0, 9.0, 0.0, NOT_CONVERGED),  # it might still have caught up
-    (-2.0, 0.01, 3.0, 0.0, 9.0, WORSE),  # than a model that could only become better
-    (2.0, 0.2, 3.0, 0.0, 9.0, NOT_CONVERGED),
-    (2.0, 0.2, 3.0, 9.0, 0.0, NOT_CONVERGED),
-    (2.0, 0.01, 3.0, 0.0, 0.9, BETTER),  # twice the epochs would not have turned it
-    (-2.0, 0.01, 3.0, 0.9, 9.0, WORSE),
-    (2.0, 0.01, 3.0, 0.0, 1.0, NOT_CONVERGED),  # the interval begins at 1
-    (0.3, 0.01, 0.9, 0.0, 0.1, NOT_CONVERGED),
+    (2.0, 0.01, 3.0, 0.0, 0.0, results.BETTER),
+    (-2.0, 0.01, 3.0, 0.0, 0.0, results.WORSE),
+    (0.1, 0.6, 0.9, 0.0, 0.0, results.SAME),
+    (0.3, 0.01, 0.9, 0.0, 0.0, results.SAME),  # significant, and too small to matter
+    (-0.3, 0.01, 0.9, 0.0, 0.0, results.SAME),
+    (2.0, 0.2, 3.0, 0.0, 0.0, results.UNDECIDED),
+    (2.0, None, None, 0.0, 0.0, results.UNDECIDED),  # one seed
+    (2.0, 0.01, 3.0, 9.0, 0.0, results.BETTER),  # the winner could only become better still
+    (2.0, 0.01, 3.0, 0.0, 9.0, results.NOT_CONVERGED),  # the loser might still have caught up
+    (2.0, 0.01, 3.0, 9.0, 9.0, results.NOT_CONVERGED),
+    (-2.0, 0.01, 3.0, 9.0, 9.0, results.NOT_CONVERGED),
+    (0.3, 0.01, 0.9, 9.0, 0.0, results.NOT_CONVERGED),  # the same, but might widen
+    (-0.3, 0.01, 0.9, 0.0, 9.0, results.NOT_CONVERGED),
+    (0.1, 0.6, 0.9, 0.0, 9.0, results.NOT_CONVERGED),
+    (0.1, 0.6, 0.9, 9.0, 0.0, results.NOT_CONVERGED),
+    (-2.0, 0.01, 3.0, 9.0, 0.0, results.NOT_CONVERGED),  # it might still have caught up
+    (-2.0, 0.01, 3.0, 0.0, 9.0, results.WORSE),  # than a model that could only become better
+    (2.0, 0.2, 3.0, 0.0, 9.0, results.NOT_CONVERGED),
+    (2.0, 0.2, 3.0, 9.0, 0.0, results.NOT_CONVERGED),
+    (2.0, 0.01, 3.0, 0.0, 0.9, results.BETTER),  # twice the epochs would not have turned it
+    (-2.0, 0.01, 3.0, 0.9, 9.0, results.WORSE),
+    (2.0, 0.01, 3.0, 0.0, 1.0, results.NOT_CONVERGED),  # the interval begins at 1
+    (0.3, 0.01, 0.9, 0.0, 0.1, results.NOT_CONVERGED),
 ])  # fmt: skip
 def test_not_converged_voids_what_could_turn(mean, p, within, first, second, expected):
-    assert verdict(difference(mean, p, within), METHOD, first, second) == expected
+    assert results.verdict(difference(mean, p, within), METHOD, first, second) == expected
 
 
 def roles(attention: list[str]) -> dict[tuple[str, str], str]:
@@ -109,16 +96,18 @@ def roles(attention: list[str]) -> dict[tuple[str, str], str]:
         "pooling": Hyperparameters(pooling="attention"), "hybrid": attended, "searched": attended,
         "searched-baseline": plain, "searched-mean": plain,
     }  # fmt: skip
-    return families_of(assign_roles(models, ["majority", "linear"], attention))
+    return families_of(results.assign_roles(models, ["majority", "linear"], attention))
 
 
-def families_of(roles: Roles) -> dict[tuple[str, str], str]:
+def families_of(roles: results.Roles) -> dict[tuple[str, str], str]:
     return {(first, second): family for first, second, family in roles.pairs()}
 
 
 def test_one_comparison_is_primary_and_reference_models_are_a_family_of_their_own():
     families = roles(["attention", "pooling"])
-    of = {name: {pair for pair, each in families.items() if each == name} for name in FAMILIES}
+    of = {
+        name: {pair for pair, each in families.items() if each == name} for name in results.FAMILIES
+    }
     assert of["primary"] == {("attention", "mean")}
     assert of["reference_models"] == {("attention", "linear"), ("pooling", "linear")}
     assert of["trivial"] == {("attention", "majority"), ("pooling", "majority")}
@@ -145,9 +134,9 @@ def test_one_comparison_is_primary_and_reference_models_are_a_family_of_their_ow
 def test_the_control_is_declared_or_has_equal_weights(variants, declared, control):
     models = dict.fromkeys(variants, CELL)
     models["attention"] = Hyperparameters(attention="multi-head")
-    assert assign_roles(models, [], ["attention"], declared).control == control
+    assert results.assign_roles(models, [], ["attention"], declared).control == control
     models["pooling"] = Hyperparameters(pooling="attention")
-    pools = assign_roles(models, [], ["pooling"], declared).control
+    pools = results.assign_roles(models, [], ["pooling"], declared).control
     assert pools == control.replace("uniform", "mean")
 
 
@@ -156,7 +145,7 @@ def test_a_declared_control_is_a_control_whatever_it_is(declared):
     attended = Hyperparameters(attention="multi-head")
     models = {"baseline": CELL, "mean": CELL, "attention": attended, "hybrid": attended}
     models["pooling"] = Hyperparameters(pooling="attention")
-    roles = assign_roles(models, [], ["attention", "pooling"], declared)
+    roles = results.assign_roles(models, [], ["attention", "pooling"], declared)
     assert roles.controls == ["mean", declared]
     pairs = [*roles.pairs()]
     assert [pair for *pair, family in pairs if family == "primary"] == [["attention", declared]]
@@ -172,7 +161,7 @@ def test_a_decoder_with_a_matrix_for_each_position_is_no_control():
         "parameter-matched": Translator(decoder="last-state", hidden_size=300),
         "equal": Translator(decoder="input", score="uniform"),
     }
-    roles = assign_roles(models, [], ["attention"])
+    roles = results.assign_roles(models, [], ["attention"])
     assert roles.controls == ["parameter-matched", "equal"] and roles.others == ["concatenate"]
 
 
@@ -185,16 +174,16 @@ def test_a_variant_that_trains_on_a_part_is_compared_with_its_own_baseline_alone
         "half-baseline": dataclasses.replace(plain, **half),
         "searched": attended, "searched-baseline": plain,
     }  # fmt: skip
-    families = families_of(assign_roles(models, ["copy"], ["attention"]))
+    families = families_of(results.assign_roles(models, ["copy"], ["attention"]))
     of_half = [pair for pair in families if {"half", "half-baseline"} & {*pair}]
     assert of_half == [("half", "half-baseline")]
     assert families["half", "half-baseline"] == families["searched", "searched-baseline"]
     assert families["searched", "baseline"] == families["short", "baseline"] == "secondary"
     assert families["attention", "searched-baseline"] == "secondary"
-    asked = families_of(assign_roles(models, [], ["attention", "half"]))
+    asked = families_of(results.assign_roles(models, [], ["attention", "half"]))
     assert asked["half", "baseline"] == asked["half", "searched"] == "secondary"
     assert asked["half", "half-baseline"] == "secondary"
     assert ("half-baseline", "baseline") not in asked
     del models["baseline"]
-    without = families_of(assign_roles(models, [], ["attention"]))
+    without = families_of(results.assign_roles(models, [], ["attention"]))
     assert ("attention", "half") in without, "nothing says what the others train on"

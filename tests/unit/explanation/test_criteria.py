@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from heed.explanation import trained_models
 from heed.explanation.agreement import NO_RATIONALE, NOT_PLANTED
 from heed.explanation.declared import SUMMARY
 from heed.explanation.registry import CRITERIA
@@ -20,12 +21,6 @@ from heed.explanation.test import (
     UNDEFINED,
     Judged,
     Outcome,
-)
-from heed.explanation.trained_models import (
-    NO_ADVERSARIAL_MODEL,
-    NONE_KEPT,
-    NONE_MOVED,
-    adversarial_model_runs,
 )
 from tests.fixtures.report.made_up_explanation import adversarial_model_table
 
@@ -56,11 +51,9 @@ def row(
 
 
 def judge(
-    test: str,
-    table: pd.DataFrame,
-    adversarial_attention: Sequence[pd.DataFrame] = (),
+    test: str, table: pd.DataFrame, adversarial_attention: Sequence[pd.DataFrame] = (),
     planted: bool = False,
-) -> Outcome:
+) -> Outcome:  # fmt: skip
     return CRITERIA[test].judge(Judged(table, adversarial_attention, planted))
 
 
@@ -111,15 +104,15 @@ def test_one_adversarial_model_with_the_same_predictions_and_other_weights_is_en
 def test_one_seed_of_an_adversarial_model_is_enough():
     table = LOST.copy()
     table.loc[(table["seed"] == 2) & (table["measure"] == "accuracy"), "mean"] = 0.9
-    assert adversarial_model_runs(table)["kept"].to_dict() == {1: False, 2: True}
+    assert trained_models.adversarial_model_runs(table)["kept"].to_dict() == {1: False, 2: True}
     assert judge(LIAR, summary(), [table]).outcome == FAIL
 
 
 @pytest.mark.parametrize(("table", "tables", "reason"), [
-    (summary(), [LOST], NONE_KEPT),
-    (summary(), [LOST, STILL], NONE_MOVED),
-    (summary(), [], NO_ADVERSARIAL_MODEL),
-    (summary(), [LOST.assign(mean=np.nan)], NO_ADVERSARIAL_MODEL),
+    (summary(), [LOST], trained_models.NONE_KEPT),
+    (summary(), [LOST, STILL], trained_models.NONE_MOVED),
+    (summary(), [], trained_models.NO_ADVERSARIAL_MODEL),
+    (summary(), [LOST.assign(mean=np.nan)], trained_models.NO_ADVERSARIAL_MODEL),
     (summary((0.2,), divergence=None), [STILL], ONE_SEED),
     (summary(divergence=None), [STILL], OTHER_TEXTS),
     (summary(changes=()), [STILL], NO_WEIGHTS),

@@ -12,14 +12,8 @@ import torch.nn.functional as F
 from scipy.stats import entropy
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from heed.explanation import interventions
 from heed.explanation.agreement import areas, find_rationale, match_spans, rank_correlation
-from heed.explanation.interventions import (
-    Conicity,
-    InputRemoval,
-    SingleErasure,
-    permute_weights,
-    remove_until_flip,
-)
 from heed.explanation.rankings import (
     EPSILON,
     Document,
@@ -93,7 +87,7 @@ def test_uniform_weights_can_be_permuted_without_any_effect(changes):
     model = frozen(**changes).float()
     whole = weighted_sum(model, batch_for(model))
     for i in range(3):
-        permuted = permute_weights(whole[i], generator())
+        permuted = interventions.permute_weights(whole[i], generator())
         assert set(permuted.values()) == {0}
 
 
@@ -104,11 +98,11 @@ def test_permuted_weights_change_the_prediction_as_much_as_all_orders_do():
     prediction = torch.softmax(weighted.predict(), -1)
     changes = total_variation(predictions, prediction)
     flips = (predictions.argmax(-1) != prediction.argmax(-1)).double().mean()
-    permuted = permute_weights(weighted, generator(), 6000)
+    permuted = interventions.permute_weights(weighted, generator(), 6000)
     median = float(changes.sort().values[3])
     assert permuted["permutation_change"] == pytest.approx(median, abs=1e-6)
     assert permuted["permutation_flips"] == pytest.approx(float(flips), abs=0.03)
-    assert {*permute_weights(sum_of([3.0], [1.0]), generator()).values()} == {0}
+    assert {*interventions.permute_weights(sum_of([3.0], [1.0]), generator()).values()} == {0}
 
 
 def test_adversarial_weights_differ_and_keep_the_prediction_in_any_batch():
@@ -157,9 +151,9 @@ def test_two_heads_that_exchange_their_weights_agree_as_two_seeds_would():
 def test_weights_are_removed_in_the_order_of_a_ranking_until_the_decision_changes():
     weighted = sum_of([3.0, 2.0, -1.0, -1.0], [0.5, 0.3, 0.1, 0.1])
     assert int(weighted.predict().argmax()) == 0
-    assert remove_until_flip(weighted, np.array([4.0, 3.0, 2.0, 1.0])) == (0.5, True)
-    assert remove_until_flip(weighted, np.array([2.0, 4.0, 1.0, 3.0])) == (0.75, True)
-    assert remove_until_flip(weighted, np.array([1.0, 2.0, 3.0, 4.0])) == (1.0, False)
+    assert interventions.remove_until_flip(weighted, np.array([4.0, 3.0, 2.0, 1.0])) == (0.5, True)
+    assert interventions.remove_until_flip(weighted, np.array([2.0, 4.0, 1.0, 3.0])) == (0.75, True)
+    assert interventions.remove_until_flip(weighted, np.array([1.0, 2.0, 3.0, 4.0])) == (1.0, False)
 
 
 @pytest.mark.parametrize("changes", [ATTENTION, HEADS])
@@ -177,12 +171,12 @@ def test_all_removals_at_once_are_those_one_by_one(changes):
                 if logits.argmax() != weighted.predict().argmax():
                     expected = (k / units, True)
                     break
-            assert remove_until_flip(weighted, ranking) == expected
+            assert interventions.remove_until_flip(weighted, ranking) == expected
 
 
 def test_the_other_weight_that_is_removed_is_any_but_the_highest():
     def removed(weighted: WeightedSum, count: int) -> list[dict[str, float]]:
-        test = SingleErasure()
+        test = interventions.SingleErasure()
         return [test.measure_weights(weighted, generator(seed)) for seed in range(count)]
 
     singles = removed(sum_of([-3.0, 5.0, -3.0], [0.2, 0.6, 0.2]), 20)
@@ -196,7 +190,8 @@ def test_conicity_is_one_for_equal_vectors_and_lower_for_others():
     weighted = weighted_sum(model, batch_for(model))[0]
     equal = dataclasses.replace(weighted, values=weighted.values[:1].expand(9, -1, -1))
     conicities = [
-        Conicity().measure_weights(each, generator())["conicity"] for each in (weighted, equal)
+        interventions.Conicity().measure_weights(each, generator())["conicity"]
+        for each in (weighted, equal)
     ]
     mean = F.cosine_similarity(weighted.values[:, 0], weighted.values[:, 0].mean(0)[None])
     assert conicities == pytest.approx([float(mean.mean()), 1]) and conicities[0] < 1
@@ -357,7 +352,7 @@ def faithfulness(
         document.units, np.empty(0), rankings, {}, None, None, np.random.default_rng(0),
         functools.partial(predict_kept, model, document),
     )  # fmt: skip
-    return InputRemoval().measure_rankings(prediction, np.empty(0), 0)
+    return interventions.InputRemoval().measure_rankings(prediction, np.empty(0), 0)
 
 
 def test_comprehensiveness_and_sufficiency_are_the_falls_without_and_with_the_top_alone():

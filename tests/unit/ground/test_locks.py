@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.conftest import ROOT
 
@@ -39,6 +40,13 @@ def test_torch_for_the_cpu_is_that_for_gpus_under_each_python_and_machine():
     wheels = re.findall(r"-(cp\d+)-\1-manylinux_2_28_(\w+)\.whl", addresses)
     pythons, machines = ("cp311", "cp312", "cp313", "cp314"), ("x86_64", "aarch64")
     assert {*wheels} == {(python, machine) for python in pythons for machine in machines}
+
+
+def test_ray_on_kubernetes_has_the_locks_version_and_asks_for_a_token():
+    """Kubernetes drops a field that it does not know: a misspelt one would ask for no token."""
+    spec = yaml.safe_load((ROOT / "workflow/clusters/kuberay.yaml").read_text())["spec"]
+    (ray,) = (each for each in LOCK["package"] if each["name"] == "ray")
+    assert spec["rayVersion"] == ray["version"] and spec["authOptions"] == {"mode": "token"}
 
 
 def test_make_installs_nothing_without_a_hash():

@@ -269,16 +269,6 @@ def test_sentences_read_in_groups_are_sentences_read_together(monkeypatch):
     assert torch.allclose(model(make_batch(texts, documents)), whole, atol=1e-12)
 
 
-def test_each_head_has_its_own_weights_and_the_output_projection_does_not_change_them():
-    torch.manual_seed(0)
-    two = MultiHeadAttention(8, 2)
-    states, mask = torch.randn(1, 5, 8), torch.zeros(1, 5, dtype=torch.bool)
-    weights = two.weights(states, states, mask)
-    assert weights.shape == (1, 2, 5, 5) and not torch.allclose(*weights[0])
-    two.output.weight.data *= 3
-    assert torch.equal(two.weights(states, states, mask), weights)
-
-
 @pytest.mark.parametrize("name", ["additive", "concat", "concat-tanh"])
 def test_a_score_computed_in_chunks_has_the_same_values_and_gradients(name, monkeypatch):
     results = []

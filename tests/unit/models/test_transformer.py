@@ -13,7 +13,7 @@ from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
 from heed.models.classifier import Classifier
 from heed.models.recurrent import padding_mask
-from heed.models.transformer import TransformerEncoder, positions
+from heed.models.transformer import positions
 from heed.models.translators import TransformerTranslator
 from tests.conftest import HYPERPARAMETERS
 from tests.makers import translators
@@ -200,19 +200,6 @@ def classifier(dtype=torch.float32, **changes) -> Classifier:
         feed_forward_size=12, **changes,
     )  # fmt: skip
     return Classifier(30, 4, h).to(dtype).eval()
-
-
-def test_the_classifiers_encoder_equals_torchs_with_the_same_weights():
-    torch.manual_seed(0)
-    encoder = TransformerEncoder(SIZE, 2, 2, 12, 0.0).eval()
-    layer = nn.TransformerEncoderLayer(SIZE, 2, 12, 0.0, batch_first=True, norm_first=True)
-    theirs = nn.TransformerEncoder(layer, 2, nn.LayerNorm(SIZE), enable_nested_tensor=False).eval()
-    theirs.norm.load_state_dict(encoder.norm.state_dict())
-    for ours, each in zip(encoder.layers, theirs.layers, strict=True):
-        copy_layer(ours, each)
-    inputs, padding = torch.randn(3, 6, SIZE), padding_mask(torch.tensor([6, 1, 4]), 6)
-    expected = theirs(inputs + positions(inputs), src_key_padding_mask=padding)
-    assert torch.allclose(encoder(inputs, padding)[~padding], expected[~padding], atol=1e-5)
 
 
 def test_embeddings_are_scaled_and_the_vectors_of_sentences_are_not():

@@ -13,7 +13,7 @@ from heed.files import HeedError
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import BOS, PADDING
 from heed.models.dependence import require_attention
-from heed.models.recurrent import LAYERS, RecurrentEncoder, padding_mask, run_layer, step_layer
+from heed.models.recurrent import LAYERS, RecurrentEncoder, padding_mask, run_layer
 from heed.models.scores import SCORES, ConcatTanh
 from heed.models.translator import Memory
 from heed.models.translators import RecurrentTranslator, SourceAttention
@@ -139,19 +139,6 @@ def test_the_decoders_cell_starts_as_its_state_and_not_as_the_cell_behind_paddin
     for layer, source in zip(range(3), (last[0], last[0], last[1]), strict=True):
         h, c = state[2 * layer : 2 * layer + 2]
         assert torch.equal(h, source) and torch.equal(c, source)
-
-
-@pytest.mark.parametrize("recurrence", LAYERS)
-def test_a_step_of_a_layer_is_the_layer(recurrence):
-    torch.manual_seed(0)
-    layer = LAYERS[recurrence](4, 3, batch_first=True).double()
-    inputs = torch.randn(2, 5, 4, dtype=torch.float64)
-    state = tuple(torch.randn(2 if recurrence == "lstm" else 1, 2, 3, dtype=torch.float64))
-    states, last = run_layer(layer, inputs, state)
-    for t in range(5):
-        state = step_layer(layer, inputs[:, t], state)
-        assert torch.allclose(state[0], states[:, t], atol=1e-12)
-    assert all(torch.allclose(a, b, atol=1e-12) for a, b in zip(state, last, strict=True))
 
 
 def copying_model(decoder: str, ahead: int) -> RecurrentTranslator:

@@ -1,7 +1,6 @@
 """A command that edits studies does all, or changes no file: what fails is found before it."""
 
 import errno
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -15,14 +14,6 @@ from heed.study.reader import set_seeds
 from heed.study.studies import activate_study
 from tests.conftest import ROOT
 
-SMALL = (ROOT / "tests/studies/small.yaml").read_text().replace("name: sample\n", "name: mine\n", 1)
-TABLE = re.sub(
-    r"kind: sample-(sentiment|letters),",
-    "kind: table, text_column: text, label_column: label,",
-    re.sub(r"sample: \{kind: sample, [^}]*\}", "sample: {kind: table, FILE}", SMALL),
-)
-TABLE = re.sub(r"\{label: \w+\}", "{label: label}", TABLE)
-HASH = f"sha256: {'a' * 64}"
 ROWS = "text,label\n" + "".join(f"text {i},{'ab'[i % 2]}\n" for i in range(60))
 
 
@@ -50,23 +41,6 @@ def clone(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def files() -> dict[Path, bytes]:
     paths = [path for path in Path().rglob("*") if ".heed" not in path.parts]
     return {path: path.read_bytes() if path.is_file() else b"" for path in paths}
-
-
-@pytest.mark.parametrize(("file", "message"), [
-    ('path: "", HASH', "sources.sample.path: expected text, with a visible sign, found ''"),
-    ('path: "a\\0.csv", HASH', "elsewhere.yaml:13: not valid YAML: an escape of the character"),
-    ("path: texts.csv, HASH, vectors: '', vectors_HASH", "sources.sample.vectors: expected"),
-    ("path: texts.csv, HASH, format: csw", "sources.sample.format: expected one of"),
-    ("paths: {a: texts.csv, b: ' '}, hashes: {a: HASH, b: HASH}", "sources.sample.paths.b: "),
-    ("path: texts.csv, HASH, header: [text?a: b]", "elsewhere.yaml:13: "),
-])  # fmt: skip
-def test_a_study_that_cannot_be_used_changes_nothing(clone, file, message):
-    text = TABLE.replace("FILE", file.replace(" HASH", f" {HASH}").replace("_HASH", f"_{HASH}"))
-    (clone / "elsewhere.yaml").write_text(text.replace(f"a: {HASH}, b: {HASH}", f"a: {HASH[8:]}"))
-    before = files()
-    with pytest.raises(HeedError, match=re.escape(message)):
-        activate_study("elsewhere.yaml", force=True)
-    assert files() == before
 
 
 COMMANDS: dict[str, Callable[[], object]] = {

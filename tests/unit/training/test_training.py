@@ -545,22 +545,8 @@ def test_the_vocabulary_is_of_the_training_part_alone_and_ranked(workplace):
     assert small.encode(["A", "b", "<padding>"]).tolist() == [2, 1, 1]
 
 
-def test_evaluation_tables_agree_with_scikit_learn_and_refuse_mixed_recipes(workplace):
-    from sklearn.metrics import classification_report
-
+def test_runs_of_mixed_recipes_and_of_other_seeds_are_refused(workplace):
     train_and_predict(seeds=(1, 2))
-    summary = evaluate("tiny-attention", [1, 2])
-    table = predicted()
-    expected = classification_report(
-        table["label"], table["predicted"], output_dict=True, zero_division=0
-    )
-    assert summary["accuracy"][0] == pytest.approx(expected["accuracy"])
-    assert summary["macro_f1"][0] == pytest.approx(expected["macro avg"]["f1-score"])
-    classes = pd.read_csv("results/evaluate/tiny-attention/classes.csv").query("seed == 1")
-    classes = classes.rename(columns={"f1": "f1-score"}).set_index("class")
-    for name in ("bad", "good"):
-        for metric, value in expected[name].items():
-            assert classes.loc[name, metric] == pytest.approx(value)
     change(epochs=1)
     train("tiny-attention", 2)
     with pytest.raises(HeedError, match="another recipe"):

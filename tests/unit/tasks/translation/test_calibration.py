@@ -59,12 +59,6 @@ class Study:
         seeds = (self.std * stats.norm.ppf(quantiles)).clip(-0.12, 0.12)
         return float(np.diff([_limit(seeds + shift).mean() for shift in (0, self.gain)])[0])
 
-    def seed_std(self) -> float:
-        """Return the deviation of the gain over seeds, in points of BLEU."""
-        quantiles = (np.arange(2000) + 0.5) / 2000
-        values = _limit((self.std * stats.norm.ppf(quantiles)).clip(-0.12, 0.12))
-        return float(100 * values.std() * np.sqrt(2))
-
 
 def _limit(shifts: np.ndarray) -> np.ndarray:
     """Return BLEU over infinitely many sentences whose words are right so much more often."""

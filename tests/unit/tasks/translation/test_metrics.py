@@ -9,13 +9,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics import BLEU, CHRF
 
 from heed.files import HeedError
-from heed.tasks.translation.evaluation import (
-    by_distance,
-    by_length,
-    group_edges,
-    link_distances,
-    shift,
-)
+from heed.tasks.translation import evaluation
 from heed.tasks.translation.metrics import (
     COUNTS,
     Gold,
@@ -69,12 +63,9 @@ OTHERS = [
 
 
 def count(
-    hypotheses: list[str],
-    references: list[list[str]],
-    scoring: Prediction = CASED,
-    links: list[Links] | None = None,
-    gold: list[Gold | None] | None = None,
-) -> pd.DataFrame:
+    hypotheses: list[str], references: list[list[str]], scoring: Prediction = CASED,
+    links: list[Links] | None = None, gold: list[Gold | None] | None = None,
+) -> pd.DataFrame:  # fmt: skip
     """Return the statistics of hypotheses, with sources of one known word."""
     table = pd.DataFrame({"hypothesis": hypotheses, "id": range(len(hypotheses))})
     table["reference"] = [first for first, *_ in references]
@@ -220,16 +211,16 @@ def test_the_metrics_that_a_study_may_name_come_first_and_are_better_the_higher_
 
 def test_groups_by_length_have_the_metrics_of_their_sums():
     table, lengths = drawn(40, 5), np.arange(40) // 4 + 3
-    edges, metrics = group_edges(lengths), make_metrics(ALIGNED)
+    edges, metrics = evaluation.group_edges(lengths), make_metrics(ALIGNED)
     shortest = lengths <= edges[0]
-    groups = by_length(table.to_numpy(), lengths, edges, ALIGNED)
+    groups = evaluation.by_length(table.to_numpy(), lengths, edges, ALIGNED)
     assert groups["sentences"].sum() == 40 and groups["longest"].tolist() == edges.tolist()
     expected = metrics.compute(table.to_numpy()[shortest])
     for name in ("bleu", "chrf", "aer"):
         assert groups[name][0] == pytest.approx(expected[name])
     assert groups["mean_length"][0] == pytest.approx(lengths[shortest].mean())
     table.loc[shortest, list(COUNTS)] = 0
-    groups = by_length(table.to_numpy(), lengths, edges, ALIGNED)
+    groups = evaluation.by_length(table.to_numpy(), lengths, edges, ALIGNED)
     assert groups["aer"].isna().tolist() == [True] + [False] * (len(edges) - 1), "without links"
     assert groups["bleu"].notna().all()
 
@@ -286,14 +277,16 @@ def test_the_rows_of_a_decoders_attention_belong_to_the_words_that_they_predict(
     """Off by one, every link is wrong: the control that shifts all links must be bad."""
     links, late = (links_from_weights(np.roll(np.eye(6), by, axis=0)) for by in (0, 1))
     gold = {(i, i) for i in range(6)}
-    assert links == gold and late == shift(gold, 6)
+    assert links == gold and late == evaluation.shift(gold, 6)
     assert error_rate(corpus_counts([links, late], [(gold, gold)] * 2)).tolist() == [0, 1]
 
 
 def test_links_are_counted_by_how_far_they_reach():
     sure = {(0, 0), (1, 1), (2, 5), (6, 2)}
     gold = [(sure, sure), None]
-    distances = link_distances(gold)
+    distances = evaluation.link_distances(gold)
     assert sorted(distances) == [0, 0, 3, 4]
-    table = by_distance([{(0, 0), (2, 5)}, {(9, 9)}], gold, group_edges(distances))
+    table = evaluation.by_distance(
+        [{(0, 0), (2, 5)}, {(9, 9)}], gold, evaluation.group_edges(distances)
+    )
     assert table.to_dict("list") == {"furthest": [0, 3, 4], "links": [2, 1, 1], "found": [1, 1, 0]}
