@@ -15,8 +15,7 @@ WORDS = ["good", "bad", "film", "the", "a", "was", "it", "##s", ".", "fine"]
 def write_encoder(folder: Path, spread: float = 0.02) -> Path:
     """Write a random BERT with two layers of 16 units, which reads 32 pieces.
 
-    `spread` is the standard deviation of its weights: with more the pieces it reads differ more.
-    """
+    `spread` is the standard deviation of its weights: with more the pieces it reads differ more."""
     import transformers
 
     (folder / "vocab.txt").write_text("\n".join([*MARKS, *WORDS]))

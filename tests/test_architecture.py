@@ -1,7 +1,6 @@
 """Rules that import-linter cannot check: a task's terms stay in its package, nothing is pickled.
 
-The order of imports is declared in pyproject.toml.
-"""
+The order of imports is declared in pyproject.toml."""
 
 import ast
 import re

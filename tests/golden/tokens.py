@@ -1,8 +1,7 @@
 """The digests of the tokens of every corpus: python -m tests.golden.tokens FOLDER writes them.
 
 FOLDER is a mirror of the real corpora (HEED_MIRROR). A corpus whose files it does not have has the
-digest null.
-"""
+digest null."""
 
 import dataclasses
 import functools

@@ -22,8 +22,7 @@ def make_batch(
 ) -> Batch:  # fmt: skip
     """Return texts of vocabulary indices as a batch, with every feature that `h` asks for.
 
-    The batch is `padding` positions longer than the longest text.
-    """
+    The batch is `padding` positions longer than the longest text."""
     lengths = [len(text) for text in texts]
     ids = fill(texts, max(1, *lengths) + padding)
     token_mask = np.arange(ids.shape[1])[None] < np.asarray(lengths)[:, None]

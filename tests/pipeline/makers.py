@@ -1,8 +1,7 @@
 """Makers of the pipeline's tests: clones of this tree, with a stub of `heed` or with the real one.
 
 A toy study has the real dvc.yaml and Snakefile, with a stub of the command `heed` that writes small
-files (toy/stub.py) and logs the commands that really ran.
-"""
+files (toy/stub.py) and logs the commands that really ran."""
 
 import contextlib
 import fcntl
@@ -117,8 +116,7 @@ class Toy:
 def write_stub(path: Path) -> None:
     """Write the stub of `heed`, and a `python` that logs when the stage `code` runs.
 
-    Both are shell scripts, since a #! line cannot have spaces in its path.
-    """
+    Both are shell scripts, since a #! line cannot have spaces in its path."""
     path.mkdir(parents=True)
     note = """[ "$1" = workflow/digests.py ] && echo '["code", 0, 0, null]' >> "$TOY_LOG"\n"""
     for name, text in {
@@ -155,8 +153,7 @@ def shared_folder(factory: pytest.TempPathFactory, name: str) -> Iterator[Path]:
 def make_finished(folder: Path) -> Toy:
     """Make the toy study in a folder and commit it, unless it is there.
 
-    DVC runs most of it, since that takes half as long; Snakemake does the rest.
-    """
+    DVC runs most of it, since that takes half as long; Snakemake does the rest."""
     toy = Toy(folder / "clone")
     if (folder / "finished").exists():
         return toy
@@ -306,8 +303,7 @@ Held = tuple[subprocess.Popen, Callable[[], None]]
 def held(toy: Toy, driver: list[str], command: str) -> Iterator[Held]:
     """Start a driver; yield it, and a function that resumes `command`.
 
-    `command` has written its first file and waits.
-    """
+    `command` has written its first file and waits."""
     held_file = Path(f"{toy.log}.held")
     process = toy.start(*driver, TOY_HOLD=command)
     wait_for_held(held_file, process)

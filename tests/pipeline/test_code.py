@@ -140,8 +140,7 @@ def test_a_stage_knows_its_modules_templates_and_versions(clone):
     train = code(clone, "train", "author")
     assert "src/heed/training/loop.py" in train["files"]
     assert "src/heed/models/attention.py" in train["files"]
-    assert {"torch", "numpy"} <= {*train["versions"]}
-    assert "spacy" not in train["versions"]
+    assert {"torch", "numpy"} <= {*train["versions"]} and "spacy" not in train["versions"]
     report = code(clone, "report")["files"]
     assert "src/heed/report/page/index.html.jinja" in report
     ignored = {f"src/{name.replace('.', '/')}.py" for name in digests.IGNORED} | {
@@ -306,8 +305,7 @@ def test_a_clone_runs_its_own_code(edited, tmp_path):
     # in no clone: what is installed
     assert "no mistake" in heed(tmp_path / "other", "check").stdout
     stuck = heed(edited, "check", HEED_OWN_CODE=str(edited / "src"))
-    assert stuck.returncode == 1
-    assert "the code of this clone cannot be run" in stuck.stderr
+    assert stuck.returncode == 1 and "the code of this clone cannot be run" in stuck.stderr
 
 
 LOADS = """

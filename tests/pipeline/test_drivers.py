@@ -33,8 +33,7 @@ EVALUATED = sorted(["code", *SCORED, "report"])
 def test_after_snakemake_neither_driver_has_anything_to_do(toy):
     assert toy.executed(*DVC) == toy.executed(*SNAKEMAKE) == []
     output = toy.run("snakemake", "-n")
-    assert "all 16 stages are up to date" in output
-    assert "Job" not in output
+    assert "all 16 stages are up to date" in output and "Job" not in output
     for stage in ("compare", "report"):
         assert (toy.path / f"logs/{stage}.log").exists()
         _, of_children = (toy.path / f"logs/{stage}.times").read_text().splitlines()
@@ -57,16 +56,13 @@ def test_a_second_snakemake_is_refused_and_the_first_runs_exactly_the_stages_bel
     toy.log.write_text("")
     with held(toy, SNAKEMAKE, "compare") as (first, resume):
         code, output = toy.try_(*SNAKEMAKE)
-        assert code == 1
-        assert "heed: another snakemake is running" in output
-        assert "Traceback" not in output
-        assert "may run" in toy.run("snakemake", "-n")
+        assert code == 1 and "heed: another snakemake is running" in output
+        assert "Traceback" not in output and "may run" in toy.run("snakemake", "-n")
         resume()
         output = first.communicate()[0]
     assert first.returncode == 0, output
     assert stages_printed(output) == 2  # `code` runs first
-    assert "heed: 1 of 2 stages are done: compare\n" in output
-    assert toy.logged() == expected
+    assert "heed: 1 of 2 stages are done: compare\n" in output and toy.logged() == expected
     assert toy.is_up_to_date()
 
 
@@ -141,8 +137,7 @@ def test_a_dry_run_names_what_may_run_and_changes_nothing(toy):
         return [path for path in sorted(toy.path.rglob("*")) if not unwatched & {*path.parts}]
 
     before, stages = files(), planned(toy)
-    assert files() == before
-    assert {"recipe@feelings", "score@feelings"} <= {*stages}
+    assert files() == before and {"recipe@feelings", "score@feelings"} <= {*stages}
     assert "download@one" not in stages
 
 
@@ -154,10 +149,8 @@ def test_results_that_the_study_no_longer_has_are_moved_and_nothing_made_by_hand
     old, new, commands = CHANGES["one model less"]
     toy.change(old, new)
     removed = "results/train/feelings-attention"
-    assert planned(toy) == commands
-    assert (toy.path / removed).exists()
-    assert toy.executed(*SNAKEMAKE) == commands
-    assert not (toy.path / removed).exists()
+    assert planned(toy) == commands and (toy.path / removed).exists()
+    assert toy.executed(*SNAKEMAKE) == commands and not (toy.path / removed).exists()
     assert (toy.path / ".heed/removed" / removed / "1/model.safetensors").exists()
     assert by_hand.exists()
     toy.change(new, old)

@@ -21,10 +21,8 @@ def test_dvc_experiments(toy: Toy) -> None:
     assert toy.executed(*SNAKEMAKE) == below("author-baseline")
     toy.run("dvc", "exp", "save", "--name", "by-snakemake")
     table = toy.run(*SHOW, COLUMNS="160")
-    assert "by-dvc" in table
-    assert "by-snakemake" in table
-    assert "author-baseline.dropout" in table
-    assert "author-baseline.accuracy" in table
+    assert "by-dvc" in table and "by-snakemake" in table
+    assert "author-baseline.dropout" in table and "author-baseline.accuracy" in table
     assert max(map(len, table.splitlines())) <= 160
     assert toy.executed("dvc", "exp", "apply", "by-dvc") == []
     assert toy.executed(*SNAKEMAKE) == []

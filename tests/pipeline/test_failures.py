@@ -39,10 +39,8 @@ def test_a_mistake_stops_a_run_before_any_output_is_touched(toy, driver, what):
     toy.change(old, new) if old else add_to(ATTENTION, new)(toy)
     toy.log.write_text("")
     code, output = toy.try_(*driver)
-    assert code
-    assert message in output
-    assert "Traceback" not in output
-    assert set(toy.logged()) <= {"code"}
+    assert code and message in output
+    assert "Traceback" not in output and set(toy.logged()) <= {"code"}
     assert times() == before
     toy.change(new, old) if old else toy.run("git", "checkout", "--quiet", "src")
     assert toy.executed(*driver) == []
@@ -56,8 +54,7 @@ def test_a_dvc_lock_cut_off_by_a_kill_is_repaired_and_nothing_is_run_again(toy, 
     if not has_backup:
         (toy.path / ".heed/dvc.lock").unlink()
     code, output = toy.try_("snakemake", "-n")
-    assert code == 1
-    assert "heed: dvc.lock cannot be read: a kill has cut it off" in output
+    assert code == 1 and "heed: dvc.lock cannot be read: a kill has cut it off" in output
     # Downloads and the digests of code persist, and what persists is never in DVC's run-cache: heed
     # verifies the files that are there.
     persisting = ["code", "download one", "download two"]
@@ -104,6 +101,5 @@ def test_a_mistake_is_one_message(toy, what):
     mistake, message = WRONG[what]
     toy.run(*mistake)
     code, output = toy.try_(*SNAKEMAKE)
-    assert code == 1
-    assert message in output
+    assert code == 1 and message in output
     assert len([line for line in output.splitlines() if not line.startswith("Using ")]) == 1

@@ -2,8 +2,7 @@
 
 The real dvc.yaml and DVC, and a stub of `heed` (toy/stub.py). All sections are in
 slow/test_names.py. A command that skips the first stage, such as `dvc repro --single-item`, does
-what such a name says, as every command of a project does.
-"""
+what such a name says, as every command of a project does."""
 
 import sys
 from pathlib import Path
@@ -54,12 +53,9 @@ def test_a_corpus_with_such_a_name_stops_a_run(clone, driver, name):
     victims = make_victims(clone)
     clone.params.write_text(with_name("corpora", name))
     code, output = clone.try_(*driver)
-    assert code
-    assert clone.logged() in ([], ["code"])
-    assert not harm(clone, victims)
-    assert f"corpora.{name}: expected a name: " in output
+    assert code and clone.logged() in ([], ["code"])
+    assert not harm(clone, victims) and f"corpora.{name}: expected a name: " in output
 
 
 def test_the_longest_name_is_one_that_files_can_have():
-    assert is_name("a" * 100)
-    assert not is_name("a" * 101)
+    assert is_name("a" * 100) and not is_name("a" * 101)

@@ -46,8 +46,7 @@ def test_trainings_with_a_gpu_run_at_most_as_many_at_once_as_there_are_each_on_i
     assert {gpu for *_, gpu in runs} == {"0", "1"}
     for name, started, _, gpu in runs:
         others = [other for other in runs if other[1] <= started < other[2] and other[0] != name]
-        assert len(others) <= 1
-        assert gpu not in [other[3] for other in others]
+        assert len(others) <= 1 and gpu not in [other[3] for other in others]
 
 
 @pytest.mark.parametrize("run", pd.read_csv(RUNS)["run"].unique())

@@ -1,8 +1,7 @@
 """Ray nodes on hosts that share nothing but a network: network namespaces on a switch.
 
 All but the first also have file systems of their own: they see neither the folder from which jobs
-are submitted, nor Ray's files of the first.
-"""
+are submitted, nor Ray's files of the first."""
 
 import contextlib
 import os

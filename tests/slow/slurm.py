@@ -2,8 +2,7 @@
 
 Nothing of the system's SLURM is read or written: configuration, keys, sockets and ports are its
 own, so that it may run beside another one. Its nodes promise more cores and memory than the machine
-may have (`config_overrides`), and two GPUs each that are /dev/null: SLURM assigns them.
-"""
+may have (`config_overrides`), and two GPUs each that are /dev/null: SLURM assigns them."""
 
 import contextlib
 import os
@@ -99,8 +98,7 @@ class Slurm:
     def write_commands(self) -> None:
         """Write SLURM's commands for this cluster.
 
-        Not SLURM_CONF alone: the jobs of Snakemake's plugin drop all variables of SLURM.
-        """
+        Not SLURM_CONF alone: the jobs of Snakemake's plugin drop all variables of SLURM."""
         for name in COMMANDS:
             command = self.folder / "bin" / name
             command.write_text(

@@ -56,8 +56,7 @@ def axe() -> str:
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Reports with made-up numbers: of the sample, of a translation, of hostile texts, and of the
-    talk.
-    """
+    talk."""
     folder = tmp_path_factory.mktemp("reports")
     translation = made_up_translation.study(), made_up_translation.comparison()
     talk = made_up.study("talk"), made_up.comparison("talk")

@@ -1,6 +1,5 @@
 """The image of envs/Containerfile runs the sample study as its user, with the clone's own code, and
-gives the bytes that the study has outside.
-"""
+gives the bytes that the study has outside."""
 
 import os
 import shlex

@@ -1,7 +1,6 @@
 """Ctrl-C ends each command with one line, and the same command then makes the undisturbed result.
 
-SIGINT goes to all processes of the terminal, as Ctrl-C sends it.
-"""
+SIGINT goes to all processes of the terminal, as Ctrl-C sends it."""
 
 import os
 import shutil
@@ -61,10 +60,8 @@ def test_a_training(workplace: Path) -> None:
     shutil.rmtree(run)
     process = start(*command)
     _, errors = interrupt(process, lambda: [*Path(".heed/work").glob("*/*.safetensors")])
-    assert process.returncode == 1
-    assert ended_by_one_line(errors)
-    assert not run.exists()
-    assert start(*command).wait(timeout=300) == 0
+    assert process.returncode == 1 and ended_by_one_line(errors)
+    assert not run.exists() and start(*command).wait(timeout=300) == 0
     assert contents(run / "1") == undisturbed_run
 
 
@@ -73,8 +70,7 @@ def test_a_search(workplace: Path) -> None:
     Path("params.yaml").write_text(STUDY.replace("epochs: 3", "epochs: 40"))
     process, weights = start("search", "hunt"), "search-*/trials/*/*.safetensors"
     _, errors = interrupt(process, lambda: [*Path(".heed/work").glob(weights)])
-    assert process.returncode == 1
-    assert ended_by_one_line(errors)
+    assert process.returncode == 1 and ended_by_one_line(errors)
     assert not Path("results/search/tiny/hunt").exists()
     assert start("search", "hunt").wait(timeout=300) == 0
     interrupted = contents(Path("results/search/tiny/hunt"))
@@ -93,8 +89,7 @@ def test_a_driver(toy: Toy, driver: str, undisturbed: Callable[[str], Report]) -
     drill.held.unlink(missing_ok=True)
     assert "Traceback" not in output
     if driver == "snakemake":
-        assert output.splitlines()[-1] == LINE
-        assert output.count("heed: stopped") == 1
+        assert output.splitlines()[-1] == LINE and output.count("heed: stopped") == 1
         assert "Error in rule" not in output
     else:
         assert len(output[output.index("> heed train") :].splitlines()) <= 3
@@ -107,8 +102,6 @@ def test_snakemake_while_it_plans(toy: Toy) -> None:
     log.unlink(missing_ok=True)
     process = toy.start(*SNAKEMAKE)
     output, _ = interrupt(process, log.exists)
-    assert process.returncode
-    assert output.splitlines()[-1] == LINE
-    assert "Traceback" not in output
-    assert toy.executed(*SNAKEMAKE) in ([], ["code"])
+    assert process.returncode and output.splitlines()[-1] == LINE
+    assert "Traceback" not in output and toy.executed(*SNAKEMAKE) in ([], ["code"])
     assert toy.is_up_to_date()

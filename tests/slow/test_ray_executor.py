@@ -1,6 +1,5 @@
 """`snakemake --executor ray`: a small workflow, without heed, on two real Ray nodes that share
-nothing (ray_nodes.py). It gives the bytes of a local run, whatever dies meanwhile.
-"""
+nothing (ray_nodes.py). It gives the bytes of a local run, whatever dies meanwhile."""
 
 import re
 import subprocess

@@ -1,7 +1,6 @@
 """`snakemake --executor ray --shared-fs-usage none`: a small study on two real Ray nodes that share
 nothing but a network and DVC's remote (ray_nodes.py). It gives the bytes of a local run, whatever
-dies meanwhile.
-"""
+dies meanwhile."""
 
 import re
 import shutil
@@ -122,13 +121,11 @@ def test_two_nodes_give_the_bytes_of_one_machine_and_a_new_seed_trains_only_itse
     clone = make_study(nodes.folder / "whole", nodes)
     printed = clone.finish(clone.start_on_ray())
     (log,) = clone.path.glob(".snakemake/log/*.snakemake.log")
-    assert clone.results() == local
-    assert clone.is_up_to_date()
+    assert clone.results() == local and clone.is_up_to_date()
     placed = log.read_text()
     assert f"{ATTENTION} runs on {nodes.host(2)}\n" in placed, "the node with a GPU"
     assert f"recipe@author runs on {nodes.host(2)}\n" in placed
-    assert f" runs on {nodes.host(1)}\n" in placed
-    assert stages_printed(printed) == 9
+    assert f" runs on {nodes.host(1)}\n" in placed and stages_printed(printed) == 9
     assert clone.seeds_in_log(ATTENTION) == {"1", "2"}
     clone.change("seeds: [1, 2]", "seeds: [1, 2, 3]")
     clone.finish(clone.start_on_ray())
@@ -150,8 +147,7 @@ def test_a_training_whose_node_dies_starts_again_on_another(nodes, local):
         clone.until(lambda again=again: again in clone.output.read_text(), process)
         (clone.path / f"logs/{BASELINE}.log").unlink(missing_ok=True)
     clone.finish(process)
-    assert clone.results() == local
-    assert clone.is_up_to_date()
+    assert clone.results() == local and clone.is_up_to_date()
 
 
 @pytest.mark.parametrize("death", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
@@ -161,11 +157,9 @@ def test_after_its_end_the_same_command_makes_no_delivered_training_again(nodes,
     done = (clone.path / ".heed/snakemake").glob
     clone.until(lambda: [*done(f"*/done/{BASELINE}")], process)
     process.send_signal(death)
-    assert process.wait(60) != 0
-    assert jobs_left(nodes) == []
+    assert process.wait(60) != 0 and jobs_left(nodes) == []
     before = clone.path.joinpath("logs", f"{BASELINE}.log").read_bytes()
     output = clone.finish(clone.start_on_ray())
     assert BASELINE not in output
     assert clone.path.joinpath("logs", f"{BASELINE}.log").read_bytes() == before
-    assert clone.results() == local
-    assert clone.is_up_to_date()
+    assert clone.results() == local and clone.is_up_to_date()

@@ -1,6 +1,5 @@
 """A study on a real SLURM of two nodes (slurm.py): jobs have the cores and GPUs of their stages and
-give the bytes of a local run; what was cancelled or lost, the next run or another node does.
-"""
+give the bytes of a local run; what was cancelled or lost, the next run or another node does."""
 
 import contextlib
 import os
@@ -172,14 +171,12 @@ def test_a_cancelled_job_is_reported_with_its_stage_and_log_and_the_next_run_res
     process, job = toy.start_and_hold()
     toy.slurm.run("scancel", job["JobId"])
     output = process.communicate(timeout=600)[0]
-    assert process.returncode != 0
-    assert "SLURM status is: 'CANCELLED'" in output
+    assert process.returncode != 0 and "SLURM status is: 'CANCELLED'" in output
     assert "Error in rule train@author-baseline:" in output
     assert "log: logs/train@author-baseline.log" in output
     toy.held.unlink()
     assert "train author-baseline 1 2" in toy.executed(*SNAKEMAKE)
-    assert "recipe author" not in toy.logged()
-    assert toy.is_up_to_date()
+    assert "recipe author" not in toy.logged() and toy.is_up_to_date()
 
 
 def test_the_jobs_of_a_node_that_dies_run_on_another_one(toy):
@@ -208,8 +205,7 @@ def test_ctrl_c_cancels_the_jobs_and_the_next_run_resumes(toy):
     (job,) = toy.jobs("train@author-baseline")
     assert job["JobState"] == "CANCELLED"
     toy.held.unlink()
-    assert "train author-baseline 1 2" in toy.executed(*SNAKEMAKE)
-    assert toy.is_up_to_date()
+    assert "train author-baseline 1 2" in toy.executed(*SNAKEMAKE) and toy.is_up_to_date()
 
 
 def test_a_search_with_ray_on_two_nodes(slurm, tmp_path):

@@ -1,7 +1,6 @@
 """The files of DVC and Snakemake are damaged, edited by hand or locked by dead processes.
 
-The driver makes the same report or says what to do.
-"""
+The driver makes the same report or says what to do."""
 
 import json
 import shutil
@@ -129,8 +128,7 @@ def test_a_merge_conflict(toy, driver, file, undisturbed):
     before = report_of(toy)
     text = conflict(toy.path / file)
     code, output = toy.try_(*DRIVERS[driver])
-    assert "Traceback" not in output
-    assert report_of(toy) == before
+    assert "Traceback" not in output and report_of(toy) == before
     if file == "params.yaml":
         assert code
         line = 1 + (toy.path / file).read_text().splitlines().index("<<<<<<< HEAD")

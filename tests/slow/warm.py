@@ -6,8 +6,7 @@ status when it has ended.
 
 `trace` of a job names a file into which every event that changes the study's files is written;
 `kill` is the number of the event before which the job is killed (kill -9). `python warm.py JOB`
-runs one job cold: a search, since Ray reads the environment when it is imported.
-"""
+runs one job cold: a search, since Ray reads the environment when it is imported."""
 
 import atexit
 import importlib
@@ -30,8 +29,7 @@ def inject(kill: int | str | None, trace: str | None) -> None:
     """Count the events that change files below the working folder; write them to `trace`.
 
     Kill the process before the event `kill`: its number, or its text for a search, in which the
-    number depends on time.
-    """
+    number depends on time."""
     folder, count = f"{Path.cwd()}/", 0
     trace_file = os.open(trace, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) if trace else -1
 

@@ -7,8 +7,7 @@ TOY_LOG: the file to which every command that really runs adds a line, with its 
 training names the seeds that it trained: train author-baseline 1 2. TOY_FAIL: the command that
 fails. TOY_SLEEP: seconds that a training takes. TOY_HOLD: the command that stops after its first
 file, until it is killed or until the file TOY_LOG + ".held", which it makes, is deleted. TOY_GPU:
-trainings claim a GPU, as the real ones do.
-"""
+trainings claim a GPU, as the real ones do."""
 
 import hashlib
 import json

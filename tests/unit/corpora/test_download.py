@@ -27,8 +27,7 @@ NAME = "corpus.bin"
 
 class Server:
     """A real HTTP server whose behaviour a test sets: `answer(handler, content, request
-    number)`.
-    """
+    number)`."""
 
     def __init__(self) -> None:
         self.answer: Callable[[http.server.BaseHTTPRequestHandler, int], None] = plain
@@ -103,8 +102,7 @@ def test_a_file_is_downloaded_and_verified_only_once(server, capsys):
     assert Path("data/raw/imdb", NAME).read_bytes() == CONTENT
     assert not list(Path(".heed/work").glob("download-*"))
     fetch()
-    assert len(server.ranges) == 1
-    assert "already there, verified" in capsys.readouterr().out
+    assert len(server.ranges) == 1 and "already there, verified" in capsys.readouterr().out
 
 
 def test_a_damaged_file_is_downloaded_again_and_other_files_are_removed(server):

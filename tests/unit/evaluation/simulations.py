@@ -15,8 +15,7 @@ def crossed(
     """Draw the scores of two models on one test split whose accuracies differ by `true`.
 
     Documents differ in their difficulty and in the model that they favour; seeds differ by a normal
-    deviation `noise` of accuracy.
-    """
+    deviation `noise` of accuracy."""
     difficulty, favour = (
         generator.choice([-0.15, 0.15], documents),
         generator.choice([-0.06, 0.06], documents),

@@ -138,11 +138,8 @@ def test_the_tidy_table_has_every_score_of_every_run_as_pandas_reads_it(study):
 def test_an_edition_gets_every_answer_of_every_run_and_no_id(study):
     table = published_statistics(compared())
     assert [*table] == ["experiment", "model", "seed", "fold", "item", "metric", "right"]
-    assert (
-        {*table["experiment"]} == {"tiny"}
-        and table.dtypes["right"] == "UInt8"
-        and {*table["fold"]} == {0}
-    )
+    assert {*table["experiment"]} == {"tiny"} and table.dtypes["right"] == "UInt8"
+    assert {*table["fold"]} == {0}
     runs = {(*keys,): run for keys, run in table.groupby(["model", "seed"])}
     models = {(variant, seed) for variant in MODELS["tiny"] for seed in (1, 2)}
     assert {*runs} == models | {("linear", 0), ("majority", 0)}
@@ -210,8 +207,7 @@ def test_a_variant_is_also_tested_against_its_own_baseline_and_mean(study):
 def put_into_two_folds(folder: Path, by: str) -> dict[str, list[np.ndarray]]:
     """Let the first six documents be fold 0, the others fold 1; return what is right by fold.
 
-    Seed 1 is kept on fold 0 alone, seed 2 on fold 1. The rows are written in reverse order.
-    """
+    Seed 1 is kept on fold 0 alone, seed 2 on fold 1. The rows are written in reverse order."""
     table = pd.read_parquet(folder / "statistics.parquet").sort_values([by, "id"])
     fold = np.arange(len(table)) % 12 // 6
     if by == "seed":

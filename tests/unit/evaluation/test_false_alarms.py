@@ -2,8 +2,7 @@
 
 A study with 36 comparisons judges its smallest p at 0.05 / 36. The gain varies by seed with a
 deviation of 0 to 4 percentage points; the mean squares of seeds, documents and residual are drawn
-from their distributions, so that hundreds of thousands of studies take a second.
-"""
+from their distributions, so that hundreds of thousands of studies take a second."""
 
 import numpy as np
 import pytest
@@ -20,8 +19,7 @@ def alarms_of_a_fixed_split(
 ) -> tuple[np.ndarray, VarianceComponents]:
     """Return mean differences of studies without a true one, and the variances they estimate.
 
-    `first` is the first model's share of the variance over seeds; of 1 the second has no seeds.
-    """
+    `first` is the first model's share of the variance over seeds; of 1 the second has no seeds."""
     generator = np.random.default_rng([seeds, documents, round(10_000 * std)])
 
     def mean_square(expected: float, freedom: int) -> np.ndarray:

@@ -88,8 +88,7 @@ def test_folds_pay_for_the_overlap_of_their_training_parts():
     blocks = [(np.arange(1000) < 1000 * mean).astype(int)[None] for mean in means]
     test = assess(*over_nothing(blocks))
     error = 100 * np.std(means, ddof=1) * math.sqrt(1 / 5 + 1 / 4)
-    assert test.standard_error_pp == pytest.approx(error)
-    assert test.degrees_of_freedom == 4
+    assert test.standard_error_pp == pytest.approx(error) and test.degrees_of_freedom == 4
     assert test.p == pytest.approx(2 * stats.t.sf(3 / test.standard_error_pp, 4))
 
 
@@ -111,8 +110,7 @@ def test_documents_that_no_repeat_tells_apart_are_counted_once():
 
 def test_power_is_that_of_cohens_tables():
     """Cohen (1988): an effect of half a deviation needs 34 pairs for 80% power at 5%, two-sided;
-    G*Power: 0.8078.
-    """
+    G*Power: 0.8078."""
     assert power(0.5, 1 / math.sqrt(33), 32, 0.05) < 0.8
     assert power(0.5, 1 / math.sqrt(34), 33, 0.05) == pytest.approx(0.8078, abs=5e-5)
     with_33, with_34 = (minimum_detectable(1 / math.sqrt(n), n - 1, 0.05) for n in (33, 34))
@@ -176,8 +174,7 @@ def test_no_difference_in_few_documents_does_not_show_that_two_models_are_the_sa
     found = t_test(*over_nothing([np.zeros((5, documents), np.int8)]))
     unseen = found.equal_within_pp
     assert found.interval_pp == (-unseen, unseen) and found.p == 1.0
-    assert (1 - unseen / 100) ** documents == pytest.approx(0.05)
-    assert (unseen < 1) == same
+    assert (1 - unseen / 100) ** documents == pytest.approx(0.05) and (unseen < 1) == same
     always = t_test(*over_nothing([np.ones((5, documents), np.int8)]))
     assert always.equal_within_pp > 100 and always.p == 2.0 ** (1 - documents)
     assert (always.interval_pp[0] > 0) == (always.p < 0.05)

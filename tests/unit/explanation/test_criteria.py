@@ -62,8 +62,7 @@ def judge(
 ])  # fmt: skip
 def test_shuffling_must_change_the_predictions_of_every_seed(changes, outcome):
     judged = judge("permutation", summary(changes))
-    assert judged.outcome == outcome
-    assert judged.value == (min(changes) if changes else None)
+    assert judged.outcome == outcome and judged.value == (min(changes) if changes else None)
     assert judged.reason == ("" if changes else NO_WEIGHTS)
 
 
@@ -97,8 +96,7 @@ def test_one_adversarial_model_with_the_same_predictions_and_other_weights_is_en
 ):
     tables = [LOST, adversarial_model_table([1, 2], **figures)]
     judged = judge(LIAR, summary(divergence=0.3), tables)
-    assert judged.outcome == outcome
-    assert (judged.value is None) == (outcome == UNDEFINED)
+    assert judged.outcome == outcome and (judged.value is None) == (outcome == UNDEFINED)
 
 
 def test_one_seed_of_an_adversarial_model_is_enough():

@@ -47,8 +47,7 @@ ATTENTION = {"attention": "none", "pooling": "attention"}
 def corpora(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tokens, Tokens]:
     """Return documents one of whose last three words decides, and others that decide nothing.
 
-    A good document has the word "fine", which is marked as rationale, and a bad one "poor".
-    """
+    A good document has the word "fine", which is marked as rationale, and a bad one "poor"."""
     folder = tmp_path_factory.mktemp("recency")
     numbers = np.random.default_rng(0)
     labels = [("good", "bad")[i % 2] for i in range(400)]

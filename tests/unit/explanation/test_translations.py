@@ -197,8 +197,7 @@ def solved(fit) -> Translator:
 def reordered(count: int) -> tuple[PairBatch, torch.Tensor]:
     """Return sentences in any order whose translations stand in the order of the classes.
 
-    Each word has one translation. The second value is the class of each source word.
-    """
+    Each word has one translation. The second value is the class of each source word."""
     words = 4 + MEMBERS * torch.arange(CLASSES) + torch.randint(MEMBERS, (count, CLASSES))
     order = torch.rand(count, CLASSES).argsort(1)
     ends = [torch.full((count, 1), index) for index in (BOS, EOS)]
@@ -226,8 +225,7 @@ def test_leave_one_out_finds_the_alignment_of_a_solved_model(solved, monkeypatch
             rationale = (classes[pair.row] == position).numpy()
             for ranking, found in aucs.items():
                 found.append(find_rationale(step.rankings[ranking], rationale, 0.25).auc)
-    assert np.mean(right) >= 0.99
-    assert np.mean(aucs["leave_one_out"]) >= 0.95
+    assert np.mean(right) >= 0.99 and np.mean(aucs["leave_one_out"]) >= 0.95
     assert np.mean(aucs["random"]) == pytest.approx(0.5, abs=0.05)
 
 

@@ -50,8 +50,7 @@ def test_the_first_python_that_fits_is_taken(clone: Path) -> None:
     add_python(clone, "python3.12", TOO_OLD)
     add_python(clone, "python3.13", FITS)
     add_python(clone, "python3", FITS)
-    assert make(clone).returncode == 0
-    assert made_by(clone) == ["python3.13"]
+    assert make(clone).returncode == 0 and made_by(clone) == ["python3.13"]
 
 
 def test_without_a_python_that_fits_the_message_says_what_is_wanted(clone: Path) -> None:
@@ -74,11 +73,9 @@ def test_an_environment_that_is_there_is_kept(clone: Path) -> None:
     (clone / ".venv/.runtime").unlink()
     for program in ("pip", "uv"):  # `python -m venv` was stopped
         (clone / ".venv/bin" / program).unlink()
-    assert make(clone).returncode == 0
-    assert made_by(clone) == ["python3.13"] * 2
+    assert make(clone).returncode == 0 and made_by(clone) == ["python3.13"] * 2
 
 
 def test_the_uv_of_the_machine_makes_the_environment(clone: Path) -> None:
     add_python(clone, "uv", FITS.replace('"$1" = -m', '"$1" = venv'))
-    assert make(clone).returncode == 0
-    assert made_by(clone) == ["uv"]
+    assert make(clone).returncode == 0 and made_by(clone) == ["uv"]

@@ -1,7 +1,6 @@
 """The commands of each page of the documentation, run one after the other in one folder.
 
-Where a driver would run the stages, params.yaml is checked instead.
-"""
+Where a driver would run the stages, params.yaml is checked instead."""
 
 import runpy
 import shutil

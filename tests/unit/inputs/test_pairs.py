@@ -69,8 +69,7 @@ def test_pairs_that_are_left_out_of_training_are_counted_by_their_first_reason()
     pairs, rows = EncodedPairs(np.arange(5), source, target), np.arange(5)
     h = Segmentation(max_source_tokens=8, max_target_tokens=8)
     kept, counts = pairs.training_rows(rows, h)
-    assert kept.tolist() == [0, 4]
-    assert counts == {"long_source": 2, "long_target": 1}
+    assert kept.tolist() == [0, 4] and counts == {"long_source": 2, "long_target": 1}
 
 
 class Forbidden(list):

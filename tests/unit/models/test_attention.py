@@ -1,6 +1,5 @@
 """Scores, attention and poolings are the lectures' equations; padding never counts; hierarchical
-attention is exact.
-"""
+attention is exact."""
 
 import dataclasses
 import itertools
@@ -190,8 +189,7 @@ def test_a_pooling_ignores_padding_and_an_empty_text_is_zero(name):
     padding = padding_mask(lengths, 5)
     pooled = pooling(states.masked_fill(padding[..., None], 0.0), lengths, padding)
     alone = pooling(states[1:2, :2], lengths[1:2], padding[1:2, :2])
-    assert torch.allclose(pooled[1], alone[0], atol=1e-12)
-    assert (pooled[2] == 0).all()
+    assert torch.allclose(pooled[1], alone[0], atol=1e-12) and (pooled[2] == 0).all()
     weights = pooling.weights(states, lengths, padding)
     assert torch.allclose(weights.sum(1), torch.tensor([1.0, 1, 0], dtype=torch.float64))
     assert (weights[padding] == 0).all()

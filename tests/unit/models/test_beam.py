@@ -1,6 +1,5 @@
 """Beam search is exact for its definition, and a translation does not depend on its batch: each row
-of the table of bugs of beam search code is a test here.
-"""
+of the table of bugs of beam search code is a test here."""
 
 import dataclasses
 import math
@@ -231,11 +230,9 @@ def test_a_sentence_that_cannot_be_won_any_more_is_not_extended():
     model = MarkovChain({BOS: {EOS: 0.9, A: 0.1}, A: {A: 0.9, EOS: 0.1}}, 6).eval()
     decode = model.decode
     model.decode = lambda *arguments: steps.append(1) or decode(*arguments)
-    assert search(model, *SENTENCE, 2, 0.0)[0][0].tokens == []
-    assert len(steps) == 1
+    assert search(model, *SENTENCE, 2, 0.0)[0][0].tokens == [] and len(steps) == 1
     # with a penalty it could: log(.1 * .9 ** 7 * .1) / 9 ** 2 is more than log .9
-    assert search(model, *SENTENCE, 2, 2.0)[0][0].tokens == [A] * 8
-    assert len(steps) == 1 + 9
+    assert search(model, *SENTENCE, 2, 2.0)[0][0].tokens == [A] * 8 and len(steps) == 1 + 9
 
 
 def test_a_search_with_dropout_or_for_more_than_its_beam_is_an_error():

@@ -1,6 +1,5 @@
 """The lectures' claim on the long way of the gradient, as statements that are exact: how much of it
-reaches the first word, with and without attention, and when backpropagation is truncated.
-"""
+reaches the first word, with and without attention, and when backpropagation is truncated."""
 
 import dataclasses
 

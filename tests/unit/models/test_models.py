@@ -1,6 +1,5 @@
 """The models are the field's own mathematics: each row of STYLE.md's bug table that concerns them
-is a test here.
-"""
+is a test here."""
 
 import csv
 import itertools
@@ -200,8 +199,7 @@ def test_wide_is_without_any_attention_and_as_large_as_what_it_matches(changes):
     assert wide.hierarchical == h.hierarchical and wide.hidden_size >= h.hidden_size
     target, size = count(1000, 5, h), count(1000, 5, wide)
     step = count(1000, 5, replace(wide, hidden_size=wide.hidden_size + 1)) - size
-    assert abs(size - target) <= step / 2 + 1
-    assert np.isclose(size / target, 1, atol=0.05)
+    assert abs(size - target) <= step / 2 + 1 and np.isclose(size / target, 1, atol=0.05)
 
 
 def test_uniform_differs_from_attention_in_its_weights_alone():

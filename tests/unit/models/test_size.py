@@ -1,8 +1,7 @@
 """The size of a network is the number that can be written down for it (and of the talk: see there).
 
 That torch counts what the formulas of heed 0.2.0 did, for every model of every study, was tested
-before these were deleted (commit 404525ba).
-"""
+before these were deleted (commit 404525ba)."""
 
 import dataclasses
 

@@ -1,6 +1,5 @@
 """Recurrent translators are the lectures' equations, and no sentence depends on its batch: each row
-of the table of bugs of seq2seq code is a test here.
-"""
+of the table of bugs of seq2seq code is a test here."""
 
 import dataclasses
 import math
@@ -145,8 +144,7 @@ def copying_model(decoder: str, ahead: int) -> RecurrentTranslator:
     """Return a model whose queries name a source word by hand.
 
     States of source and target hold the last word read alone: one feature a word, tanh(+-2). What
-    the decoder holds after word w matches the source's word w + `ahead`.
-    """
+    the decoder holds after word w matches the source's word w + `ahead`."""
     words = 10
     h = dataclasses.replace(
         ARCHITECTURE, embedding_dim=words, hidden_size=words, recurrence="gru", score="general",
@@ -313,8 +311,7 @@ def test_residual_layers_that_return_nothing_change_nothing():
                 nn.init.zeros_(parameter)
         states, last = model.encoder(model.embed(batch.source), batch.source_lengths)
         first = model.encoder.layers[0](model.embed(batch.source), batch.source_lengths)
-        assert torch.equal(states, first) == residual
-        assert (last[-1] == 0).all()
+        assert torch.equal(states, first) == residual and (last[-1] == 0).all()
         # a decoder's zero cells do not stay zero where the cell starts at something else
         inputs = torch.randn(2, 3, 5, dtype=torch.float64)
         zeros = tuple(torch.zeros(2, 6, dtype=torch.float64) for _ in range(8))

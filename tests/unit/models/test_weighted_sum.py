@@ -1,6 +1,5 @@
 """Attention weights are values: what is returned can be given back; and each prediction rests on a
-weighted sum.
-"""
+weighted sum."""
 
 from collections.abc import Callable
 
@@ -35,8 +34,7 @@ ATTENTIONS: dict[str, Callable[[], torch.nn.Module]] = {
 
 def cross_attention(name: str) -> tuple[torch.nn.Module, list[torch.Tensor]]:
     """An attention, and queries of three steps over keys and values of five and two tokens: a
-    decoder's call.
-    """
+    decoder's call."""
     torch.manual_seed(1)
     query, keys, values = (torch.randn(2, time, SIZE, dtype=torch.float64) for time in (3, 5, 5))
     return ATTENTIONS[name]().double(), [query, keys, values, padding_mask(torch.tensor([5, 2]), 5)]

@@ -44,8 +44,7 @@ def error_message(text: str) -> str:
 
 
 def test_a_study_with_keys_that_follow_is_the_same():
-    assert OLD.count("search: none") == 6
-    assert parse(OLD) == parse(SAMPLE)
+    assert OLD.count("search: none") == 6 and parse(OLD) == parse(SAMPLE)
 
 
 @pytest.mark.parametrize(("old", "new", "message"), [
@@ -135,8 +134,7 @@ def test_a_mistake_in_a_preset_is_a_line(right, wrong, key, message):
 )
 def test_every_preset_of_heeds_own_is_valid_and_described(task, name):
     preset = PRESETS[task][name]
-    assert not find_mistakes(SECTIONS[task], preset.values)
-    assert preset.description
+    assert not find_mistakes(SECTIONS[task], preset.values) and preset.description
 
 
 @pytest.mark.parametrize(("trained", "tokens", "name"), [

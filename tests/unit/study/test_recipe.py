@@ -54,11 +54,8 @@ def tokenised(tmp_path: Path) -> Path:
 
 def test_a_recipe_holds_every_hyperparameter_and_a_searchs_winner_replaces_them(tokenised):
     recipe = make_recipe(params(), "sample-author-searched", tokenised, tokenised)
-    assert (
-        recipe.hyperparameters.heads == 4
-        and recipe.tokens == "d"
-        and recipe.data.classes == ["a", "b"]
-    )
+    assert recipe.hyperparameters.heads == 4 and recipe.tokens == "d"
+    assert recipe.data.classes == ["a", "b"]
     write_yaml(tokenised / "sample-author-searched/best.yaml", {"learning_rate": 0.123})
     again = make_recipe(params(), "sample-author-searched", tokenised, tokenised)
     assert again.hyperparameters == dataclasses.replace(recipe.hyperparameters, learning_rate=0.123)

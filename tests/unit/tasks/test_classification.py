@@ -143,8 +143,7 @@ def test_a_metric_that_is_no_mean_is_compared_by_the_same_statistics():
 @pytest.mark.slow
 def test_intervals_of_macro_f1_cover_the_expected_result_as_often_as_they_say():
     """Two models as good as each other, whose seeds vary: the interval of the difference holds 0 in
-    95 or more of 100 studies.
-    """
+    95 or more of 100 studies."""
     covered, studies = 0, 400
     generator = np.random.default_rng(0)
     for _ in range(studies):

@@ -24,8 +24,7 @@ def test_the_file_that_a_text_names_is_read_and_no_other(tmp_path, monkeypatch, 
     Path("a.txt").write_text("\ufeffa splendid film", encoding="utf-8")
     Path("notes").write_text("of a file")
     assert read_text("a.txt") == "a splendid film", "without the byte order mark"
-    assert read_text("./notes") == "of a file"
-    assert capsys.readouterr().err == ""
+    assert read_text("./notes") == "of a file" and capsys.readouterr().err == ""
     assert read_text("notes") == "notes"
     assert "notes is taken as the text: the file is ./notes" in capsys.readouterr().err
 

@@ -210,8 +210,7 @@ def test_two_runs_give_the_same_bytes_and_every_fold_has_its_own_fit(
     for key, predictions in first.predictions.items():
         assert predictions.equals(second.predictions[key])
     ids = [set(first.predictions["linear", fold]["id"]) for fold in (0, 1)]
-    assert ids[0] != ids[1]
-    assert not [*Path(".heed/work").iterdir()]
+    assert ids[0] != ids[1] and not [*Path(".heed/work").iterdir()]
 
 
 @pytest.mark.parametrize("in_memory", [0, 10**9])

@@ -1,6 +1,5 @@
 """Which documents are explained is decided by a rule; weights are the model's, where its tokens
-stand.
-"""
+stand."""
 
 from pathlib import Path
 

@@ -70,8 +70,7 @@ def spacy_pipeline(name: str) -> "Language":
 def spacy_sentences(texts: list[str], name: str) -> tuple[list[int], list[int]]:
     """Return the first token of each sentence, without white space, and the sentences per document.
 
-    Both are from spaCy's own Sentencizer.
-    """
+    Both are from spaCy's own Sentencizer."""
     starts, counts = [], []
     for doc in spacy_pipeline(name).pipe(texts):
         sentences = [[t.i for t in sentence if not t.is_space] for sentence in doc.sents]

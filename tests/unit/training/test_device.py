@@ -55,8 +55,7 @@ def test_a_wrong_number_in_the_environment_is_named(alone, text):
 
 def test_a_killed_process_releases_its_gpu(tmp_path):
     first = hold(tmp_path, 600, HEED_GPU_COUNT="1")
-    assert first.stdout
-    assert first.stdout.readline().split()[0] == "0"
+    assert first.stdout and first.stdout.readline().split()[0] == "0"
     second = hold(tmp_path, 0, HEED_GPU_COUNT="1")
     time.sleep(0.5)
     assert second.poll() is None  # it waits
@@ -69,8 +68,7 @@ def test_a_killed_process_releases_its_gpu(tmp_path):
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """No GPU held by this process, locks in a folder of this test, no variable set.
 
-    All is restored afterwards.
-    """
+    All is restored afterwards."""
     monkeypatch.setattr(device, "_held", None)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -116,14 +114,12 @@ def test_two_slurm_jobs_that_both_see_gpu_0_lock_it_by_its_uuid(alone, tmp_path)
 
 def test_a_claimed_gpu_is_the_only_one_that_cuda_sees_and_a_second_claim_returns_it(alone):
     alone.setenv("CUDA_VISIBLE_DEVICES", "5,6")
-    assert device.claim_gpu() == "5"
-    assert os.environ["CUDA_VISIBLE_DEVICES"] == "5"
+    assert device.claim_gpu() == "5" and os.environ["CUDA_VISIBLE_DEVICES"] == "5"
     assert device.claim_gpu() == "5"
 
 
 def test_without_a_gpu_auto_is_the_cpu_and_cuda_is_an_error(alone):
     alone.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert device.choose_device("cpu") == "cpu"
-    assert device.choose_device("auto") == "cpu"
+    assert device.choose_device("cpu") == "cpu" and device.choose_device("auto") == "cpu"
     with pytest.raises(HeedError, match=r"device: cuda: .*Mend it, or set `device: auto` or `cpu`"):
         device.choose_device("cuda")

@@ -19,5 +19,4 @@ def test_it_takes_the_same_steps_as_torchs(fused: bool) -> None:
             (weights.sin() * step).sum().backward()
             optimizer.step()
         ends.append((weights.detach(), optimizer.state_dict()["state"][0]["exp_avg_sq"]))
-    assert not torch.equal(ends[0][0], start)
-    assert all(map(torch.equal, *ends))
+    assert not torch.equal(ends[0][0], start) and all(map(torch.equal, *ends))

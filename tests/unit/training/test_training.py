@@ -125,8 +125,7 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(workplace):
     assert hashes() == whole
     took = json.loads(timing_file("tiny-attention", 1).read_text())
     assert 150 < took["seconds"] < 300, "the time of killed processes counts"
-    assert 140 < took["cpu_seconds"] < 300
-    assert took["device"] == "cpu"
+    assert 140 < took["cpu_seconds"] < 300 and took["device"] == "cpu"
 
 
 def test_a_broken_checkpoint_is_no_checkpoint(workplace):
@@ -137,8 +136,7 @@ def test_a_broken_checkpoint_is_no_checkpoint(workplace):
     work.mkdir(parents=True)
     (work / "checkpoint.safetensors").write_bytes(b"half a file")
     train("tiny-attention", 1)
-    assert hashes() == whole
-    assert checkpoint.work_folder(recipe, 2, "") != work
+    assert hashes() == whole and checkpoint.work_folder(recipe, 2, "") != work
     assert checkpoint.work_folder(recipe, 1, "other") != work
     assert checkpoint.work_folder(dataclasses.replace(recipe, tokens="other"), 1, "") != work
 
@@ -346,8 +344,7 @@ def test_a_training_reads_no_test_document(workplace):
     np.save("data/tokens/tiny/ids.npy", ids)
     table.to_parquet("data/tokens/tiny/documents.parquet", index=False)
     train_and_predict()
-    assert hashes() == first
-    assert not predicted()["p:bad"].equals(before["p:bad"])
+    assert hashes() == first and not predicted()["p:bad"].equals(before["p:bad"])
 
 
 def test_training_stops_early_when_nothing_gets_better(workplace):
@@ -521,12 +518,10 @@ def test_unknown_words_do_not_tell_which_documents_came_first():
     first, last = ({f"{i:02}{word}" for i in range(50)} for word in ("b", "a"))
     ranked = {"often": 3, "zebra": 2, "bee": 2} | dict.fromkeys([*sorted(first), *sorted(last)], 1)
     words = most_frequent(ranked, 53)
-    assert words[:3] == ["often", "zebra", "bee"]
-    assert len(words) == 53
+    assert words[:3] == ["often", "zebra", "bee"] and len(words) == 53
     assert len(first & {*words}) == len(last & {*words}) == 25
     assert most_frequent(ranked, 1000) == [*ranked]
-    assert most_frequent(ranked, 2) == ["often", "bee"]
-    assert most_frequent(ranked, 0) == []
+    assert most_frequent(ranked, 2) == ["often", "bee"] and most_frequent(ranked, 0) == []
 
 
 def test_the_vocabulary_is_of_the_training_part_alone_and_ranked(workplace):

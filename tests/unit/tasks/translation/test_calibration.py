@@ -2,8 +2,7 @@
 
 BLEU is no mean over sentences. heed tests the jackknife pseudo-values of its sums, in the crossed
 design of seeds and sentences; here its false alarms are counted beside those of a bootstrap over
-seeds and sentences, and of sacrebleu's paired bootstrap over the sentences of one seed.
-"""
+seeds and sentences, and of sacrebleu's paired bootstrap over the sentences of one seed."""
 
 import dataclasses
 
@@ -27,8 +26,7 @@ class Study:
     """Two models, tested with `seeds` seeds on the same sentences.
 
     gain: by how much more often a word of the first model is right
-    deviation: of this share over seeds, of each model
-    """
+    deviation: of this share over seeds, of each model"""
 
     seeds: int
     gain: float

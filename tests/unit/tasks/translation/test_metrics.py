@@ -1,6 +1,5 @@
 """BLEU, chrF, ROUGE and alignment error from sums of statistics, against sacrebleu, rouge_score
-and hand.
-"""
+and hand."""
 
 import numpy as np
 import pandas as pd
