@@ -138,7 +138,6 @@ def write_positions(path: Path, texts: list[list[str]]) -> None:
 
 
 def write_sentences(path: Path, texts: list[list[str]]) -> None:
-    """Write the sentences of each text: four words each."""
     starts = [np.arange(0, len(words), 4) for words in texts]
     np.save(path / "sentences.npy", np.concatenate(starts).astype(np.int32))
     np.save(path / "sentence_offsets.npy", np.cumsum([0, *map(len, starts)]).astype(np.int64))
@@ -206,7 +205,6 @@ def killed(progress: "Progress") -> None:
 
 
 def hashes(folder: Path = RUN) -> dict[str, str]:
-    """Return the hash of each file of a run."""
     return {path.name: sha256(path) for path in sorted(folder.iterdir())}
 
 

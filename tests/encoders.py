@@ -33,6 +33,5 @@ def write_encoder(folder: Path, spread: float = 0.02) -> Path:
 
 
 def entry(where: Path, **keys: object) -> Encoder:
-    """Return the entry of a study for the encoder in a folder."""
     given = {"folder": str(where), "sha256": sha256(where / WEIGHTS), "max_tokens": 16}
     return Encoder(**(given | keys))

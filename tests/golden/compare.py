@@ -84,12 +84,10 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def golden_kind() -> str:
-    """Return the machine kind on which the golden files were made."""
     return (GOLDEN / "machine.txt").read_text(encoding="utf-8").strip()
 
 
 def machine_kinds(folder: Path) -> set[str]:
-    """Return the machine kinds on which the models of a finished study were trained."""
     comparison = json.loads((folder / COMPARISON).read_text(encoding="utf-8"))
     models = [
         model
@@ -126,7 +124,6 @@ def differences(golden: Path, folder: Path, is_same_kind: bool) -> list[str]:
 
 
 def _differences(golden: Path, path: Path, is_same_kind: bool) -> Iterator[str]:
-    """Yield what differs in one file."""
     expected, found = _read(golden), _read(path)
     if not is_same_kind and golden.name.endswith("_class-gain.csv"):  # the largest gain is first
         expected, found = _sorted(expected, "class"), _sorted(found, "class")

@@ -56,13 +56,11 @@ def clone(tmp_path: Path) -> Path:
 
 
 def found_in(clone: Path) -> tuple[list[str], list[str]]:
-    """Return what differs on the same machine kind, and on another."""
     golden = compare.GOLDEN / "small"
     return compare.differences(golden, clone, True), compare.differences(golden, clone, False)
 
 
 def change(path: Path, line: int, column: str, value: str) -> str:
-    """Change a value in a table; return what was there."""
     rows = [*csv.reader(path.read_text().splitlines())]
     index = rows[0].index(column)
     rows[line - 1][index], before = value, rows[line - 1][index]

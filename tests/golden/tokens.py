@@ -42,13 +42,11 @@ class Declared(NamedTuple):
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that documents.parquet names, and so the digest depends on."""
     return {"pandas": pd.__version__, "pyarrow": pa.__version__}
 
 
 @functools.cache
 def declared_corpora() -> list[Declared]:
-    """Return every corpus of every study in the repository."""
     paths = [ROOT / "params.yaml", *ROOT.glob("workflow/studies/*.yaml")]
     studies = {path: load(path) for path in sorted([*paths, *ROOT.glob("tests/studies/*.yaml")])}
     return [
@@ -79,7 +77,6 @@ def digest(each: Declared, folder: Path) -> str:
 
 
 def main(mirror: str) -> None:
-    """Write tokens.json."""
     os.environ["HEED_MIRROR"] = mirror
     digests: dict[str, dict[str, str | None]] = {}
     for each in declared_corpora():

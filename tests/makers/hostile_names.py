@@ -38,7 +38,6 @@ def with_name(section: str, name: str) -> str:
 
 
 def make_victims(toy: Toy) -> list[Path]:
-    """Make the files that a name of NAMES leads to."""
     files = [folder / "victim/file" for folder in (toy.path, toy.path.parent)]
     for file in files:
         file.parent.mkdir(exist_ok=True)

@@ -266,8 +266,6 @@ CHANGES: dict[str, tuple[str, str, list[str]]] = {
 
 
 def add_to(path: str, text: str) -> Callable[[Toy], None]:
-    """Return a function that appends to a file, or makes it."""
-
     def edit(toy: Toy) -> None:
         with (toy.path / path).open("a") as file:
             file.write(text)

@@ -43,7 +43,6 @@ class RayNodes:
         token.write_text(secrets.token_hex(32))
 
     def name(self, number: int) -> str:
-        """Return the name of a host's network namespace."""
         return f"{self.mark}-{number}"
 
     def plug(self, number: int) -> None:
@@ -59,7 +58,6 @@ class RayNodes:
         self.hosts.add(number)
 
     def host(self, number: int) -> str:
-        """Return the address of a host."""
         return f"10.79.0.{number}"
 
     def on(self, number: int, own_processes: bool = False) -> list[str]:
@@ -90,15 +88,12 @@ class RayNodes:
         assert done.returncode == 0, done.stdout + done.stderr
 
     def cut(self, number: int) -> None:
-        """Unplug a host's cable."""
         ip("-n", self.switch, "link", "set", f"cable{number}", "down")
 
     def mend(self, number: int) -> None:
-        """Plug the cable in again."""
         ip("-n", self.switch, "link", "set", f"cable{number}", "up")
 
     def processes(self, number: int) -> dict[int, str]:
-        """Return the processes of a host, and their command lines."""
         listed = subprocess.run(["ip", "netns", "pids", self.name(number)], capture_output=True)
         commands = {}
         for pid in map(int, listed.stdout.split()):

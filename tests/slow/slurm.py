@@ -109,7 +109,6 @@ class Slurm:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment of a shell on this cluster."""
         path = f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
         others = {name: text for name, text in os.environ.items() if not name.startswith("SLURM_")}
         return others | {"PATH": path}
@@ -130,7 +129,6 @@ class Slurm:
         wait_for(lambda: self.idle_nodes() == 2, 60, self.logs)
 
     def start_node(self, node: str) -> None:
-        """Start a node's daemon."""
         self._daemon("slurmd", "-D", "-N", node, "-f", str(self.configuration), key=node)
 
     def kill_node(self, node: str) -> None:
@@ -145,7 +143,6 @@ class Slurm:
                 process.kill()
 
     def _job_processes(self, node: str) -> Iterator[psutil.Process]:
-        """Yield the processes of jobs on a node."""
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
                 environment = process.environ()
@@ -164,7 +161,6 @@ class Slurm:
             )  # fmt: skip
 
     def run(self, *command: str) -> str:
-        """Run one of SLURM's commands, and return what it prints."""
         return subprocess.run(
             command, env=self.environment, capture_output=True, text=True, check=True, timeout=60
         ).stdout
@@ -185,13 +181,11 @@ class Slurm:
         ]
 
     def logs(self) -> str:
-        """Return the ends of all daemons' logs."""
         paths = sorted([*self.folder.glob("*.log"), *self.folder.glob("*.out")])
         ends = {path.name: path.read_text(errors="replace")[-3000:] for path in paths}
         return "\n".join(f"== {name}\n{end}" for name, end in ends.items())
 
     def stop(self) -> None:
-        """Cancel all jobs and end all daemons."""
         with contextlib.suppress(subprocess.SubprocessError):
             self.run("scancel", "--state=PENDING", "--user=root")
             self.run("scancel", "--user=root")

@@ -177,13 +177,11 @@ class Study:
         (self.path / "data/published").symlink_to(ROOT / "data/published")
 
     def run(self, command: str, heed: Heed | None = None, **options: object) -> str:
-        """Run a command that must succeed."""
         outcome = (heed or self.heed).run(self.path, command, **options)  # type: ignore[arg-type]
         assert outcome.code == 0, f"heed {command}: {outcome.output}"
         return outcome.output
 
     def try_(self, command: str, heed: Heed | None = None, **options: object) -> Outcome:
-        """Run a command that may fail."""
         return (heed or self.heed).run(self.path, command, **options)  # type: ignore[arg-type]
 
     def files(self) -> dict[str, str]:

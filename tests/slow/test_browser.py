@@ -26,7 +26,6 @@ pytestmark = [pytest.mark.xdist_group("browser")]
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, driven by Playwright."""
     if not (chromium := shutil.which("chromium")):
         pytest.skip("chromium is not installed")
     with sync_playwright() as playwright:
@@ -67,7 +66,6 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def first_documents(report: Path, pattern: str = "*.html") -> Path:
-    """Return the first page of documents of a report."""
     return sorted((report / "documents").glob(pattern))[0]
 
 

@@ -23,7 +23,6 @@ Run = Callable[..., str]
 
 
 def buildah(*arguments: str | Path) -> str:
-    """Run buildah; return what it printed."""
     done = subprocess.run(["buildah", *map(str, arguments)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return done.stdout

@@ -112,7 +112,6 @@ def workflow(nodes: RayNodes, request: pytest.FixtureRequest) -> Workflow:
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """Return the results of the workflow on one machine."""
     folder = tmp_path_factory.mktemp("local") / "workflow"
     there = Workflow(None, folder, SNAKEFILE.replace("sleep 1", "true"))  # type: ignore[arg-type]
     command = [str(Path(sys.executable).with_name("snakemake")), "--cores", "2", "--quiet"]

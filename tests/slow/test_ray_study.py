@@ -86,14 +86,12 @@ class Clone(Toy):
         return content | {"reports": without_times(self.path / "reports")}
 
     def is_up_to_date(self) -> bool:
-        """Return whether both drivers find nothing to do."""
         has_run = "stages are up to date" in self.run("snakemake", "-n")
         return has_run and super().is_up_to_date()
 
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
-    """Return the results of the study on one machine."""
     clone = make_study(tmp_path_factory.mktemp("local"))
     clone.run(*SNAKEMAKE)
     results = clone.results()

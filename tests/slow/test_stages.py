@@ -98,7 +98,6 @@ def half(content: bytes) -> bytes:
 
 
 def flipped(content: bytes) -> bytes:
-    """Return the content with one bit of the last quarter flipped."""
     position = len(content) * 3 // 4
     return content[:position] + bytes([content[position] ^ 4]) + content[position + 1 :]
 

@@ -91,7 +91,6 @@ def test_europarl_is_10000_pairs_without_escapes(read):
 
 
 def marked(document: Document) -> list[str]:
-    """Return the texts of a document's rationale."""
     return [str(document.text)[start:end] for start, end in document.rationale]
 
 

@@ -35,7 +35,6 @@ def with_vectors(workplace: Path) -> np.ndarray:
 
 
 def trained_embeddings() -> tuple[np.ndarray, np.ndarray]:
-    """Return the run's embeddings of its known words, and their types."""
     tokens = load_tokens("data/tokens/tiny")
     words = (RUN / "vocabulary.txt").read_text().split("\n")[2:-1]
     types = [tokens.lexicon.index(word) for word in words]

@@ -45,7 +45,6 @@ def make_model(**changes) -> Translator:
 
 
 def make_pair(source: int = LENGTH, target: int = 7) -> PairBatch:
-    """Return one pair of these lengths as a batch."""
     generator = torch.Generator().manual_seed(1)
     words = torch.randint(4, 20, (1, source), generator=generator)
     ids = torch.randint(4, 20, (target,), generator=generator).tolist()

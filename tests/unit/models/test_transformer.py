@@ -80,7 +80,6 @@ def copy_layer(ours: nn.Module, theirs: nn.Module) -> None:
 
 
 def torchs(model: TransformerTranslator) -> nn.Transformer:
-    """torch's transformer with the weights of ours."""
     theirs = nn.Transformer(
         SIZE, ARCHITECTURE.heads, len(model.encoder.layers), len(model.decoder.layers),
         ARCHITECTURE.feed_forward_size, batch_first=True, norm_first=True,

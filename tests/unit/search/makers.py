@@ -43,7 +43,6 @@ models:
 
 
 def planned(text: str = STUDY, model: str = "") -> TrialSetup:
-    """Return what the trials of a search on the corpus `tiny` share."""
     return make_setup(parse(text), "hunt", Path("data/tokens/tiny"), model)
 
 

@@ -41,7 +41,6 @@ def tokenize_sample() -> None:
 
 
 def told(text: str) -> str:
-    """Return what is said of a study, in one line."""
     return " ".join(format_cost(study.parse(text), cores=2).split())
 
 

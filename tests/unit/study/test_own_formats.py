@@ -189,8 +189,6 @@ def test_what_is_exported_otherwise_is_said_where_heed_does_not_read_it(monkeypa
 
 
 def lines_of_split(form: str) -> Callable[[str, Rows], object]:
-    """Return a function that writes a file of lines."""
-
     def write(split: str, rows: Rows) -> None:
         Path("mails").mkdir(exist_ok=True)
         texts = [form.format(text=text, label=label) for text, label in rows]

@@ -28,7 +28,6 @@ def columns(split: Split, strata=STRATA, groups=None, source_split=None):
 
 
 def learn(split: Split, documents: list[Document]) -> None:
-    """Split documents, and require that there is something to learn."""
     labels = DocumentLabels.read(documents)
     require_learnable(labels.labels, columns(split, labels.strata, labels.groups))
 

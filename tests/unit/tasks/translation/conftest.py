@@ -90,5 +90,4 @@ def runs(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 
 
 def predicted(variant: str, table: str = "predictions") -> pd.DataFrame:
-    """Return a table of predictions of a model."""
     return pd.read_parquet(f"results/predict/pair/pair-{variant}/{table}.parquet")
