@@ -78,8 +78,7 @@ def test_the_reasons_are_those_of_dvc_status(root, tmp_path, monkeypatch, what):
 def test_the_processes_of_the_rwlock_are_read_and_a_torn_one_has_none(tmp_path):
     from dvc import rwlock
 
-    assert engine.RWLOCK.name == rwlock.RWLOCK_FILE
-    assert engine.rwlock_processes(tmp_path) == set()
+    assert engine.RWLOCK.name == rwlock.RWLOCK_FILE and engine.rwlock_processes(tmp_path) == set()
     path = tmp_path / engine.RWLOCK
     path.parent.mkdir(parents=True)
     process = {"pid": 7, "cmd": "dvc repro"}

@@ -55,6 +55,5 @@ def test_the_next_command_after_a_kill_completes_the_study_or_says_that_it_is(
         again = heed.run(folder, command)
         assert not again.code or DONE[command] in again.message, (moment, again.output)
         if studies(folder) != expected:  # the file of the study follows with the next command
-            assert heed.run(folder, "study").code == 0
-            assert studies(folder).keys() == expected.keys()
+            assert heed.run(folder, "study").code == 0 and studies(folder).keys() == expected.keys()
             assert studies(folder)["params.yaml"] == expected["params.yaml"]

@@ -321,9 +321,8 @@ def test_a_training_that_diverges_names_its_adversarial_model_and_how_to_mend_it
 
 
 def test_a_base_without_a_weighted_sum_is_one_message():
-    with pytest.raises(
-        HeedError, match="model tiny-last can have no adversarial model: pooling `last`"
-    ):
+    message = "model tiny-last can have no adversarial model: pooling `last`"
+    with pytest.raises(HeedError, match=message):
         write("last")
 
 

@@ -76,8 +76,7 @@ def test_a_frozen_training_resumes_and_its_run_is_whole_without_the_corpus(with_
     model = run.predictor.model
     embeddings = model.network.embedding.word.weight
     trained = sum(p.numel() for p in model.parameters()) - embeddings.numel()
-    assert read_run("tiny-attention", 1).parameters == trained
-    assert not embeddings.requires_grad
+    assert read_run("tiny-attention", 1).parameters == trained and not embeddings.requires_grad
     assert run.predict(["fine unknown-word"]).probabilities.shape == (1, 2)
     base = SimpleNamespace(model=model.requires_grad_(False), encoded=None)
     splits = {"train": np.arange(36), "validation": np.arange(36, 48)}

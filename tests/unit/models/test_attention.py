@@ -255,8 +255,7 @@ def test_both_levels_of_weights_are_given_and_sum_to_one(pooling):
         words[0, 3], expected[0]
     )
     assert torch.allclose(tokens[0, 4:6].sum(), sentences[0, 2])
-    assert (sentences[batch.sentences == 0] == 0).all()
-    assert (tokens[batch.ids == 0] == 0).all()
+    assert (sentences[batch.sentences == 0] == 0).all() and (tokens[batch.ids == 0] == 0).all()
 
 
 def test_sentences_read_in_groups_are_sentences_read_together(monkeypatch):

@@ -188,8 +188,7 @@ def test_given_weights_replace_those_of_every_head_of_the_last_layer():
     outputs = []
     last.output.register_forward_hook(lambda *call: outputs.append(call[2]))
     decoded = model.decode(tokens, memory, state, third)
-    assert torch.equal(decoded.weights, third)
-    assert torch.allclose(outputs[0], expected, atol=1e-12)
+    assert torch.equal(decoded.weights, third) and torch.allclose(outputs[0], expected, atol=1e-12)
 
 
 def classifier(dtype=torch.float32, **changes) -> Classifier:

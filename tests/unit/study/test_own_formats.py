@@ -219,8 +219,7 @@ def test_single_double_quotes_in_a_tsv_are_characters(monkeypatch, capsys):
     assert "double quotes do not pair up" in printed
     rows = [(text + (' 5"' if i == 40 else ""), label) for i, (text, label) in enumerate(SPAM)]
     rows[50] = ('"an open quote', "ham")
-    assert texts_and_labels(documents) == rows
-    assert load("params.yaml").sources["sms"].quote == ""
+    assert texts_and_labels(documents) == rows and load("params.yaml").sources["sms"].quote == ""
 
 
 def test_several_texts_of_a_file_without_header_are_joined(monkeypatch, capsys):

@@ -100,7 +100,6 @@ READERS: dict[str, tuple[Callable[[str], None], Callable[[], object], str]] = {
 def test_a_pipe_is_one_message_of_every_reader(reader):
     prepare, read, path = READERS[reader]
     prepare("x.csv")
-    with pytest.raises(
-        HeedError, match=f"^{path.removeprefix('./')}: expected a file, found a pipe"
-    ):
+    message = f"^{path.removeprefix('./')}: expected a file, found a pipe"
+    with pytest.raises(HeedError, match=message):
         read()

@@ -142,16 +142,12 @@ def test_an_edited_study_of_heeds_is_kept_as_one_of_the_users(clone: Path) -> No
 
 def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) -> None:
     before = (clone / "params.yaml").read_text()
-    with pytest.raises(
-        HeedError,
-        match=r"no such study. Known: amounts, encoder, explanation-sample, .*, headlines, imdb, "
-        "joined, ",
-    ):
+    message = r"no such study. Known: amounts, encoder, explanation-sample, .*, headlines, imdb, jo"
+    with pytest.raises(HeedError, match=message):
         activate_study("tlak", force=False)
     (clone / "workflow/studies/talk.yaml").write_text(re.sub(r"epochs: \d+", "epochs: -1", before))
-    with pytest.raises(
-        HeedError, match=r"workflow/studies/talk.yaml:\d+: defaults.presets.news.epochs"
-    ):
+    message = r"workflow/studies/talk.yaml:\d+: defaults.presets.news.epochs"
+    with pytest.raises(HeedError, match=message):
         activate_study("talk", force=True)
     assert (clone / "params.yaml").read_text() == before
 

@@ -204,9 +204,7 @@ def elsewhere(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def refused_run(message: str) -> None:
     """Both ways to a run refuse it, with the command that makes it."""
     for use in (heed.load_run, lambda name, seed: write_predictions(name, [seed])):
-        with pytest.raises(
-            HeedError, match=f"{message}.*heed train tiny-attention --seeds 1"
-        ) as it:
+        with pytest.raises(HeedError, match=f"{message}.*heed train tiny-attention --s") as it:
             use("tiny-attention", 1)
         assert "\n" not in str(it.value)
 

@@ -263,9 +263,8 @@ def test_the_wide_control_is_as_large_as_the_model_that_it_matches(pair):
         "pair-parameter-matched, d", "pair-input, d"
     )
     Path("params.yaml").write_text(PARAMS + wide)
-    with pytest.raises(
-        HeedError, match="variant parameter-matched takes its hyperparameters from pair-input"
-    ):
+    message = "variant parameter-matched takes its hyperparameters from pair-input"
+    with pytest.raises(HeedError, match=message):
         load()
     Path("params.yaml").write_text(PARAMS + wide.replace(", decoder: last-state", ""))
     stages.recipe("pair")
