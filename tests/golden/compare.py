@@ -10,7 +10,6 @@ of `author`, which are chosen by macro F1 since 27 November."""
 import argparse
 import csv
 import io
-import itertools
 import json
 import re
 import sys
@@ -23,7 +22,6 @@ from heed.study import load
 GOLDEN = Path(__file__).resolve().parent
 STUDIES = {"lectures": "lectures", "golden": "small"}  # the study in params.yaml: its golden files
 TABLES, COMPARISON = "reports/tables", "results/compare/comparison.json"
-SHOWN = 20  # of the differences in one file
 
 # What differs between two runs on one machine, and why. Nothing else is left out.
 LEFT_OUT = {
@@ -116,17 +114,14 @@ def differences(golden: Path, folder: Path, is_same_kind: bool) -> list[str]:
         if not (folder / name).exists():
             found.append(f"{name}: missing")
             continue
-        in_file = _differences(path, folder / name, is_same_kind)
-        found += [f"{name}: {difference}" for difference in itertools.islice(in_file, SHOWN)]
-        if any(in_file):
-            found.append(f"{name}: and more")
+        found += [f"{name}: {each}" for each in _differences(path, folder / name, is_same_kind)]
     return found
 
 
 def _differences(golden: Path, path: Path, is_same_kind: bool) -> Iterator[str]:
-    expected, found = _read(golden), _read(path)
-    if not is_same_kind and golden.name.endswith("_class-gain.csv"):  # the largest gain is first
-        expected, found = _sorted(expected, "class"), _sorted(found, "class")
+    # the largest gain is first, on each kind another one
+    by = "class" if not is_same_kind and golden.name.endswith("_class-gain.csv") else ""
+    expected, found = _read(golden, by), _read(path, by)
     for cell in [cell for cell in expected if cell not in found]:
         yield f"{_describe(cell, expected)}: expected {expected[cell]!r}, found nothing"
     for cell in [cell for cell in found if cell not in expected]:
@@ -180,11 +175,13 @@ def _text(path: Path) -> str:
     return VERSIONS.sub("", path.read_bytes().decode("utf-8"))
 
 
-def _read(path: Path) -> Cells:
-    """Return the values of a CSV or JSON file, in their order."""
+def _read(path: Path, by: str = "") -> Cells:
+    """Return the values of a CSV or JSON file, in their order or in that of a column."""
     if path.suffix == ".json":
         return dict(_flat("", json.loads(_text(path))))
     header, *rows = csv.reader(io.StringIO(_text(path), newline=""))
+    if by:
+        rows.sort(key=lambda row: row[header.index(by)])
     return {
         (f"line {line}", column): value
         for line, row in enumerate(rows, 2)
@@ -198,17 +195,6 @@ def _flat(section: str, values: dict[str, Any]) -> Iterator[tuple[tuple[str, str
             yield from _flat(f"{section}/{key}", value)
         else:
             yield (section, key), value if isinstance(value, str) else json.dumps(value)
-
-
-def _sorted(cells: Cells, column: str) -> Cells:
-    """Return the rows of a table in the order of a column."""
-    rows = sorted({row for row, _ in cells}, key=lambda row: cells[row, column])
-    return {
-        (f"line {line}", key): value
-        for line, row in enumerate(rows, 2)
-        for (other, key), value in cells.items()
-        if other == row
-    }
 
 
 if __name__ == "__main__":

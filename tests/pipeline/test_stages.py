@@ -146,9 +146,7 @@ def test_a_training_is_counted_as_one_on_a_gpu_where_one_is_here(here, keys, gpu
 
 
 @pytest.mark.parametrize(("keys", "resources"), [
-    ({}, (1, 0)),
-    ({"explain": 9}, (4, 0)),
-    ({"tune": True}, (1, 0)),
+    ({}, (1, 0)), ({"explain": 9}, (4, 0)), ({"tune": True}, (1, 0)),
     ({"tune": True, "device": "cuda"}, (1, 1)),
 ])  # fmt: skip
 def test_an_encoder_that_is_tuned_on_a_gpu_has_one(keys, resources, monkeypatch):

@@ -4,16 +4,13 @@ The real dvc.yaml, DVC and Snakefile; a stub of `heed` (tests/toy), whose report
 its inputs."""
 
 import os
-import re
 import signal
 import time
 from collections.abc import Callable
 
 import pytest
 
-from tests.pipeline.makers import Toy
-from tests.slow.study import Study
-from tests.slow.toys import DRIVERS, STRANGE, Drill, each_driver, each_stage
+from tests.slow.toys import Drill, each_driver, each_stage
 
 
 def kill_driver(drill: Drill) -> None:
@@ -50,12 +47,9 @@ def cut_power(drill: Drill, share: float) -> None:
 
 
 FAULTS: list[Callable[[Drill], None]] = [
-    kill_driver,
-    kill_all,
-    kill_stage,
-    lambda drill: cut_power(drill, 0),
+    kill_driver, kill_all, kill_stage, lambda drill: cut_power(drill, 0),
     lambda drill: cut_power(drill, 0.5),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -64,26 +58,3 @@ FAULTS: list[Callable[[Drill], None]] = [
 def test_a_fault_under_a_driver(drill, fault):
     fault(drill)
     drill.assert_recovers("RWLock-file '.dvc/tmp/rwlock'", ".dvc/tmp/rwlock")
-
-
-@each_driver
-def test_the_real_study_killed_is_that_of_the_plain_commands(driver, plain, tmp_path):
-    clone = tmp_path / " ".join(STRANGE[1:3]) / "clone"
-    toy = Toy.of_real_heed(clone, plain.path / "params.yaml")
-    process = toy.start(*DRIVERS[driver])
-    while not [*clone.glob("results/train/*/1")]:
-        time.sleep(0.1)
-        assert process.poll() is None, process.communicate()[0]
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-    toy.run(*DRIVERS[driver])
-    # The warm command has imported more than `heed train` does: the digest of its code is another.
-    noted = ("run.json", "runs.json", "SHA256SUMS")
-    expected, files = (
-        {name: digest for name, digest in found.items() if not name.endswith(noted)}
-        for found in (plain.expected, Study(clone, plain.heed).files())
-    )
-    # plain commands need no description of their code, and of a search's corpus
-    described = re.compile(r"results/code/.*|results/search/[^/]+/searches\.json")
-    made = {name: digest for name, digest in files.items() if not described.fullmatch(name)}
-    assert made == expected and toy.is_up_to_date()

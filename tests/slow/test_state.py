@@ -10,16 +10,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from tests.pipeline.makers import CHANGES, Toy, wait_for_output
-from tests.slow.toys import (
-    DRIVERS,
-    MODEL,
-    STAGES,
-    TITLE,
-    assert_recovers,
-    each_driver,
-    each_stage,
-    report_of,
-)  # fmt: skip
+from tests.slow import toys
 
 
 def locked(toy: Toy) -> dict:
@@ -47,20 +38,20 @@ def corrupt(path: Path) -> None:
 
 
 def output(stage: str) -> str:
-    return "reports/index.html" if stage == "report" else STAGES[stage][2]
+    return "reports/index.html" if stage == "report" else toys.STAGES[stage][2]
 
 
 @pytest.mark.parametrize(
     ("fault", "which"), [(corrupt, -1), (Path.unlink, 0)], ids=["corrupted", "missing"]
 )
-@each_driver
-@each_stage
+@toys.each_driver
+@toys.each_stage
 def test_a_broken_cache(toy, driver, stage, which, fault, undisturbed):
     """The output itself is gone too, so that the driver turns to the cache."""
     fault(cached(toy, output(stage))[which])
     path = toy.path / output(stage)
     shutil.rmtree(path) if path.is_dir() else path.unlink()
-    assert_recovers(toy, DRIVERS[driver], undisturbed(""))
+    toys.assert_recovers(toy, toys.DRIVERS[driver], undisturbed(""))
 
 
 def power_cut(path: Path) -> None:
@@ -72,12 +63,12 @@ def edited(path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", [edited, power_cut])
-@each_driver
-@each_stage
+@toys.each_driver
+@toys.each_stage
 def test_a_broken_output(toy, driver, stage, fault, undisturbed):
     path = toy.path / output(stage)
     fault(next(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else path)
-    assert_recovers(toy, DRIVERS[driver], undisturbed(""))
+    toys.assert_recovers(toy, toys.DRIVERS[driver], undisturbed(""))
 
 
 # of no process, of an unrelated process, as after a restart
@@ -86,29 +77,31 @@ LOCKS = {"cut off": '{"write": {"/a/p', "empty": ""}
 
 
 @pytest.mark.parametrize("holder", [*HOLDERS, *LOCKS])
-@each_driver
+@toys.each_driver
 def test_a_stale_lock(toy, driver, holder, undisturbed):
-    toy.change(*CHANGES[TITLE][:2])
+    toy.change(*CHANGES[toys.TITLE][:2])
     (toy.path / ".dvc/tmp/lock").write_text(f"{HOLDERS.get(holder, holder)}\n")
     process = {"pid": HOLDERS.get(holder), "cmd": "dvc repro"}
     lock = {"write": {str(toy.path / "reports/index.html"): process}, "read": {}}
     (toy.path / ".dvc/tmp/rwlock").write_text(LOCKS.get(holder, json.dumps(lock)))
-    assert_recovers(toy, DRIVERS[driver], undisturbed(TITLE), ".dvc/tmp/rwlock", ".dvc/tmp/rwlock")
+    toys.assert_recovers(
+        toy, toys.DRIVERS[driver], undisturbed(toys.TITLE), ".dvc/tmp/rwlock", ".dvc/tmp/rwlock"
+    )
 
 
 @pytest.mark.parametrize(
     ("first", "second"), [("dvc", "dvc"), ("dvc", "snakemake"), ("snakemake", "dvc")]
 )
 def test_two_drivers_at_once(toy, first, second, undisturbed):
-    toy.change(*CHANGES[MODEL][:2])
-    process = toy.start(*DRIVERS[first], TOY_SLEEP="3")
+    toy.change(*CHANGES[toys.MODEL][:2])
+    process = toy.start(*toys.DRIVERS[first], TOY_SLEEP="3")
     wait_for_output(process, "Running stage 'train@" if first == "dvc" else "Job 1: train@")
-    one = toy.try_(*DRIVERS[second], TOY_SLEEP="1")
+    one = toy.try_(*toys.DRIVERS[second], TOY_SLEEP="1")
     output = process.communicate(timeout=200)[0]
     for code, said in (one, (process.returncode, output)):
         assert "Traceback" not in said
         assert not code or "is busy" in said or "Unable to acquire lock" in said, said
-    assert_recovers(toy, DRIVERS[second], undisturbed(MODEL))
+    toys.assert_recovers(toy, toys.DRIVERS[second], undisturbed(toys.MODEL))
 
 
 def conflict(path: Path) -> str:
@@ -123,12 +116,12 @@ def conflict(path: Path) -> str:
 
 
 @pytest.mark.parametrize("file", ["params.yaml", "dvc.lock"])
-@each_driver
+@toys.each_driver
 def test_a_merge_conflict(toy, driver, file, undisturbed):
-    before = report_of(toy)
+    before = toys.report_of(toy)
     text = conflict(toy.path / file)
-    code, output = toy.try_(*DRIVERS[driver])
-    assert "Traceback" not in output and report_of(toy) == before
+    code, output = toy.try_(*toys.DRIVERS[driver])
+    assert "Traceback" not in output and toys.report_of(toy) == before
     if file == "params.yaml":
         assert code
         line = 1 + (toy.path / file).read_text().splitlines().index("<<<<<<< HEAD")
@@ -136,4 +129,4 @@ def test_a_merge_conflict(toy, driver, file, undisturbed):
     if code:
         assert file in output
         (toy.path / file).write_text(text)
-    assert_recovers(toy, DRIVERS[driver], undisturbed(""))
+    toys.assert_recovers(toy, toys.DRIVERS[driver], undisturbed(""))

@@ -90,20 +90,16 @@ def test_articles_after_version_2_are_left_out_and_the_others_numbered(made):
     assert documents[0].text == "c" and documents[0].labels == {"category": "TASTE"}
 
 
-def spoil(how: str, path: Path) -> None:
-    if how == "missing":
-        path.unlink()
-    elif how == "cut off":
-        path.write_bytes(path.read_bytes()[:-100])
-    elif how == "no parquet":
-        path.write_text("<html>")
-    else:
-        pq.write_table(pa.table({"text": ["a"]}), path)
+SPOIL = {
+    "missing": Path.unlink, "cut off": lambda path: path.write_bytes(path.read_bytes()[:-100]),
+    "no parquet": lambda path: path.write_text("<html>"),
+    "another table": lambda path: pq.write_table(pa.table({"text": ["a"]}), path),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("how", ["missing", "cut off", "no parquet", "another table"])
+@pytest.mark.parametrize("how", SPOIL)
 def test_a_wrong_part_is_one_message_with_its_address(made, how):
-    spoil(how, made / PART.name)
+    SPOIL[how](made / PART.name)
     with pytest.raises(HeedError) as raised:
         read("news", made)
     message = str(raised.value)

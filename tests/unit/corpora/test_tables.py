@@ -69,12 +69,10 @@ def test_files_named_after_parts_are_a_split(tmp_path, capsys):
     assert names == {*(f"{key}.parquet" for key in paths), "SHA256SUMS"}
     documents = list(KIND.read(tmp_path / "raw", table_corpus(split=GIVEN)))
     assert [(each.id, each.text, each.split) for each in documents] == [
-        ("dev/row/1", "d", "validation"),
-        ("test/row/1", "e", "test"),
-        ("train_1/row/1", "a", "train"),
-        ("train_1/row/2", "b", "train"),
+        ("dev/row/1", "d", "validation"), ("test/row/1", "e", "test"),
+        ("train_1/row/1", "a", "train"), ("train_1/row/2", "b", "train"),
         ("train_2/row/1", "c", "train"),
-    ]
+    ]  # fmt: skip
     (tmp_path / "raw/train_2.parquet").rename(tmp_path / "raw/train_10.parquet")
     write(tmp_path / "raw", train_9="text,label|f,x")
     whole = list(KIND.read(tmp_path / "raw", table_corpus()))

@@ -12,7 +12,6 @@ from heed.evaluation.significance import (
     assess,
     differences,
     mean_difference,
-    mean_squares,
     minimum_detectable,
     planned_difference,
     power,
@@ -28,11 +27,6 @@ PLANNED = (0.01, 0.1)  # deviation over seeds, variance over documents
 RATINGS = np.array(
     [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
 )
-
-
-def test_mean_squares_are_those_of_shrout_and_fleiss():
-    rows, columns, rest = mean_squares(RATINGS)
-    assert [round(value, 2) for value in (rows, columns, rest)] == [11.24, 32.49, 1.02]
 
 
 def test_the_critical_difference_of_a_fixed_split_is_howes():

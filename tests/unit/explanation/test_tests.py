@@ -147,14 +147,6 @@ def test_two_heads_that_exchange_their_weights_agree_as_two_seeds_would():
     assert divergence_of_seeds(weights, weights.flip(1)) == pytest.approx(0, abs=1e-6)
 
 
-def test_weights_are_removed_in_the_order_of_a_ranking_until_the_decision_changes():
-    weighted = sum_of([3.0, 2.0, -1.0, -1.0], [0.5, 0.3, 0.1, 0.1])
-    assert int(weighted.predict().argmax()) == 0
-    assert interventions.remove_until_flip(weighted, np.array([4.0, 3.0, 2.0, 1.0])) == (0.5, True)
-    assert interventions.remove_until_flip(weighted, np.array([2.0, 4.0, 1.0, 3.0])) == (0.75, True)
-    assert interventions.remove_until_flip(weighted, np.array([1.0, 2.0, 3.0, 4.0])) == (1.0, False)
-
-
 @pytest.mark.parametrize("changes", [ATTENTION, HEADS])
 def test_all_removals_at_once_are_those_one_by_one(changes):
     model = frozen(**changes)

@@ -149,13 +149,11 @@ def test_the_first_words_share_is_averaged_over_the_sentences_of_a_length():
 
     table = pd.concat(
         [
-            sentence("a", [1, 3], None),
-            sentence("b", [2, 2, 2], None),
-            sentence("c", [1, 2, 3, 6], None),
-            sentence("c", [0, 0, 0, 2], 2),
+            sentence("a", [1, 3], None), sentence("b", [2, 2, 2], None),
+            sentence("c", [1, 2, 3, 6], None), sentence("c", [0, 0, 0, 2], 2),
             sentence("d", [0, 0, 0, 0, 0], 2),
         ]
-    )
+    )  # fmt: skip
     found = gradients_by_length(table, np.array([3, 5]))
     expected = pd.DataFrame(
         {

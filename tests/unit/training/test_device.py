@@ -72,12 +72,8 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch
     monkeypatch.setattr(device, "_held", None)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
-    for name in (
-        "CUDA_VISIBLE_DEVICES",
-        "CUDA_DEVICE_ORDER",
-        "HEED_GPU_COUNT",
-        "HEED_RUNS_PER_GPU",
-    ):
+    gpus = ("HEED_GPU_COUNT", "HEED_RUNS_PER_GPU")
+    for name in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", *gpus):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
     return monkeypatch

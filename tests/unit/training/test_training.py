@@ -73,18 +73,9 @@ def flipped(content: bytes) -> bytes:
     return content[:-1] + bytes([content[-1] ^ 1])
 
 
-def test_the_same_seed_gives_the_same_bytes_and_another_seed_does_not(workplace):
-    train("tiny-attention", 1)
-    first = hashes()
-    assert sorted(first) == FILES
-    train("tiny-attention", 1)
-    assert hashes() == first
-    train("tiny-attention", 2)
-    assert hashes(RUN.with_name("2"))["model.safetensors"] != first["model.safetensors"]
-
-
 def test_the_files_are_those_of_the_contract(workplace):
     info = train("tiny-attention", 1)
+    assert sorted(hashes()) == FILES
     assert write_predictions("tiny-attention", [1]) == 24
     table = pd.read_parquet(PREDICTED / "predictions.parquet")
     assert list(table.columns) == ["seed", "id", "split", "label", "predicted", "p:bad", "p:good"]
