@@ -109,16 +109,12 @@ def test_documents_have_the_labels_groups_splits_and_rationale_that_their_kind_d
 
 
 @pytest.mark.parametrize(("kind", "keys", "message"), [
-    ("news", {"split": GIVEN},
-     "a corpus of kind news has split kind random or folds, found given"),
-    ("letters", {"split": FOLDS},
-     "a corpus of kind letters has split kind given, found folds"),
+    ("news", {"split": GIVEN}, "a corpus of kind news has split kind random or folds, found given"),
+    ("letters", {"split": FOLDS}, "a corpus of kind letters has split kind given, found folds"),
     ("imdb", {"split": Split(kind="folds", k=5, grouped=True)},
      "only letters-pieces and federalist have groups"),
-    ("imdb", {"label_column": "l", "text_column": "t"},
-     "label_column and text_column go with kind table"),
-    ("table", {},
-     "kind table needs text_column or text_columns, and label_column or label_columns"),
+    ("imdb", {"label_column": "l", "text_column": "t"}, "label_column and text_column go with kin"),
+    ("table", {}, "kind table needs text_column or text_columns, and label_column or label_column"),
     ("table", {"text_column": "t"}, "table needs label_column or label_columns"),
 ])  # fmt: skip
 def test_what_a_kind_does_not_allow_is_an_error_of_params_yaml(kind, keys, message):

@@ -73,18 +73,6 @@ def test_each_score_is_its_equation_for_every_pair(name):
         assert torch.allclose(values[b, i, j], expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", SCORES)
-def test_gradcheck_of_every_score_and_its_attention(name):
-    query, keys = (t.requires_grad_() for t in inputs())
-    mask = padding_mask(torch.tensor([KEYS, 2]), KEYS)
-    attention = Attention(name, SIZE, SIZE, 8).double()
-    assert torch.autograd.gradcheck(lambda q, k: attention.attend(q, k, k, mask), (query, keys))
-    parameters = list(attention.parameters())
-    if parameters:
-        total = attention(query, keys, keys, mask).square().sum()
-        assert all(gradient.abs().sum() > 0 for gradient in torch.autograd.grad(total, parameters))
-
-
 @settings(max_examples=40, deadline=None)
 @given(
     name=st.sampled_from(sorted(SCORES)),

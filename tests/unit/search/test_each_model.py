@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -99,13 +100,17 @@ def test_no_search_uses_more_than_its_budget_and_the_models_own_trial_runs_to_it
         assert used <= 9 and (used == 9 or max(n for m, n in starts if m == model) == 11)
 
 
+def write_reports(number: int, reports: Iterable[int]) -> Path:
+    folder = job().setup.trial_folder(number)
+    folder.mkdir(parents=True)
+    lines = (json.dumps({"report": each, "score": 0.5, "best": 0.5}) for each in reports)
+    (folder / "reported.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    return folder
+
+
 def test_what_a_killed_search_has_used_counts(study):
-    first = job()
-    for number, report in ((0, 3), (1, 2)):
-        folder = first.setup.trial_folder(number)
-        folder.mkdir(parents=True)
-        line = json.dumps({"report": report, "score": 0.5, "best": 0.5})
-        (folder / "reported.jsonl").write_text(f"{line}\n")
+    write_reports(0, [3])
+    write_reports(1, [2])
     again = job()
     assert again.budget.spent == {0: 3, 1: 2}
     assert [again.budget.promise(number) for number in range(2, 8)] == [True] * 4 + [False] * 2
@@ -113,13 +118,8 @@ def test_what_a_killed_search_has_used_counts(study):
 
 
 def test_what_had_ended_before_a_search_was_killed_is_read_again_though_the_budget_is_spent(study):
-    first = job()
-    for number, last in ((0, 3), (1, 1), (2, 3), (3, 2)):
-        folder = first.setup.trial_folder(number)
-        folder.mkdir(parents=True)
-        reports = ({"report": each + 1, "score": 0.5, "best": 0.5} for each in range(last))
-        (folder / "reported.jsonl").write_text("\n".join(map(json.dumps, reports)) + "\n")
-        (folder / "ended").write_text("")
+    for number, last in enumerate((3, 1, 3, 2)):
+        (write_reports(number, range(1, last + 1)) / "ended").touch()
     again = job()
     assert sum(again.budget.spent.values()) == again.budget.total == 9
     assert [again.budget.promise(number) for number in range(5)] == [True] * 4 + [False]

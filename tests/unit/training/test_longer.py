@@ -23,10 +23,6 @@ MODEL = "tiny-attention"
 FOLDER = RUN.with_name(LONGER)
 
 
-def silent(progress) -> None:
-    """Report nothing."""
-
-
 def train(seeds: tuple[int, ...] = (1,), cores: int = 1) -> list:
     return list(train_runs(MODEL, list(seeds), cores, with_longer=True))
 
@@ -107,7 +103,7 @@ def test_it_is_kept_while_recipe_seed_and_bytes_are_the_same(workplace):
 
 
 def test_a_killed_one_goes_on_and_ends_with_the_same_bytes(workplace):
-    train_longer(MODEL, 1, "", silent)
+    train_longer(MODEL, 1, "", lambda progress: None)
     whole, epochs = hashes(FOLDER), []
     with pytest.raises(KeyboardInterrupt):
         train_longer(MODEL, 1, "other code", killed)

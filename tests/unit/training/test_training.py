@@ -53,10 +53,6 @@ FILES = [CHECKSUMS, "history.csv", "model.safetensors", "run.json", "vocabulary.
 PREDICTED = Path("results/predict/tiny-attention")
 
 
-def silent(progress) -> None:
-    """Report nothing."""
-
-
 def predicted(seed: int = 1, split: str = "test") -> pd.DataFrame:
     return pd.read_parquet(PREDICTED / "predictions.parquet").query(
         "seed == @seed and split == @split"
