@@ -6,21 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.corpora.hub import local_path
-from heed.corpora.rows import (
-    PATH,
-    format_of,
-    read_table,
-    reading,
-    write_table,
-)
-from heed.files import (
-    HeedError,
-    digest_folder,
-    package_folder,
-    require_readable,
-    sha256,
-    writing,
-)
+from heed.corpora.rows import PATH, format_of, read_table, reading, write_table
+from heed.files import HeedError, digest_folder, package_folder, require_readable, sha256, writing
 from heed.terminal import print_line
 
 if TYPE_CHECKING:

@@ -165,7 +165,7 @@ DIAGONAL_DECODERS = {
     "output": Part(
         "in each step the state of the source word at the same place is read, before the output "
         "layer"
-    ),
+    )
 }
 PARTS = (
     ENCODERS, ATTENTIONS, POOLINGS, SOURCE_ENCODERS, DECODERS, UNIFORM_DECODERS, DIAGONAL_DECODERS,
