@@ -35,7 +35,7 @@ from heed.corpora.kinds import KINDS
 from heed.files import HeedError, write_text
 from heed.pipeline import read_lock
 from heed.progress import INTERRUPTED
-from heed.search.cluster import LOCAL, read_address
+from heed.search import LOCAL, read_address
 from heed.study import Params, load
 from heed.study.own_files import changed_file_warnings
 from heed.study.reader import check_as_dvc_reads, read_text

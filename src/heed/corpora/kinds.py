@@ -3,20 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heed.corpora import (
-    huffpost,
-    published,
-    sample,
-    sample_classification,
-    sample_translation,
-    table,
-)
+from heed.corpora import huffpost, published, sample_classification, sample_translation, table
 from heed.corpora.publication import Documents, Kind, SourceKind
 
 if TYPE_CHECKING:
     from heed.corpora.declared import Corpus
 
-PUBLICATIONS = (sample, sample_classification, published, huffpost, sample_translation, table)
+PUBLICATIONS = (sample_classification, published, huffpost, sample_translation, table)
 KINDS: dict[str, Kind] = {kind.name: kind for module in PUBLICATIONS for kind in module.KINDS}
 SOURCE_KINDS: dict[str, SourceKind] = {kind.source.name: kind.source for kind in KINDS.values()}
 

@@ -28,7 +28,7 @@ from heed.evaluation.tested import (
     read_reference_models,
 )
 from heed.files import HeedError, write_json, writing_folder
-from heed.hyperparameters.alike import besides_architecture
+from heed.hyperparameters import besides_architecture
 from heed.paths import prediction_folder, score_command
 from heed.recipe import Recipe
 from heed.tables import write_csv

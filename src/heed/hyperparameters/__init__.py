@@ -6,6 +6,7 @@ A task combines those that its models have (tasks/TASK/recipe.py).
 """
 
 import dataclasses
+from collections.abc import Container
 from typing import Any, Literal, NamedTuple
 
 Value = bool | int | float | str
@@ -78,6 +79,29 @@ class Training:
     device: Literal["auto", "cpu", "cuda"] = hyperparameter(
         "auto", "auto: a free GPU if there is one, else the CPU"
     )
+
+
+class Reading:
+    """How texts become the input of a network: the base of the hyperparameters that say it."""
+
+
+# Equal where two models differ in nothing but their architecture, beside those of training, of
+# reading a text, and all dropouts: how the weights begin, and the loss that is minimized.
+OTHERS = {"class_weights", "embedding_std", "vectors"}
+# These may differ: they change no outcome on purpose; and decoder `concatenate` has as many states
+# as its sources may have words.
+FREE = {"device", "max_source_tokens", "precision"}
+
+
+def besides_architecture(hyperparameters: Training, searched: Container[str] = ()) -> Configuration:
+    """Return the values of a model that are no architecture and were not searched."""
+    kinds = [k for k in type(hyperparameters).__mro__ if k is Training or Reading in k.__bases__]
+    names = OTHERS.union(*({each.name for each in dataclasses.fields(kind)} for kind in kinds))
+    return {
+        key: value
+        for key, value in vars(hyperparameters).items()
+        if (key in names or key.endswith("dropout")) and key not in FREE and key not in searched
+    }
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,6 +12,7 @@ from heed.hyperparameters import (
     POOLINGS,
     SCORES,
     SHARE,
+    Reading,
     part,
 )
 from heed.hyperparameters import hyperparameter as key
@@ -20,7 +21,7 @@ ATTENTION_POOLINGS = ("attention", "max-attention")  # poolings with a score fun
 
 
 @dataclasses.dataclass(frozen=True)
-class Preprocessing:
+class Preprocessing(Reading):
     """How the documents of a corpus become the input of a network."""
 
     vocabulary_size: int = key(30000, "types of the training split in the vocabulary",

@@ -12,6 +12,7 @@ from heed.hyperparameters import (
     SCORES,
     SHARE,
     SOURCE_ENCODERS,
+    Reading,
     part,
 )
 from heed.hyperparameters import hyperparameter as key
@@ -22,7 +23,7 @@ ATTENTION_DECODERS = ("output", "input", "input-literal", "transformer")
 
 
 @dataclasses.dataclass(frozen=True)
-class Segmentation:
+class Segmentation(Reading):
     """How the sentences of a pair become the input and the output of a network."""
 
     segmentation: Literal["words", "bpe"] = key("words", "words: the corpus's tokens; bpe: pieces "

@@ -1,14 +1,39 @@
-"""Batches of sentence pairs of similar length, in an order that depends only on the seed."""
+"""Batches of sentence pairs, and the units of a sentence, made from the training split of a run.
+
+Batches are of pairs of similar length, in an order that depends only on the seed. Units are words,
+or pieces of words.
+
+`Detokenizer` joins words to text again. For each word the share of its occurrences that are joined
+is counted, to the left and to the right; between two words the share decides that is further from
+one half. Pairs of words for which this rule is wrong in training are exceptions. Of words without
+letters and digits odd and even occurrences in a text are counted apart: quotation marks open and
+close. Pieces are sentencepiece's (Kudo and Richardson 2018, aclanthology.org/D18-2012), by
+byte-pair encoding (Sennrich et al. 2016).
+"""
 
 import dataclasses
+import io
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 
+from heed.files import HeedError, write_text, writing
 from heed.hyperparameters.translator import Segmentation
 from heed.inputs.batches import MAX_PADDED_TOKENS, OnDevice, shuffled_batches
-from heed.inputs.vocabulary import BOS, EOS, PADDING, UNKNOWN
+from heed.inputs.vocabulary import (
+    BOS,
+    EOS,
+    PADDING,
+    SPECIAL_OF_PAIRS,
+    UNKNOWN,
+    most_frequent,
+    rank_types,
+)  # fmt: skip
+from heed.tokens.arrays import ParallelTokens, Side
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,3 +155,278 @@ def _pad(sentences: list[np.ndarray]) -> tuple[torch.Tensor, torch.Tensor]:
     ids = np.full(token_mask.shape, PADDING, np.int64)
     ids[token_mask] = np.concatenate([*sentences, np.zeros(0, np.int64)])
     return torch.from_numpy(ids), torch.from_numpy(lengths)
+
+
+# --- units
+
+WORD_BEGIN = "\u2581"  # sentencepiece's mark of a blank, at the begin of a piece
+# Options of sentencepiece: nothing is drawn, left out or changed. All texts are read in their order
+# by one thread, and every character is kept; a vocabulary may be smaller than asked for.
+SPECIAL_NAMES = ("pad", "unk", "bos", "eos")  # sentencepiece's, of the special entries
+TRAINER: dict[str, Any] = {
+    **{f"{name}_id": i for i, name in enumerate(SPECIAL_NAMES)},
+    **{f"{name}_piece": SPECIAL_OF_PAIRS[i] for i, name in enumerate(SPECIAL_NAMES)},
+    "unk_surface": SPECIAL_OF_PAIRS[UNKNOWN],
+    "hard_vocab_limit": False,
+    "character_coverage": 1.0,
+    "normalization_rule_name": "identity",
+    "num_threads": 1,
+    "minloglevel": 2,
+    "model_type": "bpe",
+}
+COLUMNS = {
+    "detokenizer": ["left", "left_even", "right", "right_even", "alternates"],
+    "exceptions": ["left_form", "right_form", "joined"],
+}
+SHARES = 1000  # shares are whole numbers of 0 to this: a file gives them back exactly
+PRIOR = 0.5  # occurrences with the mean share of all words that each word has besides its own
+
+
+@dataclasses.dataclass(frozen=True)
+class Detokenizer:
+    """The spaces between words, as learned; without arguments there is one everywhere.
+
+    A form is an odd or an even occurrence of a word: 2 * word, or 2 * word + 1.
+    """
+
+    left: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))  # (forms,)
+    right: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
+    alternates: frozenset[int] = frozenset()  # words whose even occurrences are forms of their own
+    exceptions: dict[tuple[int, int], bool] = dataclasses.field(default_factory=dict)  # of forms
+
+    def joined(self, words: np.ndarray) -> np.ndarray:
+        """Return whether no space is between each word and the next: (words - 1,)."""
+        if not len(self.left):
+            return np.zeros(max(0, len(words) - 1), bool)
+        forms = _forms(words, np.zeros_like(words), self.alternates)
+        by_rule = _apply_rule(self.right[forms[:-1]], self.left[forms[1:]])
+        rules = zip(forms[:-1].tolist(), forms[1:].tolist(), by_rule.tolist(), strict=True)
+        return np.asarray([self.exceptions.get((a, b), rule) for a, b, rule in rules], bool)
+
+    def write(self, folder: Path, name: str) -> None:
+        """Write NAME.detokenizer.csv, a line for each word, and NAME.exceptions.csv."""
+        words = np.concatenate([self.left.reshape(-1, 2), self.right.reshape(-1, 2)], axis=1)
+        alternates = [word in self.alternates for word in range(len(words))]
+        words = np.column_stack([words, np.asarray(alternates, np.int64)])
+        exceptions = [[*pair, int(joined)] for pair, joined in sorted(self.exceptions.items())]
+        for kind, rows in (("detokenizer", words), ("exceptions", exceptions)):
+            table = pd.DataFrame(rows, columns=COLUMNS[kind])
+            write_text(folder / f"{name}.{kind}.csv", table.to_csv(index=False))
+
+    @classmethod
+    def read(cls, folder: Path, name: str) -> "Detokenizer":
+        """Return the spacing written as `name`."""
+        table, exceptions = (
+            pd.read_csv(folder / f"{name}.{kind}.csv", dtype=np.int64).to_numpy()
+            for kind in COLUMNS
+        )
+        alternates = frozenset(np.flatnonzero(table[:, 4]).tolist())
+        joined = {(a, b): bool(is_joined) for a, b, is_joined in exceptions.tolist()}
+        return cls(table[:, :2].reshape(-1), table[:, 2:4].reshape(-1), alternates, joined)
+
+
+def learn_detokenizer(
+    side: Side, rows: np.ndarray, index: np.ndarray, words: tuple[str, ...]
+) -> Detokenizer:
+    """Return the spacing of the words of some rows of the training split.
+
+    `index` is the word of each type of the lexicon, (types,), and `words` are their texts.
+    """
+    texts = np.repeat(np.arange(len(side.offsets) - 1), np.diff(side.offsets))
+    tokens = np.flatnonzero(np.isin(texts, rows))
+    alternates = frozenset(i for i, word in enumerate(words) if not any(map(str.isalnum, word)))
+    forms = _forms(index[side.ids[tokens]].astype(np.int64), texts[tokens], alternates)
+    is_pair = np.diff(texts[tokens]) == 0
+    first, second = forms[:-1][is_pair], forms[1:][is_pair]
+    joined = (side.starts[tokens[1:]] == side.ends[tokens[:-1]])[is_pair]
+    mean = float(joined.mean()) if len(joined) else 0.0
+    right, left = (_shares(each, joined, mean, 2 * len(words)) for each in (first, second))
+    return Detokenizer(left, right, alternates, _exceptions(first, second, joined, left, right))
+
+
+def _forms(words: np.ndarray, texts: np.ndarray, alternates: frozenset[int]) -> np.ndarray:
+    """Return the form of each word, (words,); `texts` has the text that it is of, (words,)."""
+    occurrence = pd.Series(words).groupby([texts, words]).cumcount().to_numpy()
+    may_alternate = np.isin(words, [*alternates])
+    return 2 * words + np.where(may_alternate, occurrence % 2, 0)
+
+
+def _shares(forms: np.ndarray, joined: np.ndarray, mean: float, count: int) -> np.ndarray:
+    """Return the share of occurrences of each form that are joined, in SHARES: int64 (forms,)."""
+    occurrences = np.bincount(forms, minlength=count)
+    shares = (np.bincount(forms, joined, count) + PRIOR * mean) / (occurrences + PRIOR)
+    return np.rint(SHARES * shares).astype(np.int64)
+
+
+def _apply_rule(right: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """Return whether words are joined by their shares, `right` of the first, `left` of the next."""
+    surer = np.where(abs(2 * right - SHARES) > abs(2 * left - SHARES), right, left)
+    return 2 * surer > SHARES
+
+
+def _exceptions(
+    first: np.ndarray, second: np.ndarray, joined: np.ndarray, left: np.ndarray, right: np.ndarray
+) -> dict[tuple[int, int], bool]:
+    """Return the pairs of forms for which the rule is wrong more often than right."""
+    joins = pd.Series(joined).groupby([first, second]).mean() > 0.5
+    firsts, seconds = (joins.index.get_level_values(i) for i in (0, 1))
+    is_wrong = joins.to_numpy() != _apply_rule(right[firsts], left[seconds])
+    wrong = (each[is_wrong].tolist() for each in (firsts, seconds, joins))
+    return {(a, b): is_joined for a, b, is_joined in zip(*wrong, strict=True)}
+
+
+class Words:
+    """Words, after SPECIAL_OF_PAIRS the most frequent of a training split; others are unknown."""
+
+    def __init__(self, words: tuple[str, ...], lowercase: bool, detokenizer: Detokenizer) -> None:
+        self._words, self._detokenizer = words, detokenizer
+        self._fold = str.lower if lowercase else str
+        # special words are never looked up: "<bos>" in a text is an unknown word
+        self._index = {word: i for i, word in enumerate(words) if i >= len(SPECIAL_OF_PAIRS)}
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def encode(self, side: Side, rows: np.ndarray) -> list[np.ndarray]:
+        """Return the indices of each row, int32 (tokens,); a text without tokens is unknown."""
+        index = self.look_up(side.lexicon)
+        encoded = [index[side.ids[side.offsets[row] : side.offsets[row + 1]]] for row in rows]
+        return [ids if len(ids) else np.asarray([UNKNOWN], np.int32) for ids in encoded]
+
+    def look_up(self, types: list[str]) -> np.ndarray:
+        """Return the index of each type, int32 (types,)."""
+        return np.asarray([self._index.get(self._fold(word), UNKNOWN) for word in types], np.int32)
+
+    def units(self, ids: np.ndarray) -> list[str]:
+        """Return the words."""
+        return [self._words[i] for i in ids]
+
+    def decode(self, ids: np.ndarray) -> str:
+        """Return the words, but special ones, with the spaces that training makes likely."""
+        kept = np.asarray([i for i in ids if i not in (PADDING, BOS, EOS)], np.int64)
+        joined = [*self._detokenizer.joined(kept).tolist(), True]
+        words = zip(self.units(kept), joined, strict=False)
+        return "".join(word if is_joined else f"{word} " for word, is_joined in words)
+
+    def words_of(self, ids: np.ndarray) -> np.ndarray:
+        """Return the index of the word of each unit, (units,): each is one."""
+        return np.arange(len(ids))
+
+    def write(self, folder: Path, name: str) -> None:
+        """Write NAME.txt with a word a line, and the files of the spacing."""
+        write_text(folder / f"{name}.txt", "".join(f"{word}\n" for word in self._words))
+        self._detokenizer.write(folder, name)
+
+
+class Pieces:
+    """Pieces of words, of a model of sentencepiece."""
+
+    def __init__(self, model: bytes) -> None:
+        import sentencepiece  # only here: words need no library
+
+        self._bytes = model
+        self._model: Any = sentencepiece.SentencePieceProcessor(model_proto=model)
+
+    def __len__(self) -> int:
+        return int(self._model.vocab_size())
+
+    def encode(self, side: Side, rows: np.ndarray) -> list[np.ndarray]:
+        """Return the indices of the pieces of each row, as of `Words`."""
+        encoded = self._model.encode([_one_blank(text) for text in side.texts(rows)], num_threads=1)
+        return [np.asarray(ids or [UNKNOWN], np.int32) for ids in encoded]
+
+    def units(self, ids: np.ndarray) -> list[str]:
+        """Return the pieces; the mark of a blank stands for it."""
+        return [self._model.id_to_piece(int(i)) for i in ids]
+
+    def decode(self, ids: np.ndarray) -> str:
+        """Return the text that the pieces make."""
+        return _one_blank(self._model.decode([int(i) for i in ids]))
+
+    def words_of(self, ids: np.ndarray) -> np.ndarray:
+        """Return the index of the word of each piece, (pieces,), as white space separates words.
+
+        A mark of a blank alone belongs to the word after it; at the end, to the last.
+        """
+        words, word, is_open = [], -1, False
+        for unit, i in zip(self.units(ids), ids, strict=True):
+            has_text = i not in (PADDING, BOS, EOS) and unit.strip(WORD_BEGIN) != ""
+            is_open = is_open and not unit.startswith(WORD_BEGIN)
+            if has_text and not is_open:
+                word, is_open = word + 1, True
+            words.append(word if is_open else word + 1)
+        return np.minimum(words, max(word, 0)).astype(np.int64)
+
+    def write(self, folder: Path, name: str) -> None:
+        """Write NAME.model, as sentencepiece reads it."""
+        with writing(folder / f"{name}.model") as temporary:
+            temporary.write_bytes(self._bytes)
+
+
+Segmenter = Words | Pieces  # the units of one language: text to indices, and back
+
+
+def _one_blank(text: str) -> str:
+    return " ".join(text.split())
+
+
+def make_segmenter(side: Side, rows: np.ndarray, size: int, h: Segmentation) -> Segmenter:
+    """Return the units of one language, `size` at most, from `rows` of the training split.
+
+    Raises HeedError when `size` is too small for their characters.
+    """
+    if h.segmentation != "words":
+        return Pieces(_train_pieces(side.texts(rows), size))
+    counts = rank_types(side, rows, h.lowercase)
+    vocabulary = (*SPECIAL_OF_PAIRS, *most_frequent(counts, size - len(SPECIAL_OF_PAIRS)))
+    index = Words(vocabulary, h.lowercase, Detokenizer()).look_up(side.lexicon)
+    detokenizer = learn_detokenizer(side, rows, index, vocabulary)
+    return Words(vocabulary, h.lowercase, detokenizer)
+
+
+def encode_pairs(
+    tokens: ParallelTokens, rows: np.ndarray, languages: tuple[str, str],
+    segmenters: tuple[Segmenter, Segmenter],
+) -> EncodedPairs:  # fmt: skip
+    """Return the pairs of `rows` as indices; no other row is encoded."""
+    sides = zip(segmenters, languages, strict=True)
+    encoded = [segmenter.encode(tokens.sides[language], rows) for segmenter, language in sides]
+    return EncodedPairs(rows, *encoded)
+
+
+def read_segmenter(folder: Path, name: str, h: Segmentation) -> Segmenter:
+    """Return the units written as `name` into the folder of a run. Raises HeedError."""
+    path = folder / (f"{name}.txt" if h.segmentation == "words" else f"{name}.model")
+    try:
+        if h.segmentation != "words":
+            return Pieces(path.read_bytes())
+        words = tuple(path.read_text(encoding="utf-8").split("\n")[:-1])
+        return Words(words, h.lowercase, Detokenizer.read(folder, name))
+    except (OSError, ValueError, RuntimeError) as error:
+        raise HeedError(
+            f"{path}: the units of a run cannot be read ({error}). Run again: heed train"
+        ) from None
+
+
+def _train_pieces(texts: list[str], size: int) -> bytes:
+    """Return the model of sentencepiece for some texts: the same bytes for the same texts."""
+    import sentencepiece
+
+    texts = [_one_blank(text) for text in texts]
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(texts),
+            model_writer=model,
+            vocab_size=size,
+            # in bytes: sentencepiece leaves out longer sentences, and takes no limit below 10
+            max_sentence_length=10 + max(len(text.encode()) for text in texts),
+            **TRAINER,
+        )
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())
+        raise HeedError(
+            f"sentencepiece cannot make {size} pieces of the training split ({reason}). Set "
+            "source_vocabulary or target_vocabulary in params.yaml to more, or segmentation: words"
+        ) from None
+    return model.getvalue()

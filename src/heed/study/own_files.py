@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from heed.corpora import hub
 from heed.corpora.formats import folder_files
 from heed.corpora.publication import SPLITS, split_of, split_of_key
 from heed.corpora.rows import Format, choose_splits, join_names
-from heed.corpora.user_files import content_hash
+from heed.corpora.user_files import PREFIX, content_hash, describe, find_files, local_path
 from heed.files import HeedError, require_readable
 from heed.paths import RAW, REPORTS, RESULTS, TOKENS
 
@@ -99,7 +98,7 @@ class UserFiles:
 
     def __str__(self) -> str:
         for address in self.addresses.values():
-            return hub.describe(address)
+            return describe(address)
         names = [
             f"{path} ({re.sub('_[0-9]+$', '', key)})" if self.have_splits else str(path)
             for key, path in self.paths.items()
@@ -113,7 +112,7 @@ def name_files(arguments: list[str]) -> UserFiles:
     Files that are all named by a split, such as train.tsv and reviews_test.tsv, have these splits.
     A data set on the hub, hf://OWNER/NAME, is one argument.
     """
-    if any(argument.startswith(hub.PREFIX) for argument in arguments):
+    if any(argument.startswith(PREFIX) for argument in arguments):
         return _files_of_hub(arguments)
     files = [*itertools.chain.from_iterable(map(_split_argument, arguments))]
     known: dict[Path, Path] = {}
@@ -165,13 +164,13 @@ def _files_of_hub(arguments: list[str]) -> UserFiles:
     """Return the files of a data set on the hub; those of no test split are one corpus."""
     if len(arguments) > 1:
         raise HeedError(f"{join_names(arguments)}: a data set on the hub is a corpus by itself")
-    found = hub.find_files(arguments[0])
-    local = {split: [*map(hub.local_path, files)] for split, files in found.splits.items()}
+    found = find_files(arguments[0])
+    local = {split: [*map(local_path, files)] for split, files in found.splits.items()}
     kept = choose_splits(local)
     pairs = [(split_of(split) or "", file) for split in kept for file in found.splits[split]]
     has_splits = {"train", "test"} <= {*map(split_of, kept)}
     addresses = _key_by_split(pairs) if has_splits else _number([file for _, file in pairs])
-    paths = {key: hub.local_path(address) for key, address in addresses.items()}
+    paths = {key: local_path(address) for key, address in addresses.items()}
     return UserFiles(paths, addresses, found.name, sorted({*found.splits} - {*kept}))
 
 

@@ -14,9 +14,8 @@ from heed.corpora.kinds import KINDS
 from heed.evaluation.results import FOREIGN
 from heed.explanation.declared import UNEXPLAINED, AdversarialAttention, Explain
 from heed.files import HeedError
-from heed.hyperparameters import MAX_THREADS, Configuration, required
+from heed.hyperparameters import MAX_THREADS, Configuration, besides_architecture, required
 from heed.hyperparameters import hyperparameter as key
-from heed.hyperparameters.alike import besides_architecture
 from heed.hyperparameters.pretrained import Encoder, Pretrained
 from heed.recipe import Name
 from heed.records import FLATTENED, FOLLOWS, Mistake, Types, read_record, unknown_name

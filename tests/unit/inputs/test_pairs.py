@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from heed.hyperparameters.translator import Segmentation
-from heed.inputs.pairs import EncodedPairs, PairBatch
-from heed.inputs.segmentation import encode_pairs, make_segmenter
+from heed.inputs.pairs import EncodedPairs, PairBatch, encode_pairs, make_segmenter
 from heed.inputs.vocabulary import BOS, EOS, PADDING, UNKNOWN
 from heed.tokens.arrays import ParallelTokens
 from heed.tokens.tokenizer import tokenize_sentences

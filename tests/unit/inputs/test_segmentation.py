@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from heed.files import HeedError
 from heed.hyperparameters.translator import Segmentation
-from heed.inputs.segmentation import Pieces, Segmenter, make_segmenter, read_segmenter
+from heed.inputs.pairs import Pieces, Segmenter, make_segmenter, read_segmenter
 from heed.inputs.vocabulary import BOS, EOS, PADDING, SPECIAL_OF_PAIRS, UNKNOWN
 from heed.tasks.translation.prediction import count_unknown_words
 from heed.tokens.arrays import Side

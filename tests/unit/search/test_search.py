@@ -17,9 +17,8 @@ from ray._private import node, parameter
 from heed.cli import stages
 from heed.files import CHECKSUMS, HeedError, write_json, write_yaml
 from heed.recipe import read_model_recipe
-from heed.search import trials
+from heed.search import read_address, trials
 from heed.search.candidates import draw
-from heed.search.cluster import _without_idle_processes, read_address
 from heed.search.results import (
     FAILED,
     FINISHED,
@@ -30,7 +29,7 @@ from heed.search.results import (
     winner,
     write_search,
 )
-from heed.search.stage import epochs_and_select
+from heed.search.stage import _without_idle_processes, epochs_and_select
 from heed.search.trials import read_reports
 from heed.study import load
 from heed.study.recipes import write_recipes
@@ -86,7 +85,8 @@ def test_a_trial_that_was_killed_repeats_its_whole_epochs_and_one_that_ended_eve
 
 CLOSED = """
 import os, pathlib, tempfile
-from heed.search.cluster import LOCAL, ray_running
+from heed.search import LOCAL
+from heed.search.stage import ray_running
 with ray_running(LOCAL, 1, 1, 0):
     (folder,) = pathlib.Path(tempfile.gettempdir()).glob("heed-ray-*")
     assert any((folder / "r").glob("session_*/sockets/*")), "Ray is there"

@@ -11,8 +11,8 @@ import pyarrow.parquet
 import pytest
 
 from heed.cli import stages
-from heed.corpora import hub
 from heed.corpora.rows import PATH
+from heed.corpora.user_files import CONVERTED
 from heed.files import HeedError, sha256
 from heed.study import load
 from tests.conftest import ROOT
@@ -83,7 +83,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Hub
     Hub.files = {
         f"default/{path.parent.name}/0000.parquet": path for path in DATASETS.glob("parquet/*/*")
     }
-    Hub.revisions, Hub.asked = (hub.CONVERTED,), []
+    Hub.revisions, Hub.asked = (CONVERTED,), []
     with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}"

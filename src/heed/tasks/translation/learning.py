@@ -10,8 +10,7 @@ from torch import nn
 
 from heed.files import HeedError, write_json
 from heed.hyperparameters import CorpusSizes
-from heed.inputs.pairs import PairBatch
-from heed.inputs.segmentation import Segmenter, encode_pairs, make_segmenter
+from heed.inputs.pairs import PairBatch, Segmenter, encode_pairs, make_segmenter
 from heed.inputs.vocabulary import PADDING, SPECIAL_OF_PAIRS
 from heed.models.beam import translate
 from heed.models.size import match_parameters

@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from heed.inputs.pairs import EncodedPairs
-from heed.inputs.segmentation import WORD_BEGIN, Segmenter, encode_pairs, read_segmenter
+from heed.inputs.pairs import WORD_BEGIN, EncodedPairs, Segmenter, encode_pairs, read_segmenter
 from heed.inputs.vocabulary import UNKNOWN
 from heed.models import beam
 from heed.models.beam import Hypothesis

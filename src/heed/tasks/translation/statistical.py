@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heed.inputs.segmentation import Detokenizer, learn_detokenizer
+from heed.inputs.pairs import Detokenizer, learn_detokenizer
 from heed.tasks.translation.metrics import Links
 from heed.tokens.arrays import ParallelTokens, Side
 
