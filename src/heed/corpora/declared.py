@@ -41,11 +41,8 @@ class Source:
     documents: int | None = key(None, "generated text: documents of each corpus, without the long "
         "ones", gt=0, le=MAX_GENERATED)  # fmt: skip
     seed: int | None = key(None, "generated text: seed of the generator", ge=0, le=MAX_SEED)
-    path: str | None = key(
-        None,
-        "the file; of kind table also a folder, or a file on the hub of "
-        "Hugging Face, hf://datasets/OWNER/NAME@COMMIT/PATH",
-    )
+    path: str | None = key(None, "the file; of kind table also a folder, or a file on the hub of "
+        "Hugging Face, hf://datasets/OWNER/NAME@COMMIT/PATH")  # fmt: skip
     paths: dict[str, str] | None = key(None, "kind table, instead of `path`: files by "
         "split (train, validation, test)")  # fmt: skip
     sha256: str | None = key(None, "hash of the file of `path`, or of a generated file",
@@ -79,10 +76,7 @@ class Source:
         return bool(self.vectors or self.vectors_package)
 
     def vector_file(self) -> UserFile | None:
-        """Return the file or folder with word vectors, if there is one.
-
-        Of a package that is not installed the path is one that is not there.
-        """
+        """Return the word vectors, if any; of a package not installed a path that is not there."""
         if not self.has_vectors or not self.vectors_sha256:
             return None
         key, path = "vectors", self.vectors
@@ -125,10 +119,7 @@ class Split:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Corpus:
-    """Documents with labels, or with texts in several languages, and splits, made from a source.
-
-    The keys from `text_column` on are for kind table.
-    """
+    """Documents, and their split, made from a source; keys from `text_column` on: of kind table."""
 
     source: str = required("a key of `sources`")
     kind: str = required("rules that make documents from the files (docs/corpora.md)")
@@ -170,11 +161,9 @@ class Corpus:
         for name in ("split_column", "id_column", "group_column", "rationale_column"):
             if column := getattr(self, name):
                 yield name, column
-        texts, labels = self.text_columns, self.label_columns
-        yield from (("text_columns" if texts else "text_column", name) for name in self.text_names)
-        yield from (
-            ("label_columns" if labels else "label_column", name) for name in self.label_names
-        )
+        for kind, names in (("text", self.text_names), ("label", self.label_names)):
+            key = f"{kind}_columns" if getattr(self, f"{kind}_columns") else f"{kind}_column"
+            yield from ((key, name) for name in names)
         yield from ((f"columns.{name}", column) for name, column in (self.columns or {}).items())
 
     @property

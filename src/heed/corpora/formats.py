@@ -71,14 +71,10 @@ def find_format(path: Path, given: Format, no_header: bool) -> Format:
     if suffix == ".parquet":
         return given
     if suffix == ".xlsx":
-        return _find_header(given, no_header, _xlsx_lines(path, given))
+        rows = [row for _, row in itertools.islice(READERS["xlsx"](path, given), SAMPLE)]
+        cells = [["" if cell is None else str(cell) for cell in row.values()] for row in rows]
+        return _find_header(given, no_header, [[*rows[0]], *cells] if rows else [])
     return _find_text_format(path, given, no_header, suffix)
-
-
-def _xlsx_lines(path: Path, given: Format) -> Lines:
-    rows = [row for _, row in itertools.islice(READERS["xlsx"](path, given), SAMPLE)]
-    cells = [["" if cell is None else str(cell) for cell in row.values()] for row in rows]
-    return [[*rows[0]], *cells] if rows else []
 
 
 def _find_text_format(path: Path, given: Format, no_header: bool, suffix: str) -> Format:
@@ -132,11 +128,10 @@ def _find_csv(path: Path, given: Format, no_header: bool, head: str) -> Format:
     quotes = ['"', ""] if given.quote is None else [given.quote]
     delimiter, quote, rows = _find_delimiter(path, head, delimiters, quotes, named or default)
     form = dataclasses.replace(
-        given,
-        format="" if suffix_of(path) in DELIMITERS else "csv",
+        given, format="" if suffix_of(path) in DELIMITERS else "csv",
         delimiter=None if delimiter == default else delimiter,
         quote=given.quote if quote == '"' else quote,
-    )
+    )  # fmt: skip
     return _find_header(form, no_header, rows)
 
 
@@ -238,11 +233,8 @@ class Column:
     @property
     def is_label(self) -> bool:
         """Whether the cells are short and repeat themselves."""
-        return (
-            2 <= len(self.values) <= len(self.cells) / 2
-            and max(map(len, self.values)) <= MAX_LABEL
-            and self.words < 4
-        )
+        repeats = 2 <= len(self.values) <= len(self.cells) / 2
+        return repeats and max(map(len, self.values)) <= MAX_LABEL and self.words < 4
 
     @property
     def is_text(self) -> bool:

@@ -9,7 +9,8 @@ import contextlib
 import itertools
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ from heed.files import HeedError, writing
 from heed.terminal import print_line
 
 if TYPE_CHECKING:
-    from heed.corpora.declared import Source
+    from heed.corpora.declared import Corpus, Source
 
 # --- files ----------------------------------------------------------------------------------------
 
@@ -64,11 +65,8 @@ LAST_DATE = "2018-05-26"  # of version 2
 FIELDS = ("category", "headline", "short_description", "date")
 # some articles of four classes, which a clone of heed has (benchmarks/articles.py draws them)
 SAMPLE_PATH, SAMPLE_FIELDS = Path("data/news/articles.jsonl.gz"), (*FIELDS, "link")
-SAMPLE_FILE = File(
-    SAMPLE_PATH.name,
-    "",
-    ("sha256:76c2597092cac77075da4fbc88fbb54f90da57d0c5d224cd41582c274cf8d349",),
-)
+SAMPLE_HASH = "sha256:76c2597092cac77075da4fbc88fbb54f90da57d0c5d224cd41582c274cf8d349"
+SAMPLE_FILE = File(SAMPLE_PATH.name, "", (SAMPLE_HASH,))
 VERSION_2 = f"version 2, 200,853 articles from 2012-01-28 to {LAST_DATE}"
 
 
@@ -80,21 +78,15 @@ def describe_articles(path: Path) -> str:
             dates.append(str(row["date"])[: len(LAST_DATE)])
     if not dates:
         return ""
-    return (
-        f". It has {len(dates):,} articles from {min(dates)} to {max(dates)}; this file is "
-        f"{VERSION_2}"
-    )
+    span = f"{len(dates):,} articles from {min(dates)} to {max(dates)}"
+    return f". It has {span}; this file is {VERSION_2}"
 
 
-def _part(number: int, digest: str) -> File:
-    name = f"part-{number:05d}"
-    url = f"{PARTS_ADDRESS}/{name}-{WRITER}.snappy.parquet"
-    return File(
-        f"{name}.snappy.parquet", f"news/v3/{name}.snappy.parquet", (f"sha256:{digest}",), url
-    )
-
-
-PARTS = tuple(itertools.starmap(_part, enumerate(PART_HASHES)))
+PARTS = tuple(
+    File(f"part-{i:05d}.snappy.parquet", f"news/v3/part-{i:05d}.snappy.parquet",
+         (f"sha256:{digest}",), f"{PARTS_ADDRESS}/part-{i:05d}-{WRITER}.snappy.parquet")
+    for i, digest in enumerate(PART_HASHES)
+)  # fmt: skip
 OTHER_FORMS = (
     File(OFFICIAL, f"news/{OFFICIAL}", ("blob:cc83ea1669145aea0fa97d57ad4e64f1e56a356b",),
          on_request=True, describe=describe_articles),
@@ -190,13 +182,10 @@ def read_capped_articles(raw: Path, seed: int) -> Documents:
     """Yield at most CAP articles per class, drawn with `seed`, in the order of the file."""
     import numpy as np  # not at the top: the declarations are read without it
 
-    documents = list(read_articles(raw))
+    documents, draw = list(read_articles(raw)), np.random.default_rng(seed).permutation
     labels = np.asarray([document.labels["category"] for document in documents])
-    generator = np.random.default_rng(seed)
-    drawn: list[int] = []
-    for label in np.unique(labels):
-        drawn.extend(generator.permutation(np.flatnonzero(labels == label))[:CAP].tolist())
-    yield from (documents[i] for i in sorted(drawn))
+    drawn = [draw(np.flatnonzero(labels == label))[:CAP] for label in np.unique(labels)]
+    yield from (documents[i] for i in np.sort(np.concatenate([*drawn, np.zeros(0, int)])))
 
 
 def read_sample(raw: Path) -> Documents:
@@ -215,32 +204,25 @@ def read_headlines(raw: Path) -> Documents:
 
 
 def read_joined_headlines(raw: Path) -> Documents:
-    """Yield texts of JOINED headlines of a category each, in the order of the files.
-
-    They are longer: for the question whether self-attention needs longer texts.
-    """
-    waiting: dict[str, list[str]] = {}
-    number = 0
+    """Yield longer texts: JOINED headlines of a category each, in the order of the files."""
+    waiting, numbers = defaultdict[str, list[str]](list), itertools.count()
     for document in read_headlines(raw):
-        texts = waiting.setdefault(str(document.labels["category"]), [])
+        texts = waiting[document.labels["category"]]
         texts.append(str(document.text))
         if len(texts) == JOINED:
-            yield Document(f"joined/{number}", " ".join(texts), document.labels)
-            number += 1
+            yield Document(f"joined/{next(numbers)}", " ".join(texts), document.labels)
             texts.clear()
 
 
 # --- kinds ----------------------------------------------------------------------------------------
 
-KINDS = (
-    Kind(name="news", source=ARTICLES, labels=("category",),
-        read=lambda raw, corpus: read_capped_articles(raw, corpus.split.seed)),
-    Kind(name="news-big", source=ARTICLES, labels=("category",),
-        read=lambda raw, _: read_articles(raw)),
-    Kind(name="news-sample", source=SAMPLE, labels=("category",),
-        read=lambda raw, _: read_sample(raw)),
-    Kind(name="news-headlines", source=HEADLINES, labels=("category",),
-        read=lambda raw, _: read_headlines(raw)),
-    Kind(name="news-headlines-joined", source=HEADLINES, labels=("category",),
-        read=lambda raw, _: read_joined_headlines(raw)),
-)  # fmt: skip
+READ: "tuple[tuple[str, SourceKind, Callable[[Path, Corpus], Documents]], ...]" = (
+    ("news", ARTICLES, lambda raw, corpus: read_capped_articles(raw, corpus.split.seed)),
+    ("news-big", ARTICLES, lambda raw, _: read_articles(raw)),
+    ("news-sample", SAMPLE, lambda raw, _: read_sample(raw)),
+    ("news-headlines", HEADLINES, lambda raw, _: read_headlines(raw)),
+    ("news-headlines-joined", HEADLINES, lambda raw, _: read_joined_headlines(raw)),
+)
+KINDS = tuple(
+    Kind(name=name, source=source, read=read, labels=("category",)) for name, source, read in READ
+)

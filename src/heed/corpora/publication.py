@@ -55,10 +55,7 @@ class File:
 
 @dataclasses.dataclass(frozen=True)
 class Links:
-    """The gold alignment of two texts; words are what white space separates (Och and Ney 2003).
-
-    `sure` links are right; `possible` ones, besides these, are not wrong.
-    """
+    """Gold alignment (Och and Ney 2003) of words: `sure` links are right, `possible` not wrong."""
 
     sure: tuple[Link, ...]
     possible: tuple[Link, ...] = ()

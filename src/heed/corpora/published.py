@@ -73,14 +73,9 @@ GITHUB = "https://raw.githubusercontent.com"
 
 
 def _source(
-    name: str,
-    size: float,
-    folder: str,
-    host: str,
-    hashes: dict[str, str],
-    public_domain: bool = False,
-    ending: str = "",
-) -> SourceKind:
+    name: str, size: float, folder: str, host: str, hashes: dict[str, str],
+    public_domain: bool = False, ending: str = "",
+) -> SourceKind:  # fmt: skip
     """Return a source of files in a folder of the mirror, with a further `ending`, and at `host`.
 
     `hashes` are of SHA-256 where no kind is named; spaces are between those of several archives.
@@ -207,13 +202,9 @@ def read_movies(raw: Path) -> Documents:
 def read_sst_wiki(raw: Path) -> Documents:
     """Yield the texts with their split; the words of the review's sentence are the rationale."""
     for part, split in SST_SPLITS.items():
-        lines, marks = (
-            require_file(raw, f"{part}{end}")
-            .read_text("utf-8", "replace")
-            .removesuffix("\n")
-            .split("\n")
-            for end in (".txt", ".block")
-        )
+        paths = (require_file(raw, f"{part}{end}") for end in (".txt", ".block"))
+        texts = (path.read_text("utf-8", "replace") for path in paths)
+        lines, marks = (each.removesuffix("\n").split("\n") for each in texts)
         for number, (line, line_marks) in enumerate(zip(lines, marks, strict=True), 1):
             label, _, text = line.partition("\t")
             words = _words(text)
@@ -319,9 +310,8 @@ def read_europarl(raw: Path) -> Documents:
 def _kind(
     name: str, source: str, read: "Callable[[Path, Corpus], Documents]", labels: str, **options: Any
 ) -> Kind:
-    return Kind(
-        name=name, source=SOURCES[source], read=read, labels=tuple(labels.split()), **options
-    )
+    source_kind, names = SOURCES[source], tuple(labels.split())
+    return Kind(name=name, source=source_kind, read=read, labels=names, **options)
 
 
 KINDS = (

@@ -87,11 +87,9 @@ def read_table(path: Path, form: Format) -> "pa.Table":
 def _read_table(path: Path, form: Format, stat: tuple[int, int]) -> "pa.Table":
     import pyarrow as pa
 
-    name = form.format or FORMATS.get(suffix_of(path), "")
-    if not name:
-        raise HeedError(
-            f"{path}: expected a file that ends in {', '.join(FORMATS)}, or in these and .gz"
-        )
+    if not (name := form.format or FORMATS.get(suffix_of(path), "")):
+        endings = ", ".join(FORMATS)
+        raise HeedError(f"{path}: expected a file that ends in {endings}, or in these and .gz")
     with reading(path, form.encoding):
         rows = [*READERS[name](path, form)]
     if name == "csv" and form.quote is None:
@@ -132,15 +130,12 @@ def _as_array(
     kinds = [*map(_kind_of, cells)]
     first = next((i for i, kind in enumerate(kinds) if kind), None)
     metadata = None if first is None else {NOT_TEXT: f"{places[first]}\t{kinds[first]}".encode()}
-    known = [
-        cell if kind in ("", "a list") else None for cell, kind in zip(cells, kinds, strict=True)
-    ]
+    pairs = zip(cells, kinds, strict=True)
+    known = [cell if kind in ("", "a list") else None for cell, kind in pairs]
     if "a list" not in kinds:
         return pa.array(map(_as_text, known), pa.string()), metadata
-    texts = [
-        None if cell is None else [*map(_as_text, cell if isinstance(cell, list) else [cell])]
-        for cell in known
-    ]
+    lists = (cell if cell is None or isinstance(cell, list) else [cell] for cell in known)
+    texts = [None if cells is None else [*map(_as_text, cells)] for cells in lists]
     return pa.array(texts, pa.list_(pa.string())), metadata
 
 
@@ -296,9 +291,10 @@ def _delimiter(path: Path, form: Format) -> str:
 def _check_joined_rows(path: Path, form: Format, rows: Sequence[tuple[str, Row]]) -> None:
     lines = [(int(at.removeprefix(":")), [*map(str, row.values())]) for at, row in rows]
     if joined := find_joined_rows(lines, _delimiter(path, form)):
+        first, last, example = joined
         raise JoinedRowsError(
-            f"{path}:{joined.first}: a quote begins a text that ends in line {joined.last}, and "
-            f"the lines of this text look like rows, such as {join_names([joined.example])}. If "
+            f"{path}:{first}: a quote begins a text that ends in line {last}, and "
+            f"the lines of this text look like rows, such as {join_names([example])}. If "
             "they are rows, correct this one: quotes around the text, its own quote twice. If all "
             "quotes are characters: --quote= of a command, or `quote: ''` of the source in "
             "params.yaml. If they are one text: --quote '\"', or `quote: '\"'`"
@@ -357,14 +353,6 @@ Fields = tuple[int, list[str]]  # the number of the first line of a row, and its
 Known = dict[int, set[str]]  # cells, reduced to what is compared, by column
 
 
-class JoinedRows(NamedTuple):
-    """A quoted text whose lines look like rows: its first and its last line, and one of these."""
-
-    first: int
-    last: int
-    example: str
-
-
 class _Text(NamedTuple):
     """A row with lines in a quoted text: each divided, and its columns beside those of the text."""
 
@@ -373,9 +361,10 @@ class _Text(NamedTuple):
     beside: list[list[int]]
 
 
-def find_joined_rows(rows: Sequence[Fields], delimiter: str) -> JoinedRows | None:
+def find_joined_rows(rows: Sequence[Fields], delimiter: str) -> tuple[int, int, str] | None:
     """Return the first row with a text of several lines that look like rows themselves, or None.
 
+    That is: its first and its last line, and one of these lines.
     Such a line has as many fields as a row, and in a column whose cells repeat themselves, such as
     one of labels, a cell of other rows, or of other lines of a text that has a third as many lines
     as there are rows; without such columns, numbers where other rows have some.
@@ -389,7 +378,7 @@ def find_joined_rows(rows: Sequence[Fields], delimiter: str) -> JoinedRows | Non
         if 2 * sum(told) > len(told) or (not known and not told and delimiter == "\t"):
             first, fields = text.row
             last = first + len(_lines("".join(fields))) - 1
-            return JoinedRows(first, last, delimiter.join(text.lines[1]))
+            return first, last, delimiter.join(text.lines[1])
     return None
 
 
@@ -431,10 +420,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _known_cells(rows: list[list[str]], reduce: Callable[[str], str], least: int = 1) -> Known:
-    """Return the cells of at least so many rows.
-
-    A long cell is none of them, and a column whose cells mostly differ has none.
-    """
+    """Return the short cells of `least` rows, by column; none where cells mostly differ."""
     known = {}
     for i, cells in enumerate(zip(*rows, strict=True)):
         counts = Counter(map(reduce, cells))
@@ -521,15 +507,11 @@ def _arrow_rows(batches: "Iterator[pa.RecordBatch]", schema: "pa.Schema") -> Row
 
 def _class_names(schema: "pa.Schema") -> dict[str, list[str]]:
     features = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
-    inner = {
-        column: feature.get("feature", feature)
-        for column, feature in features.get("info", {}).get("features", {}).items()
-        if isinstance(feature, dict) and column in schema.names
-    }
+    declared = features.get("info", {}).get("features", {}).items()
+    of_columns = ((key, each) for key, each in declared if key in schema.names)
+    inner = [(key, each.get("feature", each)) for key, each in of_columns if isinstance(each, dict)]
     return {
-        column: feature["names"]
-        for column, feature in inner.items()
-        if isinstance(feature, dict) and feature.get("names")
+        key: each["names"] for key, each in inner if isinstance(each, dict) and each.get("names")
     }
 
 
@@ -577,9 +559,8 @@ def _read_text_folder(path: Path, form: Format) -> Rows:
 def text_files(folder: Path) -> list[Path]:
     """Return the .txt files in a folder's folders of classes, or of splits and classes."""
     files = sorted(folder.glob("*/*/*.txt"))
-    if files and all(split_of(file.parts[-3]) for file in files):
-        return files
-    return sorted(folder.glob("*/*.txt"))
+    has_splits = files and all(split_of(file.parts[-3]) for file in files)
+    return files if has_splits else sorted(folder.glob("*/*.txt"))
 
 
 READERS: dict[str, Callable[[Path, Format], Rows]] = {

@@ -228,10 +228,7 @@ def place(generator: random.Random) -> Words:
 
 
 def rank(generator: random.Random) -> Words:
-    """Return a text with many voices; all of the highest rank in it say its label.
-
-    Those of lower ranks speak at random, and often most of them say the opposite.
-    """
+    """Return a text in which all voices of the highest rank say its label, and lower ones vary."""
     label = generator.choice(sorted(SAYS))
     highest = generator.choices(range(len(RANKS)), HIGHEST)[0]
     words = _distractors(generator, 200, 240)
@@ -265,10 +262,7 @@ def topic(generator: random.Random) -> Words:
 
 
 def match(generator: random.Random) -> Words:
-    """Return a short text with keys and locks, of which one pair or none fits.
-
-    Each key and each lock alone says nothing about the label.
-    """
+    """Return a text of keys and locks, of which a pair or none fits; each alone says nothing."""
     label = generator.choice(["fits", "none"])
     words = _distractors(generator, 12, 16)
     drawn = generator.sample(PAIRS, 2 * OF_EACH)

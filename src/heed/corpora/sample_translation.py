@@ -60,9 +60,7 @@ class Word:
 
     def inflected(self, noun_class: int) -> tuple[str, ...]:
         """Return the words of Soldan, in agreement with a noun of this class."""
-        if not self.agrees:
-            return self.soldan
-        return tuple(word + CLASS_ENDINGS[noun_class] for word in self.soldan)
+        return tuple(word + CLASS_ENDINGS[noun_class] * self.agrees for word in self.soldan)
 
 
 Lexicon = dict[str, list[Word]]  # kind of word → its words
@@ -76,9 +74,9 @@ def make_lexicon(generator: random.Random) -> Lexicon:
         while True:
             count = generator.choice([1, 2, 2, 3])
             word = "".join(generator.choices(SYLLABLES[language], k=count)) + last
-            # nor is one the other with an ending
-            if used.isdisjoint({word, *(word + ending for ending in CLASS_ENDINGS)}):
-                used.update({word, *(word + ending for ending in CLASS_ENDINGS)})
+            forms = {word, *(word + ending for ending in CLASS_ENDINGS)}
+            if used.isdisjoint(forms):  # nor is one the other with an ending
+                used.update(forms)
                 return word
 
     lexicon: Lexicon = {}
@@ -256,8 +254,7 @@ def read_paragraphs(raw: Path, corpus: "Corpus") -> Documents:
 
 def _group(pairs: list[Document], generator: random.Random) -> Iterator[list[Document]]:
     """Yield the pairs in groups: of as many words of Norvic as are drawn, or of one pair."""
-    group: list[Document] = []
-    words, limit = 0, generator.randint(*LENGTHS)
+    group, words, limit = list[Document](), 0, generator.randint(*LENGTHS)
     for pair in pairs:
         length = len(_words(pair, NORVIC))
         if group and words + length > limit:
@@ -269,17 +266,14 @@ def _group(pairs: list[Document], generator: random.Random) -> Iterator[list[Doc
 
 
 def _join(name: str, pairs: list[Document]) -> Document:
-    source: list[str] = []
-    target: list[str] = []
-    links = []
+    source, target, links = list[str](), list[str](), []
     for pair in pairs:
         links += [(len(source) + i, len(target) + j) for i, j in pair.alignments[LINKS].sure]
         source += _words(pair, NORVIC)
         target += _words(pair, SOLDAN)
         links.append((len(source) - 1, len(target) - 1))  # of the full stops
-    texts = {NORVIC: " ".join(source), SOLDAN: " ".join(target)}
-    alignments = {LINKS: Links(tuple(links))}
-    return Document(name, texts=texts, alignments=alignments, split=pairs[0].split)
+    texts, gold = {NORVIC: " ".join(source), SOLDAN: " ".join(target)}, Links(tuple(links))
+    return Document(name, texts=texts, alignments={LINKS: gold}, split=pairs[0].split)
 
 
 def _words(pair: Document, language: str) -> list[str]:
@@ -295,9 +289,7 @@ READ: "dict[str, tuple[Callable[..., Documents], tuple[SplitKind, ...]]]" = {
     "sample-translation-paragraphs": (read_paragraphs, ("given",)),
 }
 KINDS = tuple(
-    Kind(
-        name=name, source=SOURCE, read=read, parallel=True, languages=(NORVIC, SOLDAN),
-        splits=splits, generated=True,
-    )
+    Kind(name=name, source=SOURCE, read=read, parallel=True, languages=(NORVIC, SOLDAN),
+         splits=splits, generated=True)
     for name, (read, splits) in READ.items()
 )  # fmt: skip

@@ -61,11 +61,8 @@ def _fetch(name: str, file: File, path: Path, max_bytes: float) -> None:
         if is_local:
             shutil.copyfile(origin, temporary)
         else:
-            advice = (
-                f"Run again: {command}, or put the file into the folder that HEED_MIRROR names, as "
-                f"{file.mirror}"
-            )
-            _download(origin, path, temporary, max_bytes, advice)
+            put = f"put the file into the folder that HEED_MIRROR names, as {file.mirror}"
+            _download(origin, path, temporary, max_bytes, f"Run again: {command}, or {put}")
         if mismatch := file.mismatch(temporary):
             replace = f" by {file.url}" * (is_local and bool(file.url))
             raise HeedError(
@@ -107,14 +104,13 @@ def _append(url: str, partial: Path, max_bytes: float) -> None:
 
     completed = partial.stat().st_size if partial.exists() else 0
     headers = {"Accept-Encoding": "identity"}
-    if completed:
-        headers["Range"] = f"bytes={completed}-"
+    headers |= {"Range": f"bytes={completed}-"} if completed else {}
     with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as response:
         if response.status_code == 416 and completed:
             return  # nothing comes after these bytes
         response.raise_for_status()
         is_resumed = response.status_code == 206
-        completed = completed if is_resumed else 0
+        completed *= is_resumed
         total = completed + (response.raw.length_remaining or 0)
         with partial.open("ab" if is_resumed else "wb") as out, progress_bar(partial.name) as bar:
             for block in response.iter_content(BLOCK):

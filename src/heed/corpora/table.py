@@ -81,9 +81,9 @@ class DocumentReader:
 
     def describe_unlabelled(self) -> str:
         """Return a sentence on the rows without a label."""
+        count = f"{self.unlabelled:,} of {self.rows:,} rows"
         return (
-            f"{self._first_unlabelled}: no label: so it is in {self.unlabelled:,} of {self.rows:,} "
-            "rows, of which this is the first."
+            f"{self._first_unlabelled}: no label: so it is in {count}, of which this is the first."
         )
 
     def _split_of_file(self, key: str) -> str:
@@ -198,11 +198,6 @@ def _read(raw: Path, corpus: "Corpus") -> Documents:
     yield from DocumentReader(corpus).read({path.stem: read_batches(path) for path in _tables(raw)})
 
 
-def _order(path: Path) -> list[tuple[str, int]]:
-    pieces = re.findall("([^0-9]*)([0-9]*)", path.stem)
-    return [(text, int(number or 0)) for text, number in pieces]
-
-
 # --- parallel text
 #
 # A table has a column for each language. It may bring gold alignments in the Pharaoh format: `i-j`
@@ -213,9 +208,8 @@ def _order(path: Path) -> list[tuple[str, int]]:
 def read_parallel_table(raw: Path, corpus: "Corpus") -> Documents:
     """Yield a document of each row of a table. Raises HeedError where one does not fit."""
     assert corpus.columns
-    path = _tables(raw)[0]
+    path, numbers, split = _tables(raw)[0], itertools.count(1), ""
     columns = [*corpus.columns.values(), *filter(None, [corpus.split_column])]
-    numbers, split = itertools.count(1), ""
     for batch in read_batches(path):
         file = (batch.schema.metadata or {}).get(PATH, b"").decode() or str(path)
         cells = [text_column(file, batch, column) for column in columns]
@@ -254,7 +248,8 @@ def _tables(raw: Path) -> list[Path]:
     """Return the tables in `raw`, of which file_2 is before file_10. Raises HeedError."""
     if not (paths := [path for path in raw.glob("*") if is_table(path)]):
         raise HeedError(f"{raw}: no table. Run: heed download {raw.name}")
-    return sorted(paths, key=_order)
+    pieces = {path: re.findall("([^0-9]*)([0-9]*)", path.stem) for path in paths}
+    return sorted(paths, key=lambda path: [(text, int(n or 0)) for text, n in pieces[path]])
 
 
 # --- labels that look the same --------------------------------------------------------------------

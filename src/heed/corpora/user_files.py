@@ -31,10 +31,7 @@ def content_hash(path: Path | str) -> str:
 
 
 def make_tables(name: str, source: "Source", folder: Path) -> list[str]:
-    """Write the user's tables for source `name` into `folder` as parquet, and return their names.
-
-    Raises HeedError for a file that cannot be read, is not as declared, or is in `folder`.
-    """
+    """Write the user's tables for a source into `folder` as parquet; return their names."""
     names = []
     for file in source.user_files():
         path = local_path(file.path)
@@ -51,22 +48,16 @@ def make_tables(name: str, source: "Source", folder: Path) -> list[str]:
 
 
 def copy_vectors(name: str, source: "Source", folder: Path) -> list[str]:
-    """Copy the word vectors of source `name` into `folder`; return the name of the copy, if any.
-
-    Those of a folder become a file in word2vec's binary format.
-    """
-    file = source.vector_file()
-    if file is None:
+    """Copy the word vectors of a source, a folder in word2vec's format; return the copy's name."""
+    if (file := source.vector_file()) is None:
         return []
     if source.vectors_package:
         package_folder(source.vectors_package, "*.npy")  # its message
     _verify(name, file, folder)
-    is_folder = Path(file.path).is_dir()
-    with writing(folder / VECTORS) as temporary:
+    is_folder, copy = Path(file.path).is_dir(), folder / VECTORS
+    with writing(copy) as temporary:
         (_write_vectors if is_folder else shutil.copyfile)(Path(file.path), temporary)
-    print_line(
-        f"{folder / VECTORS}: {'made' if is_folder else 'copied'} from {file.path}, verified"
-    )
+    print_line(f"{copy}: {'made' if is_folder else 'copied'} from {file.path}, verified")
     return [VECTORS]
 
 

@@ -76,9 +76,8 @@ class Training:
         "training, on a GPU or with avx512_bf16 or AMX")  # fmt: skip
     monitor: str = hyperparameter("loss", "validation metric that selects the epoch kept, or the "
         "last epoch")  # fmt: skip
-    device: Literal["auto", "cpu", "cuda"] = hyperparameter(
-        "auto", "auto: a free GPU if there is one, else the CPU"
-    )
+    device: Literal["auto", "cpu", "cuda"] = hyperparameter("auto", "auto: a free GPU if there is "
+        "one, else the CPU")  # fmt: skip
 
 
 class Reading:
@@ -152,14 +151,11 @@ POOLINGS = {
         "query", "max-attention: by their maximum as query", label="maximum as query"),
 }  # fmt: skip
 SOURCE_ENCODERS = {
-    "bidirectional": Part(
-        "a recurrent network reads the source in both directions",
-        "bidirectional: each direction has half the states' size",
-        recurrent=True,
-    ),
+    "bidirectional": Part("a recurrent network reads the source in both directions",
+        "bidirectional: each direction has half the states' size", recurrent=True),
     "unidirectional": Part("a recurrent network reads the source in one direction", recurrent=True),
     "transformer": Part("a transformer reads the source"),
-}
+}  # fmt: skip
 DECODERS = {
     "last-state": Part("the translation is written from its last state alone",
         "last-state: the last state alone", recurrent=True),
@@ -180,17 +176,13 @@ DECODERS = {
 UNIFORM_DECODERS = {
     "output": Part("in each step the mean of all states is read, before the output layer"),
     "input": Part("in each step the mean of all states is read, in the decoder’s input"),
-    "input-literal": Part(
-        "in each step the mean of all states is read, and is the decoder’s only input: not the "
-        "previous word"
-    ),
-}
+    "input-literal": Part("in each step the mean of all states is read, and is the decoder’s only "
+        "input: not the previous word"),
+}  # fmt: skip
 DIAGONAL_DECODERS = {
-    "output": Part(
-        "in each step the state of the source word at the same place is read, before the output "
-        "layer"
-    )
-}
+    "output": Part("in each step the state of the source word at the same place is read, before "
+        "the output layer"),
+}  # fmt: skip
 PARTS = (
     ENCODERS, ATTENTIONS, POOLINGS, SOURCE_ENCODERS, DECODERS, UNIFORM_DECODERS, DIAGONAL_DECODERS,
 )  # fmt: skip

@@ -44,9 +44,8 @@ class Architecture(Preprocessing):
         "embedding; 0: none", ge=0, le=MAX_ROWS)  # fmt: skip
     encoder: str = part("bilstm", "what makes states; ", ENCODERS)
     encoder_layers: int = key(1, "layers of a transformer", gt=0, le=MAX_LAYERS)
-    feed_forward_size: int = key(
-        512, "inner size of a transformer's feed-forward layers", gt=0, le=MAX_SIZE
-    )
+    feed_forward_size: int = key(512, "inner size of a transformer's feed-forward layers",
+        gt=0, le=MAX_SIZE)  # fmt: skip
     hierarchical: bool = key(False, "words make sentence vectors, and these the document's")
     hidden_size: int = key(64, "H, size of the states in each direction; both have 2H",
         gt=0, le=MAX_SIZE)  # fmt: skip
@@ -82,8 +81,7 @@ class Architecture(Preprocessing):
     @property
     def attends(self) -> bool:
         """Whether attention is asked for: in the encoder, over its states, or in the pooling."""
-        by_attention = self.attention in ("multi-head", "single-head")
-        return by_attention or self.pooling in ATTENTION_POOLINGS or self.encoder == "transformer"
+        return self.learns_weights or self.encoder == "transformer"
 
     @property
     def attends_to_states(self) -> bool:

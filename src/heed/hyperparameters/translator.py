@@ -28,9 +28,8 @@ class Segmentation(Reading):
 
     segmentation: Literal["words", "bpe"] = key("words", "words: the corpus's tokens; bpe: pieces "
         "of words by sentencepiece")  # fmt: skip
-    lowercase: bool = key(
-        False, "words: types that differ only in case are one entry of the vocabulary"
-    )
+    lowercase: bool = key(False, "words: types that differ only in case are one entry of the "
+        "vocabulary")  # fmt: skip
     source_vocabulary: int = key(10_000, "most entries of the source vocabulary", ge=5, le=MAX_ROWS)
     target_vocabulary: int = key(10_000, "most entries of the target vocabulary", ge=5, le=MAX_ROWS)
     training_share: float = key(1.0, "share of the training split that is used, drawn by the seed",
@@ -59,17 +58,14 @@ class TranslatorArchitecture(Segmentation):
     encoder_layers: int = key(1, "layers of the encoder", gt=0, le=MAX_LAYERS)
     decoder_layers: int = key(1, "layers of the decoder", gt=0, le=MAX_LAYERS)
     residual: bool = key(False, "recurrent layers after the first add their input to their output")
-    heads: int = key(
-        4, "heads of a transformer's attention; divides embedding_dim", gt=0, le=MAX_SIZE
-    )
-    feed_forward_size: int = key(
-        512, "inner size of a transformer's feed-forward layers", gt=0, le=MAX_SIZE
-    )
+    heads: int = key(4, "heads of a transformer's attention; divides embedding_dim",
+        gt=0, le=MAX_SIZE)  # fmt: skip
+    feed_forward_size: int = key(512, "inner size of a transformer's feed-forward layers",
+        gt=0, le=MAX_SIZE)  # fmt: skip
     tied_readout: bool = key(False, "the output layer is the target embedding (Luong et al. 2015, "
         "equation 5)")  # fmt: skip
-    dropout: float = key(
-        0.3, "dropout on embeddings, between layers and before the output layer", **SHARE
-    )
+    dropout: float = key(0.3, "dropout on embeddings, between layers and before the output layer",
+        **SHARE)  # fmt: skip
 
     @property
     def attends(self) -> bool:

@@ -120,10 +120,8 @@ class EncodedCorpus:
         self._is_hierarchical = h.hierarchical
         self._characters = None
         if h.character_buckets:
-            fold = str.lower if h.lowercase else str
-            self._characters = character_ngrams(
-                [fold(word) for word in tokens.lexicon], h.character_buckets
-            )
+            words = [word.lower() if h.lowercase else word for word in tokens.lexicon]
+            self._characters = character_ngrams(words, h.character_buckets)
 
     @property
     def known_types(self) -> np.ndarray:
@@ -132,9 +130,8 @@ class EncodedCorpus:
 
     def lengths(self, rows: np.ndarray) -> np.ndarray:
         """Return the number of tokens of each document in `rows`, after truncation: (rows,)."""
-        return np.minimum(
-            self._tokens.offsets[rows + 1] - self._tokens.offsets[rows], self._max_tokens
-        )
+        starts = self._tokens.offsets
+        return np.minimum(starts[rows + 1] - starts[rows], self._max_tokens)
 
     def positions(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the position of each token in its document, and the token mask: (rows, time).

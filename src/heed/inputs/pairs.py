@@ -89,20 +89,11 @@ class EncodedPairs:
         return _unknown_share(self.sources(rows)), _unknown_share(self.targets(rows))
 
     def training_rows(self, rows: np.ndarray, h: Segmentation) -> tuple[np.ndarray, dict[str, int]]:
-        """Return the rows that are short enough to train on, and the counts of those left out.
-
-        A pair counts for its first reason. BOS and EOS do not count.
-        """
+        """Return the rows that are short enough to train on, and the others' counts by reason."""
         source, target = self.lengths(rows)
-        reasons = {
-            "long_source": source > h.max_source_tokens,
-            "long_target": target > h.max_target_tokens,
-        }
-        kept, counts = np.ones(len(rows), bool), {}
-        for reason, is_out in reasons.items():
-            counts[reason] = int((kept & is_out).sum())
-            kept &= ~is_out
-        return rows[kept], counts
+        fits, is_long = source <= h.max_source_tokens, target > h.max_target_tokens
+        counts = {"long_source": int((~fits).sum()), "long_target": int((fits & is_long).sum())}
+        return rows[fits & ~is_long], counts
 
     def batch(self, rows: np.ndarray) -> PairBatch:
         """Return the pairs of `rows` as one batch, in that order."""
@@ -166,14 +157,9 @@ SPECIAL_NAMES = ("pad", "unk", "bos", "eos")  # sentencepiece's, of the special 
 TRAINER: dict[str, Any] = {
     **{f"{name}_id": i for i, name in enumerate(SPECIAL_NAMES)},
     **{f"{name}_piece": SPECIAL_OF_PAIRS[i] for i, name in enumerate(SPECIAL_NAMES)},
-    "unk_surface": SPECIAL_OF_PAIRS[UNKNOWN],
-    "hard_vocab_limit": False,
-    "character_coverage": 1.0,
-    "normalization_rule_name": "identity",
-    "num_threads": 1,
-    "minloglevel": 2,
-    "model_type": "bpe",
-}
+    "unk_surface": SPECIAL_OF_PAIRS[UNKNOWN], "hard_vocab_limit": False, "character_coverage": 1.0,
+    "normalization_rule_name": "identity", "num_threads": 1, "minloglevel": 2, "model_type": "bpe",
+}  # fmt: skip
 COLUMNS = {
     "detokenizer": ["left", "left_even", "right", "right_even", "alternates"],
     "exceptions": ["left_form", "right_form", "joined"],
@@ -228,10 +214,7 @@ class Detokenizer:
 def learn_detokenizer(
     side: Side, rows: np.ndarray, index: np.ndarray, words: tuple[str, ...]
 ) -> Detokenizer:
-    """Return the spacing of the words of some rows of the training split.
-
-    `index` is the word of each type of the lexicon, (types,), and `words` are their texts.
-    """
+    """Return the spacing in `rows`; `index` is the word of each type, (types,), in `words`."""
     texts = np.repeat(np.arange(len(side.offsets) - 1), np.diff(side.offsets))
     tokens = np.flatnonzero(np.isin(texts, rows))
     alternates = frozenset(i for i, word in enumerate(words) if not any(map(str.isalnum, word)))
@@ -332,7 +315,9 @@ class Pieces:
 
     def encode(self, side: Side, rows: np.ndarray) -> list[np.ndarray]:
         """Return the indices of the pieces of each row, as of `Words`."""
-        encoded = self._model.encode([_one_blank(text) for text in side.texts(rows)], num_threads=1)
+        encoded = self._model.encode(
+            [" ".join(text.split()) for text in side.texts(rows)], num_threads=1
+        )
         return [np.asarray(ids or [UNKNOWN], np.int32) for ids in encoded]
 
     def units(self, ids: np.ndarray) -> list[str]:
@@ -341,13 +326,11 @@ class Pieces:
 
     def decode(self, ids: np.ndarray) -> str:
         """Return the text that the pieces make."""
-        return _one_blank(self._model.decode([int(i) for i in ids]))
+        return " ".join(self._model.decode([int(i) for i in ids]).split())
 
     def words_of(self, ids: np.ndarray) -> np.ndarray:
-        """Return the index of the word of each piece, (pieces,), as white space separates words.
-
-        A mark of a blank alone belongs to the word after it; at the end, to the last.
-        """
+        """Return the index of the word of each piece, (pieces,), as white space separates words."""
+        # a mark of a blank alone belongs to the word after it; at the end, to the last
         words, word, is_open = [], -1, False
         for unit, i in zip(self.units(ids), ids, strict=True):
             has_text = i not in (PADDING, BOS, EOS) and unit.strip(WORD_BEGIN) != ""
@@ -366,15 +349,8 @@ class Pieces:
 Segmenter = Words | Pieces  # the units of one language: text to indices, and back
 
 
-def _one_blank(text: str) -> str:
-    return " ".join(text.split())
-
-
 def make_segmenter(side: Side, rows: np.ndarray, size: int, h: Segmentation) -> Segmenter:
-    """Return the units of one language, `size` at most, from `rows` of the training split.
-
-    Raises HeedError when `size` is too small for their characters.
-    """
+    """Return the units of a language, at most `size`, of `rows`. HeedError: `size` is too small."""
     if h.segmentation != "words":
         return Pieces(_train_pieces(side.texts(rows), size))
     counts = rank_types(side, rows, h.lowercase)
@@ -412,17 +388,15 @@ def _train_pieces(texts: list[str], size: int) -> bytes:
     """Return the model of sentencepiece for some texts: the same bytes for the same texts."""
     import sentencepiece
 
-    texts = [_one_blank(text) for text in texts]
+    texts = [" ".join(text.split()) for text in texts]
     model = io.BytesIO()
     try:
+        # in bytes: sentencepiece leaves out longer sentences, and takes no limit below 10
+        longest = 10 + max(len(text.encode()) for text in texts)
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(texts),
-            model_writer=model,
-            vocab_size=size,
-            # in bytes: sentencepiece leaves out longer sentences, and takes no limit below 10
-            max_sentence_length=10 + max(len(text.encode()) for text in texts),
-            **TRAINER,
-        )
+            sentence_iterator=iter(texts), model_writer=model, vocab_size=size,
+            max_sentence_length=longest, **TRAINER,
+        )  # fmt: skip
     except RuntimeError as error:
         reason = " ".join(str(error).split())
         raise HeedError(

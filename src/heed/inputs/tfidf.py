@@ -43,10 +43,7 @@ def _vectorizer(analyzer: str, columns: int, **options: Any) -> Any:
 
 
 class TemporaryArrays:
-    """Tuples of one-dimensional arrays in a nameless file, mapped when they are read.
-
-    It disappears with the process, however that ends.
-    """
+    """Tuples of 1-d arrays in a nameless file, which ends with the process; mapped when read."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -66,11 +63,9 @@ class TemporaryArrays:
         """Yield the tuples, mapped read-only: the memory of one is free when it is dropped."""
         self._file.flush()
         for positions in self._positions:
-            yield tuple(
-                np.memmap(self._file, dtype, "r", offset, length)
-                if length
-                else np.empty(0, dtype)  # nothing cannot be mapped
-                for offset, length, dtype in positions
+            yield tuple(  # nothing cannot be mapped
+                np.memmap(self._file, dtype, "r", at, length) if length else np.empty(0, dtype)
+                for at, length, dtype in positions
             )
 
 
@@ -90,9 +85,8 @@ class SparseFile:
     def __iter__(self) -> Iterator[scipy.sparse.csr_matrix]:
         """Yield the chunks in the order in which they were written."""
         for (indptr, indices, data), columns in zip(self._arrays, self._columns, strict=True):
-            yield scipy.sparse.csr_matrix(
-                (data, indices, indptr), shape=(len(indptr) - 1, columns), copy=False
-            )
+            shape = len(indptr) - 1, columns
+            yield scipy.sparse.csr_matrix((data, indices, indptr), shape=shape, copy=False)
 
 
 def chunks_of(texts: Iterable[str], characters: int) -> Iterator[list[str]]:
@@ -219,14 +213,11 @@ def _merge(counted: TemporaryArrays, low: int, high: int) -> tuple[np.ndarray, n
 
 
 class TfIdfFile(NamedTuple):
-    """The features of the documents of each split of a fold, on disk, in the order of the corpus.
-
-    min_documents: n-grams of fewer training documents are no features; of so many, some are none.
-        It is 0 where the features are vectors.
-    """
+    """The features of the documents of each split of a fold, on disk, in corpus order."""
 
     splits: dict[str, SparseFile]
     features: int
+    # n-grams of fewer training documents are no features; of so many, some are none; 0: vectors
     min_documents: int
 
 
@@ -241,9 +232,7 @@ def write_tfidf(
         idf = 1 + np.log((1 + splits["train"].sum()) / (1 + numbers[kept]))
         columns.append((hashes[kept], idf.astype(np.float32)))
     files = {split: SparseFile(folder) for split in splits}
-    by_analyzer = [
-        each.tfidf(hashes, idf) for each, (hashes, idf) in zip(counts, columns, strict=True)
-    ]
+    by_analyzer = [each.tfidf(*pair) for each, pair in zip(counts, columns, strict=True)]
     first = 0
     for chunks in zip(*by_analyzer, strict=True):
         features = scipy.sparse.hstack(chunks, format="csr")

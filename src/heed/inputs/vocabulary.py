@@ -10,8 +10,6 @@ from heed.tokens.arrays import Side, Tokens
 PADDING, UNKNOWN, BOS, EOS = range(4)
 SPECIAL = ("<padding>", "<unknown>")  # of a classifier
 SPECIAL_OF_PAIRS = (*SPECIAL, "<bos>", "<eos>")  # of a translator, on both sides
-
-
 COUNTED_AT_ONCE = 20_000  # documents
 
 
@@ -54,10 +52,7 @@ def most_frequent(ranked: dict[str, int], number: int) -> list[str]:
 
 
 def rank_types(tokens: Tokens | Side, rows: np.ndarray, lowercase: bool) -> dict[str, int]:
-    """Return the types of the documents `rows` with their frequencies, the most frequent first.
-
-    Of equal ones the first in the lexicon comes first.
-    """
+    """Return types of `rows`, the most frequent first, then by lexicon, with their frequencies."""
     counts = _count_types(tokens, rows)
     frequencies: Counter[str] = Counter()
     for type_id in np.flatnonzero(counts):

@@ -31,10 +31,7 @@ Space = Mapping[str, Dimension]
 
 @dataclasses.dataclass(frozen=True)
 class TrialSetup:
-    """The part of a search that its trials share, sent to every worker. Paths are absolute.
-
-    `gpu` is the share of a GPU that a trial takes.
-    """
+    """The part of a search that its trials share, sent to every worker. Paths are absolute."""
 
     recipe: Recipe[Any, Any]
     tokens: Path
@@ -42,7 +39,7 @@ class TrialSetup:
     work: Path
     seed: int
     metric: str
-    gpu: float
+    gpu: float  # the share of a GPU that a trial takes
 
     def trial_folder(self, number: int) -> Path:
         """Return the folder of trial `number`, with its checkpoint, starts and reports."""
@@ -78,14 +75,10 @@ def make_setup(params: Params, name: str, tokens: Path, model: str = "") -> Tria
 
 @dataclasses.dataclass(frozen=True)
 class Candidates:
-    """The configurations that a search tries for a model, in their order.
-
-    `own` is the model's own, the first trial where each model is searched; None where one model is
-    searched for all.
-    """
+    """The configurations that a search tries for a model, in their order."""
 
     drawn: list[Configuration]
-    own: Configuration | None
+    own: Configuration | None  # the model's own, the first; None where one is searched for all
 
 
 def find_candidates(params: Params, name: str, setup: TrialSetup) -> Candidates:
@@ -130,16 +123,14 @@ def draw(
 
 
 def _draw_candidates(space: Space, generator: np.random.Generator) -> Iterator[Configuration]:
-    """Yield configurations without end; not all of them are possible.
-
-    `heads` is kept for 50, so that numbers that divide few sizes are drawn as often as others.
-    """
+    """Yield configurations without end; not all of them are possible."""
+    # `heads` is kept for 50, so that numbers that divide few sizes are drawn as often as others
     for attempt in itertools.count():
         if attempt % 50 == 0:
             kept = {key: _draw_value(space[key], generator) for key in space if key == "heads"}
-        values = {key: _draw_value(space[key], generator) for key in space if key != "heads"}
-        values |= kept
-        yield {key: values[key] for key in space}
+        yield {
+            key: kept[key] if key in kept else _draw_value(space[key], generator) for key in space
+        }
 
 
 def _draw_value(dimension: Dimension, generator: np.random.Generator) -> Value:
@@ -148,13 +139,9 @@ def _draw_value(dimension: Dimension, generator: np.random.Generator) -> Value:
         return values[int(generator.integers(len(values)))]
     if dimension.kind == "integer":
         return int(generator.integers(values[0], values[1], endpoint=True))
+    low, high = values
     if dimension.kind == "uniform":
-        return _round(float(generator.uniform(*values)), dimension)
-    logarithm = generator.uniform(math.log(values[0]), math.log(values[1]))
-    return _round(math.exp(logarithm), dimension)
-
-
-def _round(value: float, dimension: Dimension) -> float:
-    """Return a value of `dimension` with DIGITS significant digits."""
-    low, high = dimension.values
+        value = float(generator.uniform(low, high))
+    else:
+        value = math.exp(generator.uniform(math.log(low), math.log(high)))
     return min(max(float(f"{value:.{DIGITS}g}"), low), high)

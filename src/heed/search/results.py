@@ -13,14 +13,8 @@ from heed.hyperparameters import Configuration
 from heed.records import as_json, read_record
 from heed.task.interface import lower_is_better
 
-FINISHED, PATIENCE, ASHA, BUDGET, FAILED, WAITING = (
-    "finished",
-    "no better epoch",
-    "stopped by asha",
-    "budget spent",
-    "failed",
-    "not started",
-)
+FINISHED, PATIENCE, ASHA = "finished", "no better epoch", "stopped by asha"
+BUDGET, FAILED, WAITING = "budget spent", "failed", "not started"
 RESULT = "search.json"
 WORST = -1e30  # in place of NaN and infinity: finite, since a scheduler takes percentiles of it
 
@@ -112,10 +106,7 @@ def write_search(folder: Path, search: Search) -> None:
 
 
 def read_search(folder: Path, name: str = "") -> Search | None:
-    """Return search.json, None where it is not there. Raises HeedError if it is broken.
-
-    `name` is the search's, where the folder is of one of its models.
-    """
+    """Return search.json, None without; `name`: the search's. Raises HeedError if it is broken."""
     path, command = folder / RESULT, f"heed search {name or folder.name}"
     if not path.exists():
         return None

@@ -46,10 +46,7 @@ SETUP = "setup.json"  # in the folder of a search: the digest of all that it was
 
 
 def run_searches(params: Params, experiment: str, tokens: Path, cores: int) -> Iterator[str]:
-    """Run the searches of an experiment that are not today's; yield lines for people of each.
-
-    Raises HeedError as `run_search`.
-    """
+    """Run an experiment's searches that are not today's; errors and lines as of `run_search`."""
     folder = SEARCHES / experiment
     # all before the first search, which imports more modules: these are part of a setup
     setups = {name: _make_setups(params, name, tokens) for name in params.searches_of(experiment)}
@@ -83,12 +80,10 @@ def run_search(params: Params, name: str, searches: Path, tokens: Path, cores: i
     """Run search `name`; write its results and results/timing/; return lines for people.
 
     A search that was killed resumes. `searches` is the folder of the experiment's searches,
-    `tokens` of the corpus; `cores` are for a local Ray, where HEED_RAY_ADDRESS names no
-    cluster. Raises HeedError: a file is missing; the space is too small; no cluster; no
-    trial gave a score.
+    `tokens` of the corpus; `cores` are for a local Ray. Raises HeedError: a file is missing; the
+    space is too small; no cluster; no trial gave a score.
     """
-    setups = _make_setups(params, name, tokens)
-    return _run(params, name, setups, searches, cores)
+    return _run(params, name, _make_setups(params, name, tokens), searches, cores)
 
 
 def _run(
@@ -101,7 +96,7 @@ def _run(
     winners = {model: results.winner(trials, search.metric) for model, trials in tried.items()}
     with writing_folder(searches / name, checksums=True) as out:
         for model, best in winners.items():
-            folder, setup = _of_model(out, search, model), setups[model]
+            folder, setup = out if search.model else out / model, setups[model]
             winner = best.configuration | epochs_and_select(setup, best)
             write_yaml(folder / "best.yaml", winner)
             _write_results(folder, params, name, setup, tried[model], best)
@@ -116,14 +111,9 @@ def _run(
     )
 
 
-def _of_model(folder: Path, search: Search, model: str) -> Path:
-    """Return the folder of a model's winner: its own where each model is searched."""
-    return folder if search.model else folder / model
-
-
 def _run_on_ray(
     params: Params, name: str, setups: dict[str, TrialSetup], cores: int
-) -> tuple[dict[str, list[results.Trial]], str]:  # fmt: skip
+) -> tuple[dict[str, list[results.Trial]], str]:
     search = params.search(name)
     # before Ray starts: the error of a space that is too small
     candidates = {model: find_candidates(params, name, each) for model, each in setups.items()}
@@ -142,10 +132,7 @@ def _run_on_ray(
 
 
 def epochs_and_select(setup: TrialSetup, best: results.Trial) -> Configuration:
-    """Return `epochs` and `monitor` of best.yaml, with which a training repeats the trial `best`.
-
-    A learning rate with a schedule depends on the number of epochs, which then is unchanged.
-    """
+    """Return `epochs` and `monitor` that repeat `best`; a schedule needs all epochs."""
     h = setup.recipe.changed(best.configuration).hyperparameters
     has_schedule = h.warmup > 0 or h.lr_schedule != "none"
     return {"epochs": h.epochs if has_schedule else best.best_epoch, "monitor": setup.metric}
@@ -295,9 +282,7 @@ def _connect(address: str, cpu: float, gpu: float) -> str:
         if address != "auto":  # Ray itself would retry for minutes where no process listens
             host, _, port = address.rpartition(":")
             socket.create_connection((host.strip("[]"), int(port)), timeout=20).close()
-        ray.init(
-            address=address, log_to_driver=False, logging_level=logging.ERROR, runtime_env=code
-        )
+        ray.init(address, log_to_driver=False, logging_level=logging.ERROR, runtime_env=code)
     except (OSError, RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise HeedError(
@@ -306,8 +291,7 @@ def _connect(address: str, cpu: float, gpu: float) -> str:
         ) from None
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     if not any(node.get("CPU", 0) >= cpu and node.get("GPU", 0) >= gpu for node in nodes):
-        print_line(
-            f"heed: no node has {cpu:g} cores and {gpu:g} GPUs yet: waiting for one that has"
-        )
+        wanted = f"{cpu:g} cores and {gpu:g} GPUs"
+        print_line(f"heed: no node has {wanted} yet: waiting for one that has")
     cores = sum(node.get("CPU", 0) for node in nodes)
     return f"cluster at {address}, {len(nodes)} nodes, {cores:g} cores"

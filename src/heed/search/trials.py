@@ -108,10 +108,7 @@ class Budget:
 
 
 def run_trials(jobs: dict[str, Job], bar: Bar) -> dict[str, list[results.Trial]]:
-    """Run the trials of each model on the connected Ray; return them by model and number.
-
-    HeedError if every trial of a model failed.
-    """
+    """Run each model's trials on Ray; return them by model. HeedError: all of a model failed."""
     for name in ("ray.tune", "ray.train", "ray.air"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     setups = {model: job.setup for model, job in jobs.items()}
@@ -153,11 +150,7 @@ def _count_places(search: Search) -> int:
 
 
 def run_trial(setup: TrialSetup, number: int, configuration: Configuration) -> None:
-    """Train one configuration in a Ray worker; Tune may stop it at each of its reports.
-
-    One that diverged reports the worst score and the reason: were it raised, Ray would start it
-    again.
-    """
+    """Train one configuration in a Ray worker; Tune may stop it at each of its reports."""
     if setup.gpu:  # the training claims a slot of a GPU with so many
         os.environ["HEED_RUNS_PER_GPU"] = str(int(1 / setup.gpu))
     else:
@@ -179,7 +172,7 @@ def run_trial(setup: TrialSetup, number: int, configuration: Configuration) -> N
             setup.recipe.changed(configuration), load_tokens(setup.tokens), setup.seed,
             reporter.report_progress, folder,
         )  # fmt: skip
-    except DivergedError as error:
+    except DivergedError as error:  # were it raised, Ray would start the trial again
         reporter.best = -math.inf
         number = max(read_reports(folder), default=0) + 1
         reporter.report(number, math.nan, diverged=str(error))
@@ -210,10 +203,8 @@ class _Reporter:
         self.best = max(self.best, value)
         best = self.best if math.isfinite(self.best) else value
         entries: Report = {"report": number, "score": value, "best": best}
-        if row:
-            entries["row"] = row
-        if diverged:
-            entries["diverged"] = diverged
+        entries |= {"row": row} if row else {}
+        entries |= {"diverged": diverged} if diverged else {}
         if number not in self.reported:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(entries) + "\n")
@@ -383,28 +374,24 @@ class _Monitor(tune.Callback):
 
     def _trial(self, model: str, number: int) -> results.Trial:
         setup, key = self.jobs[model].setup, (model, number)
-        reports, ended = (
-            read_reports(setup.trial_folder(number)),
-            setup.trial_folder(number) / ENDED,
-        )
-        history = [each["row"] for each in reports.values() if "row" in each]
-        length = max(reports, default=0)
-        if key in self.errors:  # no score: its earlier epochs cannot win
-            history = []
-        h = setup.recipe.hyperparameters
+        reports, has_failed = read_reports(setup.trial_folder(number)), key in self.errors
+        rows = [] if has_failed else [*reports.values()]  # no score: earlier epochs cannot win
+        history = [each["row"] for each in rows if "row" in each]
+        length, h = max(reports, default=0), setup.recipe.hyperparameters
         trial = results.Trial.from_history(
             number, self.configurations[key], history, length, results.WAITING, setup.metric
         )
-        if key in self.errors:
+        if has_failed:
             stop = results.FAILED
         elif len(history) >= h.epochs:
             stop = results.FINISHED
-        elif history and is_over(len(history), trial.best_epoch, h.patience):
+        elif is_over(len(history), trial.best_epoch, h.patience):
             stop = results.PATIENCE
         elif reports and key in self.ended:
+            ended = setup.trial_folder(number) / ENDED
             stop = ended.read_text(encoding="utf-8") or results.ASHA
         else:
-            stop = results.WAITING
+            return trial
         return dataclasses.replace(trial, stop=stop)
 
     def _report_progress(self, trial_ended: bool) -> None:

@@ -98,8 +98,7 @@ class Tokens(TokenizedCorpus):
 
     def document(self, row: int) -> "Tokens":
         """Return document `row` as a corpus of one document, with the same lexicon."""
-        ids = self.ids[self.offsets[row] : self.offsets[row + 1]]
-        starts = self.sentences(row)
+        ids, starts = self.ids[self.offsets[row] : self.offsets[row + 1]], self.sentences(row)
         ends = [np.asarray([0, len(part)], np.int64) for part in (ids, starts)]
         return dataclasses.replace(
             self, ids=ids, offsets=ends[0], sentence_starts=starts, sentence_offsets=ends[1]
@@ -222,14 +221,11 @@ def load_tokens(path: str | Path) -> Any:
     meta = read_meta(path)
     with reading(path, command, "the token arrays cannot be read"):
         if meta.languages:
-            return ParallelTokens(
-                path, meta, {each: _read_side(path, each) for each in meta.languages}
-            )
-        return Tokens(
-            path, meta, open_array(path / "ids.npy"), np.load(path / "offsets.npy"),
-            _read_lexicon(path), open_array(path / "sentences.npy"),
-            np.load(path / "sentence_offsets.npy"),
-        )  # fmt: skip
+            sides = {each: _read_side(path, each) for each in meta.languages}
+            return ParallelTokens(path, meta, sides)
+        ids, sentences = (open_array(path / f"{name}.npy") for name in ("ids", "sentences"))
+        starts, of_sentences = (np.load(path / f"{k}offsets.npy") for k in ("", "sentence_"))
+        return Tokens(path, meta, ids, starts, _read_lexicon(path), sentences, of_sentences)
 
 
 def _read_side(path: Path, language: str) -> Side:

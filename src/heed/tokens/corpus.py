@@ -48,8 +48,7 @@ BEYOND = 1 << 32  # more than the characters of any text
 def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: int) -> None:
     """Write data/tokens/NAME (docs/contracts.md); the same bytes for any number of processes.
 
-    Raises HeedError when a raw file is missing or broken, the corpus is empty or has nothing to
-    learn, its alignments do not fit its tokens, the split cannot be drawn.
+    Raises HeedError for broken files, nothing to learn, no such split, alignments that do not fit.
     """
     verify_checksums(raw, f"heed download {raw.name}")
     is_parallel = KINDS[corpus.kind].parallel
@@ -61,14 +60,10 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
                 split = split_corpus(corpus, labels, list(texts.values()))
             except HeedError as error:
                 raise HeedError(f"corpus {name}: {error}") from None
-            tokens = {
-                language: WrittenTokens(
-                    out / language,
-                    _tokenize_texts(name, corpus, table, split.rows, language, processes),
-                    with_sentences=not language,
-                )
-                for language in texts
-            }
+            tokens = {}
+            for language in texts:
+                chunks = _tokenize_texts(name, corpus, table, split.rows, language, processes)
+                tokens[language] = WrittenTokens(out / language, chunks, not language)
             columns = [key for key in table.columns if key not in hidden]
             of_first, of_others = _of_first_repeat(corpus, split.columns)
             write_documents(table.chunks(columns, split.rows), of_first, out / DOCUMENTS)
@@ -95,18 +90,14 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
 def _clean_documents(
     name: str, corpus: "Corpus", raw: Path, table: CleanedTable
 ) -> tuple[DocumentLabels, dict[str, np.ndarray], dict[str, int]]:
-    """Clean the documents into the table, with all duplicates.
+    """Clean the documents into the table; return their labels, texts and counts of treatments.
 
-    Return their labels, for each language a number for each text, as `find_duplicates` takes it,
-    and how often each treatment was applied. A parallel document with an empty text, or one of more
-    than `max_characters`, is dropped and counted. A text of `optional_languages` may be empty.
+    The texts are a number for each, by language, as `find_duplicates` takes it. A parallel document
+    with an empty or a cut text is dropped and counted; one of `optional_languages` may be empty.
     Raises HeedError when no document is left, or none has text.
     """
-    dropped: dict[str, str] = {}
-    missing: str | None = ""  # instead of a text
-    what = "s"
-    if KINDS[corpus.kind].parallel:
-        dropped, missing, what = DROPPED, None, " with a text in each language"
+    is_parallel = KINDS[corpus.kind].parallel
+    dropped, missing = (DROPPED, None) if is_parallel else ({}, "")  # instead of a text
     cleaned = Counter(dict.fromkeys(map(dropped.get, TREATMENTS, TREATMENTS), 0))
     digests: defaultdict[str, list[bytes | None]] = defaultdict(list)
     with progress_bar(f"{name}: reading and cleaning") as bar:
@@ -122,17 +113,14 @@ def _clean_documents(
                 digests[language].append(digest(text or missing))
     table.finish()
     if not digests:
+        what = " with a text in each language" if is_parallel else "s"
         raise HeedError(f"{raw}: corpus {name} has no document{what}")
-    labels = _read_labels(table)
+    columns = [key for key in table.columns if key.startswith(("group", "split", LABEL))]
+    labels = DocumentLabels(table.read(columns).to_pandas())
     if cleaned["empty"] == len(labels.strata):
         raise HeedError(f"{raw}: no document of corpus {name} has text")
     numbers = dict(zip(digests, map(number_texts, digests.values()), strict=True))
     return labels, numbers, dict(cleaned)
-
-
-def _read_labels(table: CleanedTable) -> DocumentLabels:
-    columns = [key for key in table.columns if key.startswith(("group", "split", LABEL))]
-    return DocumentLabels(table.read(columns).to_pandas())
 
 
 def _clean_texts(
@@ -197,17 +185,10 @@ def text_column(language: str) -> str:
 
 
 def _tokenize_texts(
-    name: str,
-    corpus: "Corpus",
-    table: CleanedTable,
-    selected: np.ndarray,
-    language: str,
+    name: str, corpus: "Corpus", table: CleanedTable, selected: np.ndarray, language: str,
     processes: int,
-) -> Iterator[Chunk]:
-    """Yield the tokens of the selected texts of a language, chunk by chunk, with a progress bar.
-
-    Raises HeedError when a process was killed.
-    """
+) -> Iterator[Chunk]:  # fmt: skip
+    """Yield the tokens of the selected texts of a language. HeedError: a process was killed."""
     column, total = text_column(language), len(table.starts) - 1
     chunks = (each[column].to_pylist() for each in table.chunks([column], selected) if len(each))
     with progress_bar(f"{name}: tokenizing {language}".rstrip()) as bar:
@@ -218,12 +199,9 @@ def _tokenize_texts(
 
 
 def _write_pair_files(
-    out: Path,
-    name: str,
-    table: CleanedTable,
-    selected: np.ndarray,
+    out: Path, name: str, table: CleanedTable, selected: np.ndarray,
     tokens: dict[str, WrittenTokens],
-) -> list[str]:
+) -> list[str]:  # fmt: skip
     """Write texts that cleaning changed, and gold links; return the pairs of languages of these.
 
     Raises HeedError unless each link is of words of its texts, and each token of these is a word.
@@ -270,57 +248,40 @@ def _of_first_repeat(
 
 
 def _describe(
-    name: str,
-    corpus: "Corpus",
-    labels: DocumentLabels,
-    split: SplitCorpus,
+    name: str, corpus: "Corpus", labels: DocumentLabels, split: SplitCorpus,
     tokens: dict[str, WrittenTokens],
-) -> Meta:
+) -> Meta:  # fmt: skip
     """Return the description of a corpus, without what `tokenize` adds."""
     first_column = next(iter(split.columns.values()))
-    languages = {
-        language: Language(
-            cast(Tokenizer, corpus.tokenizer_of(language)),
-            len(each.array("ids")),
-            len(each.lexicon),
-        )
-        for language, each in tokens.items()
-    }
+    languages = {}
+    for language, each in tokens.items():
+        tokenizer = cast(Tokenizer, corpus.tokenizer_of(language))
+        languages[language] = Language(tokenizer, len(each.array("ids")), len(each.lexicon))
+    columns = _of_first_repeat(corpus, split.columns)[0]
     return Meta(
-        digest="",
-        corpus=name,
-        kind=corpus.kind,
-        tokenizer=cast(Tokenizer, corpus.tokenizer),
-        folds=corpus.split.folds,
-        repeats=corpus.split.repeats,
+        digest="", corpus=name, kind=corpus.kind, tokenizer=cast(Tokenizer, corpus.tokenizer),
+        folds=corpus.split.folds, repeats=corpus.split.repeats,
         labels={key: list(counts) for key, counts in labels.counts.items()},
         documents=len(first_column),
         tokens=sum(language.tokens for language in languages.values()),
         types=sum(language.types for language in languages.values()),
         splits={splits: int((first_column == splits).sum()) for splits in SPLITS},
-        reduced=split.left_out > 0,
-        generated=KINDS[corpus.kind].generated,
-        duplicates=split.duplicates,
-        near_duplicates=_count_near_duplicates(
-            name, tokens, _of_first_repeat(corpus, split.columns)[0]
-        ),
-        cleaned={},
-        left_out=split.left_out,
+        reduced=split.left_out > 0, generated=KINDS[corpus.kind].generated,
+        duplicates=split.duplicates, cleaned={}, left_out=split.left_out,
+        near_duplicates=_count_near_duplicates(name, tokens, columns),
         languages={language: each for language, each in languages.items() if language},
-    )
+    )  # fmt: skip
 
 
 def _count_near_duplicates(
     name: str, tokens: dict[str, WrittenTokens], columns: dict[str, np.ndarray]
 ) -> NearDuplicates:
     """Return the number of test documents with a near duplicate in train, in any language."""
-    results = [
-        find_near_duplicates(
-            each.array("ids"), each.offsets, each.lexicon, columns,
-            f"{name}: near duplicates {language}".rstrip(),
-        )
-        for language, each in tokens.items()
-    ]  # fmt: skip
+    results = []
+    for language, each in tokens.items():
+        title = f"{name}: near duplicates {language}".rstrip()
+        found = find_near_duplicates(each.array("ids"), each.offsets, each.lexicon, columns, title)
+        results.append(found)
     by_column = zip(*(documents for documents, _ in results), strict=True)
     counts = [int(np.logical_or.reduce(documents).sum()) for documents in by_column]
     return NearDuplicates(counts, complete=all(is_complete for _, is_complete in results))

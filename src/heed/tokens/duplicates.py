@@ -35,11 +35,8 @@ PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 
 def digest(text: str | None) -> bytes | None:
-    """Return the digest of a text; None of None, for a document without one.
-
-    Equal digests stand for equal texts: two of a million different texts have the same 16 bytes
-    with a probability of 1.5e-27.
-    """
+    """Return the digest of a text; None of None, for a document without one."""
+    # two of a million different texts have the same 16 bytes with a probability of 1.5e-27
     return None if text is None else hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
@@ -53,14 +50,11 @@ def find_duplicates(
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Find the documents that `drop_duplicates` drops, (documents,), and count the duplicates.
 
-    Two documents are duplicates when their texts are equal; of documents with texts in several
-    languages, when the texts of any language are.
-
-    `texts` has for each language the number of each document's text, the same for equal texts; -1,
-    which is no duplicate, where a document has none: (documents,) each. `columns` are the split
-    columns, each (documents,); several are those of folds. `drop` drops training documents whose
-    text is in another split too. With folds every document is tested, and the first of equal
-    documents is kept.
+    Two documents are duplicates when their texts of any language are equal. `texts` has for each
+    language the number of each document's text, the same for equal texts; -1, which is no
+    duplicate, where a document has none. `columns` are the split columns; several are those of
+    folds: (documents,) each. `drop` drops training documents whose text is in another split too.
+    With folds every document is tested, and the first of equal documents is kept.
     """
     by_language = [pd.Series(language).where(lambda numbers: numbers >= 0) for language in texts]
 
@@ -76,26 +70,17 @@ def find_duplicates(
     elif drop:
         (column,) = columns.values()
         dropped = among(column == "train", column != "train")
-    shared = [int(among(each == "test", each == "train").sum()) for each in columns.values()]
-    return dropped, {
-        "texts": int(repeated.sum()),
-        "test_texts_in_train": max(shared),
-        "dropped": int(dropped.sum()),
-    }
+    shared = max(int(among(each == "test", each == "train").sum()) for each in columns.values())
+    counts = int(repeated.sum()), shared, int(dropped.sum())
+    return dropped, dict(zip(("texts", "test_texts_in_train", "dropped"), counts, strict=True))
 
 
 def shingle_blocks(
     ids: np.ndarray, offsets: np.ndarray, lexicon: list[str]
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the sets of shingles of some documents: the document and the hash of each shingle."""
-    numbers: dict[str, int] = {}
-    word_of_type = np.asarray(
-        [
-            numbers.setdefault(word.casefold(), len(numbers)) if any(map(str.isalnum, word)) else -1
-            for word in lexicon
-        ],
-        np.int64,
-    )
+    words_of_types = [w.casefold() if any(map(str.isalnum, w)) else None for w in lexicon]
+    word_of_type, numbers = pd.factorize(np.asarray(words_of_types, object))
     # the last hash is no word's: a document of one to four words is filled up to five by it
     hashes = mix_bits(np.arange(1, len(numbers) + 2, dtype=np.uint64) * PRIME)
     for part in _blocks(np.diff(offsets), BLOCK_TOKENS):
@@ -125,15 +110,7 @@ def _duplicated(values: np.ndarray) -> np.ndarray:
 def shingle_matrix(
     ids: np.ndarray, offsets: np.ndarray, lexicon: list[str]
 ) -> tuple[scipy.sparse.csr_matrix, np.ndarray]:
-    """Return the shingles that repeat of the documents that may have a near duplicate.
-
-    Also returns the number of shingles of each document.
-
-    Returns:
-        matrix: 1 where a document has a shingle, (documents, shingles).
-        sizes: (documents,).
-
-    """
+    """Return repeated shingles, 1 in (documents, shingles), and the shingles of each document."""
     bits = min(MAX_BITS, 2 + math.ceil(math.log2(len(ids) + 2)))
     occurs, repeats = np.zeros(1 << bits, bool), np.zeros(1 << bits, bool)  # by hash
     shift = np.uint64(64 - bits)
@@ -156,20 +133,14 @@ def shingle_matrix(
 
 
 def find_near_duplicates(
-    ids: np.ndarray,
-    offsets: np.ndarray,
-    lexicon: list[str],
-    columns: dict[str, np.ndarray],
+    ids: np.ndarray, offsets: np.ndarray, lexicon: list[str], columns: dict[str, np.ndarray],
     title: str = "near duplicates",
-) -> tuple[list[np.ndarray], bool]:
-    """Find the test documents with a near duplicate in train, by split column.
+) -> tuple[list[np.ndarray], bool]:  # fmt: skip
+    """Find the test documents with a near duplicate in train, (documents,), by split column.
 
-    Each is (documents,). Also returns whether all are found. The result is the same on every
-    machine: what bounds the search is counted, not timed.
-
-    `ids` are indices in `lexicon` of the tokens of all documents, (tokens,), `offsets` the first
-    token of each document, (documents + 1,), `columns` of train, validation and test, each
-    (documents,).
+    Also returns whether all are found. The result is the same on every machine: what bounds the
+    search is counted, not timed. `ids` are indices in `lexicon` of the tokens of all documents,
+    (tokens,), `offsets` the first token of each document, (documents + 1,).
     """
     with progress_bar(title) as bar:
         matrix, sizes = shingle_matrix(ids, offsets, lexicon)
@@ -182,10 +153,7 @@ def find_near_duplicates(
 def _search(
     matrix: scipy.sparse.csr_matrix, sizes: np.ndarray, column: np.ndarray, work: int, bar: Bar
 ) -> tuple[np.ndarray, bool]:
-    """Find the test documents with a near duplicate in train, (documents,).
-
-    Also returns whether `work` was enough; if not, the documents that need most of it are left out.
-    """
+    """Find test documents with a near duplicate in train, (documents,); whether `work` sufficed."""
     has_duplicate = np.zeros(len(column), bool)
     train, test = np.flatnonzero(column == "train"), np.flatnonzero(column == "test")
     of_train = matrix[train]

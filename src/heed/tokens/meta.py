@@ -95,10 +95,7 @@ class Meta:
 
 
 def read_meta(corpus: Path) -> Meta:
-    """Return the content of data/tokens/CORPUS/meta.json.
-
-    Raises HeedError when it is missing or broken.
-    """
+    """Return the content of data/tokens/CORPUS/meta.json. Raises HeedError: missing or broken."""
     path, command = corpus / "meta.json", f"heed tokenize {corpus.name}"
     try:
         return read_record(Meta, read_json(path, command))
@@ -126,9 +123,8 @@ def format_summary(meta: Meta) -> str:
     ]  # fmt: skip
     if known := meta.rationale:
         shares = _format_shares(known.words)
-        lines.append(
-            f"{known.kind} rationale; share of the words of documents that have any: {shares}"
-        )
+        what = "share of the words of documents that have any"
+        lines.append(f"{known.kind} rationale; {what}: {shares}")
     if vectors := meta.vectors:
         lines.append(
             f"word vectors of {vectors.size} numbers for {vectors.types:.1%} of the types; share "

@@ -48,10 +48,9 @@ class DocumentLabels:
         names = [name for name in map(str, table) if name.startswith(LABEL)]
         columns = {name.removeprefix(LABEL): table[name] for name in names}
         self.labels = {key: pd.Categorical(cells) for key, cells in columns.items()}
-        self.counts: dict[str, dict[str, int]] = {}
-        for key, cells in columns.items():
-            counted = cells.value_counts().sort_index()
-            self.counts[key] = dict(zip(counted.index.tolist(), counted.tolist(), strict=True))
+        self.counts: dict[str, dict[str, int]] = {
+            key: cells.value_counts().sort_index().to_dict() for key, cells in columns.items()
+        }
         self.groups = pd.Categorical(table["group"]).codes
         self.published_split = table["split"].to_numpy(object)
         self.strata = np.zeros(len(table), np.int64)
@@ -82,8 +81,7 @@ class SplitCorpus:
 def split_corpus(corpus: "Corpus", labels: DocumentLabels, texts: list[np.ndarray]) -> SplitCorpus:
     """Split the documents, drop duplicates, and leave out training documents beyond the limit.
 
-    `labels` are of all documents, `texts` as `find_duplicates` takes them. Raises HeedError when
-    the documents are too few for this split, or nothing can be learned from them.
+    `texts` are as of `find_duplicates`. Raises HeedError: too few documents, nothing to learn.
     """
     columns = split_columns(corpus.split, labels.strata, labels.groups, labels.published_split)
     dropped, duplicates = find_duplicates(texts, columns, corpus.drop_duplicates)
@@ -123,10 +121,7 @@ def require_learnable(labels: dict[str, pd.Categorical], columns: dict[str, np.n
 def describe_missing_values(
     labels: DocumentLabels, columns: dict[str, np.ndarray], rows: np.ndarray
 ) -> Iterator[str]:
-    """Yield a line for each label and split without documents of some of its values.
-
-    `rows` says which documents are kept, `columns` has the splits of these.
-    """
+    """Yield a line for each label and split of the kept `rows` without some of its values."""
     for key, label in labels.labels.items():
         kept = label[rows]
         for split, (kind, consequence) in WITHOUT.items():
@@ -153,9 +148,8 @@ def split_columns(
 ) -> dict[str, np.ndarray]:
     """Return the split columns of documents.parquet, each (documents,) of train, validation, test.
 
-    `strata` are the label, or all labels together, of each document: names, or their numbers; so
-    are `groups`. `source_split` has the split of each document in its source, for kind given.
-    Raises HeedError when the corpus has too few documents for this split.
+    `strata`, of labels, and `groups` are names, or numbers; `source_split` is for kind given:
+    (documents,) each. Raises HeedError when the documents are too few for this split.
     """
     drawing = _Drawing(split, strata, groups)
     if split.kind == "folds":
@@ -185,10 +179,7 @@ class _Drawing:
     groups: np.ndarray  # (documents,)
 
     def all_folds(self) -> list[np.ndarray]:
-        """Return the documents of each fold of all repeats, of which no two have the same fold.
-
-        Raises HeedError: there are too few documents, or groups, for so many folds.
-        """
+        """Return the documents of each fold of all repeats, of which no two have the same fold."""
         k, split = self.split.k or 0, self.split
         starts = range(split.seed, split.seed + split.folds, k)  # the seed of each repeat
         found = self.folds(k, split.seed)
@@ -215,8 +206,7 @@ class _Drawing:
         """Return the documents of each of k folds of whole groups, in an order by chance.
 
         Each group goes to the fold that has least of its labels (with `stratify`) and documents.
-        StratifiedGroupKFold begins with the groups that have most of one label: its seed chooses
-        between groups that are alike, and those that are not alike stand together in all repeats.
+        The seed of StratifiedGroupKFold chooses only between groups that are alike.
         """
         groups = np.unique(self.groups, return_inverse=True)[1]
         strata = self.strata if self.split.stratify else np.zeros(len(groups), np.int64)
@@ -247,10 +237,7 @@ class _Drawing:
                 raise HeedError(f"params.yaml: split: {error}") from None
 
     def assign_splits(self, test: np.ndarray, seed: int) -> np.ndarray:
-        """Return the split of each document: `test` is given, validation is drawn from the others.
-
-        Raises HeedError when too few are left to train or to test.
-        """
+        """Return the splits: `test` given, validation drawn. HeedError: too few documents left."""
         column = np.full(len(self.strata), "train", object)
         column[test] = "test"
         train = np.flatnonzero(column == "train")
@@ -292,16 +279,11 @@ class _Drawing:
 
 
 def draw_left_out(split: "Split", is_train: np.ndarray, strata: np.ndarray) -> np.ndarray:
-    """Find the training documents that `train` leaves out, (documents,).
-
-    `is_train` says whether each document is for training; `strata` are as of `split_columns`.
-    """
-    train = np.flatnonzero(is_train)
-    kept = train
+    """Find those of `is_train` that the split's `train` leaves out: (documents,) both."""
+    train, left_out = np.flatnonzero(is_train), np.zeros(len(is_train), bool)
     if split.train and split.train < len(train):
         kept = _draw(train, split.train, strata, split, split.seed)
-    left_out = is_train.copy()
-    left_out[kept] = False
+        left_out[np.setdiff1d(train, kept)] = True
     return left_out
 
 

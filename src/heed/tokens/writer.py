@@ -33,11 +33,8 @@ LINKED_WORDS = [("source_word", pa.int32()), ("target_word", pa.int32())]
 # languages: "SOURCE-TARGET"
 LINKS = pa.list_(pa.struct([("languages", pa.string()), *LINKED_WORDS, ("is_sure", pa.bool_())]))
 TEXTS = pa.list_(pa.struct([("language", pa.string()), ("text", pa.string())]))
-ENTRIES = {
-    "rationale": SPANS,
-    "links": LINKS,
-    "references": TEXTS,
-}  # columns whose cells are lists of records
+# columns whose cells are lists of records
+ENTRIES = {"rationale": SPANS, "links": LINKS, "references": TEXTS}
 
 Link = tuple[str, int, int, bool]
 Cell = str | tuple[Span, ...] | tuple[Link, ...] | tuple[tuple[str, str], ...]
@@ -100,10 +97,7 @@ class CleanedTable:
     def chunks(
         self, columns: list[str], selected: np.ndarray | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Yield these columns of the selected documents, (documents,), chunk by chunk.
-
-        A chunk of which no document is selected is empty. None selects all.
-        """
+        """Yield these columns of the selected documents (None: all), chunk by chunk, some empty."""
         # not memory-mapped: pages that were read count as memory of the process
         with pa.OSFile(str(self._path)) as file, pa.ipc.open_file(file) as reader:
             selected = np.ones(self.starts[-1], bool) if selected is None else selected
@@ -117,10 +111,7 @@ class CleanedTable:
         return pa.Table.from_batches(self.chunks(columns, selected))
 
     def entries(self, column: str, selected: np.ndarray) -> pd.DataFrame:
-        """Return a row for each record in a column of lists: its `document`, and its fields.
-
-        Documents are counted among the selected ones.
-        """
+        """Return the records in a column of lists, each with its `document` among the selected."""
         cells = self.read([column], selected)[column].combine_chunks()
         documents = pc.list_parent_indices(cells).to_numpy().astype(np.int64)
         table = pa.Table.from_batches([pa.RecordBatch.from_struct_array(pc.list_flatten(cells))])
@@ -130,10 +121,7 @@ class CleanedTable:
 def write_documents(
     chunks: Iterable[pa.RecordBatch], split: Mapping[str, np.ndarray], path: Path
 ) -> None:
-    """Write documents.parquet: documents, chunk by chunk, and their split.
-
-    `split` has the split columns, (documents,) each.
-    """
+    """Write documents, chunk by chunk, and their split: columns (documents,) each."""
     row = 0
     with contextlib.ExitStack() as stack:
         writer: pq.ParquetWriter | None = None
@@ -159,8 +147,7 @@ def _row_groups(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Yield the documents in tables of about ROW_GROUP bytes."""
     batches: list[pa.RecordBatch] = []
     for batch in chunks:
-        if batch.num_rows:
-            batches.append(batch)
+        batches += [batch] if batch.num_rows else []
         if sum(each.nbytes for each in batches) > ROW_GROUP:
             yield pa.Table.from_batches(batches)
             batches = []
@@ -235,13 +222,9 @@ def write_vectors(
     """Write vectors.npy, float32 (types, size), and return how much of the corpus it covers.
 
     Row i is the vector of type i: that of the word as it is written, or else of the word in lower
-    case. Of a word that is in the file twice the first counts. A type without a vector has zeros,
-    and a vector of zeros counts as none. The file is read word by word.
-
-    None is returned if the source's folder `raw` has none. The files of `tokens` are complete;
-    `splits` has the split of each document, (documents,).
-
-    Raises HeedError when the file cannot be read, or a line does not fit, with its number.
+    case; of a word that is in the file twice the first counts; zeros where there is none. None is
+    returned if the source's folder `raw` has no vectors. `splits` has the split of each document,
+    (documents,). Raises HeedError when the file cannot be read, or a line does not fit.
     """
     path = raw / VECTORS
     if not path.is_file():
@@ -286,10 +269,7 @@ def _read_words(path: Path, size: int) -> Iterator[tuple[str, str, list[bytes] |
 
 
 def _read_binary(path: Path, file: IO[bytes], size: int) -> Iterator[tuple[str, str, bytes]]:
-    """Yield the words of word2vec's binary format: a word, a space, and its numbers in float32.
-
-    Words of some programs begin with the end of a line.
-    """
+    """Yield the words of word2vec's binary format: a word, a space, and its numbers in float32."""
     count = int(file.readline(LONGEST).split()[0])
     for number in range(1, count + 1):
         location, word = f"{path}: word {number:,}", b""
@@ -298,15 +278,14 @@ def _read_binary(path: Path, file: IO[bytes], size: int) -> Iterator[tuple[str, 
         numbers = file.read(4 * size)
         if not word.endswith(b" ") or len(numbers) < 4 * size:
             raise HeedError(f"{location} of {count:,}: cut off, or no word2vec file. Get it again")
+        # words of some programs begin with the end of a line
         yield location, _decode(location, word.strip()), numbers
 
 
 def read_vector_size(path: Path) -> int:
-    """Return the size of the vectors in a file, by its first line.
+    """Return the size of the vectors in a file, by its first line; HeedError where it has none.
 
     In word2vec's format that has the number of words and the size; in GloVe's it is the first word.
-
-    Raises HeedError when the file cannot be read, or its first line does not fit.
     """
     require_readable(path)
     with open_compressed(path) as file:
@@ -326,10 +305,7 @@ def _is_header(line: bytes) -> bool:
 
 
 def _parse_line(location: str, line: bytes, size: int) -> tuple[str, list[bytes]]:
-    """Return a word, which may have spaces, as some of GloVe's have, and its numbers, as text.
-
-    Only ASCII's white space separates: a word may have a no-break space.
-    """
+    """Return a word, with spaces or no-break ones as some of GloVe's, and its numbers, as text."""
     word, *numbers = line.rsplit(maxsplit=size)
     if len(numbers) != size:
         raise HeedError(
