@@ -25,7 +25,7 @@ import pandas as pd
 import yaml
 from sklearn.model_selection import train_test_split
 
-from heed.corpora.source import download
+from heed.corpora.kinds import download
 from heed.hyperparameters import Configuration
 from heed.paths import RAW, TOKENS
 from heed.recipe import Recipe

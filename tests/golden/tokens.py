@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 import pyarrow as pa
 
-from heed.corpora.kinds import KINDS
-from heed.corpora.source import download
+from heed.corpora.kinds import KINDS, download
 from heed.files import HeedError, write_json
 from heed.study import load
 from heed.tokens.corpus import tokenize

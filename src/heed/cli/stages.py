@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def download(source: str) -> None:
     """Download a source and verify it: data/raw/SOURCE."""
-    from heed.corpora.source import download
+    from heed.corpora.kinds import download
     from heed.study import load
 
     params = load()

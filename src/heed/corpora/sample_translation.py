@@ -24,7 +24,7 @@ from heed.corpora.publication import (
     read_published_lines,
     require_file,
 )
-from heed.corpora.sample_classification import SYLLABLES, Row, generated_source
+from heed.corpora.sample import SYLLABLES, Row, generated_source
 from heed.corpora.table import read_links
 
 if TYPE_CHECKING:

@@ -23,13 +23,15 @@ from heed.progress import progress_bar
 from heed.records import as_json
 from heed.terminal import print_line
 from heed.tokens.arrays import ALIGNMENTS, REFERENCES, REPEATS, mark_rationale
-from heed.tokens.duplicates import digest, find_near_duplicates, number_texts
 from heed.tokens.meta import Language, Meta, NearDuplicates, Rationale, Tokenizer, format_summary
 from heed.tokens.splits import (
     LABEL,
     DocumentLabels,
     SplitCorpus,
     describe_missing_values,
+    digest,
+    find_near_duplicates,
+    number_texts,
     split_corpus,
 )
 from heed.tokens.tokenizer import PATTERNS, TREATMENTS, Chunk, clean, clean_spans, tokenize_chunks

@@ -23,7 +23,7 @@ TOKENIZERS: tuple[Tokenizer, ...] = get_args(Tokenizer)
 
 @dataclasses.dataclass(frozen=True)
 class NearDuplicates:
-    """The number of test documents with a near duplicate in train (duplicates.py)."""
+    """The number of test documents with a near duplicate in train (splits.py)."""
 
     test: list[int]  # for each fold, of the first repeat; one number without folds
     complete: bool  # false: not all pairs were compared, so each number is at least this

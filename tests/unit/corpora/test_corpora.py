@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from heed.corpora import published
-from heed.corpora.kinds import KINDS, read_documents
+from heed.corpora.kinds import KINDS, download, read_documents
 from heed.corpora.publication import Document, read_members
-from heed.corpora.source import download
 from heed.files import HeedError
 from heed.study import Corpus, Source, Split
 from tests.makers.federalist import papers

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from heed.corpora import source
+from heed.corpora import kinds
 from heed.corpora.kinds import SOURCE_KINDS
 from heed.corpora.publication import File, read_members, read_published_lines
 from heed.files import CHECKSUMS, HeedError
@@ -76,7 +76,7 @@ def plain(handler: http.server.BaseHTTPRequestHandler, number: int) -> None:
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("HEED_MIRROR", raising=False)
-    monkeypatch.setattr(source, "WAITS", (0, 0.01, 0.02))
+    monkeypatch.setattr(kinds, "WAITS", (0, 0.01, 0.02))
     server = Server()
     digest = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
     file = File(NAME, f"folder/{NAME}", (digest,), f"{server.url}/{NAME}")
@@ -87,7 +87,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def fetch() -> None:
-    source.download("imdb", Source(kind="imdb"), Path("data/raw/imdb"))
+    kinds.download("imdb", Source(kind="imdb"), Path("data/raw/imdb"))
 
 
 def refused(message: str) -> None:
@@ -168,8 +168,8 @@ def test_the_message_of_a_server_does_not_control_the_terminal(server, capsys):
 
 
 def test_a_server_that_hangs_runs_into_the_time_out(server, monkeypatch):
-    monkeypatch.setattr(source, "TIMEOUT", (0.2, 0.2))
-    monkeypatch.setattr(source, "WAITS", (0, 0))
+    monkeypatch.setattr(kinds, "TIMEOUT", (0.2, 0.2))
+    monkeypatch.setattr(kinds, "WAITS", (0, 0))
     release = threading.Event()
     server.answer = lambda handler, number: release.wait(5)
     refused("no connection|timed out")
@@ -182,7 +182,7 @@ def test_without_a_network_the_downloaded_part_is_kept(server, monkeypatch):
         handler.close_connection = True
 
     server.answer = cut
-    monkeypatch.setattr(source, "WAITS", (0,))
+    monkeypatch.setattr(kinds, "WAITS", (0,))
     refused(r"65,536 bytes are kept")
     server.answer = plain
     fetch()
@@ -257,20 +257,20 @@ def test_a_file_without_a_public_address_says_where_to_put_it(tmp_path, monkeypa
         match=r"v2.json: has no public address. Put it into the folder that HEED_MIRROR names, as "
         "news/News_Category_Dataset_v2.json. Then run again: heed download huffpost",
     ):
-        source.download("huffpost", asked, Path("data/raw/huffpost"))
+        kinds.download("huffpost", asked, Path("data/raw/huffpost"))
     with pytest.raises(ValueError, match="files: eval: no file of letters, whose files are class"):
         check_source(Source(kind="letters", files=["eval"]))
 
 
 def test_the_sample_is_the_same_bytes_everywhere_and_its_hash_is_checked(tmp_path):
     declared = load(ROOT / "tests/studies/small.yaml").sources["sample"]
-    source.download("sample", declared, tmp_path / "a")
+    kinds.download("sample", declared, tmp_path / "a")
     assert (
         hashlib.sha256((tmp_path / "a" / "sample.jsonl").read_bytes()).hexdigest()
         == declared.sha256
     )
     with pytest.raises(HeedError, match=f"expected {declared.sha256}, the generator made"):
-        source.download("sample", dataclasses.replace(declared, seed=2), tmp_path / "b")
+        kinds.download("sample", dataclasses.replace(declared, seed=2), tmp_path / "b")
     assert not (tmp_path / "b" / "sample.jsonl").exists()
 
 

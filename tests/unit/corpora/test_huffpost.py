@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from benchmarks import articles as articles_of_clone
 
-from heed.corpora import huffpost, source
+from heed.corpora import huffpost, kinds
 from heed.corpora.kinds import read_documents
 from heed.files import HeedError
 from heed.study import Corpus, Source, Split
@@ -25,7 +25,7 @@ def read(kind: str, raw: Path) -> list:
 
 def download(folder: Path, *files: str) -> Path:
     name = "few-shot-01" if "train.json" in files else "huffpost"
-    source.download(name, Source(kind=name, files=[*files] or None), folder)
+    kinds.download(name, Source(kind=name, files=[*files] or None), folder)
     return folder
 
 
@@ -138,7 +138,7 @@ def test_the_sample_is_drawn_from_the_parts_by_its_rule(corpora, tmp_path):
 
 
 def test_the_sample_has_as_many_articles_of_each_class_and_no_text_twice(tmp_path):
-    source.download("news", Source(kind="news-sample"), tmp_path)
+    kinds.download("news", Source(kind="news-sample"), tmp_path)
     documents = read("news-sample", tmp_path)
     counts = Counter(document.labels["category"] for document in documents)
     assert counts == dict.fromkeys(articles_of_clone.CLASSES, articles_of_clone.SIZE)
@@ -155,7 +155,7 @@ def test_a_sample_that_is_not_whole_is_one_message(tmp_path, monkeypatch, conten
         huffpost.SAMPLE_PATH.parent.mkdir(parents=True)
         huffpost.SAMPLE_PATH.write_bytes(content)
     with pytest.raises(HeedError) as raised:
-        source.download("news", Source(kind="news-sample"), tmp_path)
+        kinds.download("news", Source(kind="news-sample"), tmp_path)
     message = str(raised.value)
     assert message.startswith("data/news/articles.jsonl.gz: ")
     assert message.endswith("Get it back: git checkout -- data/news/articles.jsonl.gz")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from heed.corpora.source import download
+from heed.corpora.kinds import download
 from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
 from heed.records import read_section

@@ -11,8 +11,7 @@ import pytest
 
 from heed.cli import stages
 from heed.cli.commands import make_parser
-from heed.corpora.kinds import read_documents
-from heed.corpora.source import download
+from heed.corpora.kinds import download, read_documents
 from heed.files import HeedError, sha256
 from heed.study import Params, Source, load, own_entries
 from heed.study.own_corpus import add_corpus

@@ -9,11 +9,11 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from heed.corpora.source import download
+from heed.corpora.kinds import download
 from heed.files import CHECKSUMS, HeedError
 from heed.study import Corpus, Source, Split
 from heed.tokens import corpus as corpus_module
-from heed.tokens import duplicates, writer
+from heed.tokens import splits, writer
 from heed.tokens.arrays import Tokens, load_tokens
 from heed.tokens.corpus import tokenize
 
@@ -74,7 +74,7 @@ def test_the_files_are_the_same_for_any_number_of_processes(tmp_path, monkeypatc
 def test_the_size_of_a_chunk_changes_no_byte(tmp_path, monkeypatch, kind, changes):
     whole = hashes(tokenize_sample(tmp_path, kind, "whole", **changes))
     monkeypatch.setattr(writer, "CHUNK_DOCUMENTS", 7)
-    monkeypatch.setattr(duplicates, "BLOCK_TOKENS", 100)
+    monkeypatch.setattr(splits, "BLOCK_TOKENS", 100)
     assert hashes(tokenize_sample(tmp_path, kind, "sevens", **changes)) == whole
     monkeypatch.setattr(writer, "MAX_CHUNK_CHARACTERS", 1)
     assert hashes(tokenize_sample(tmp_path, kind, "ones", **changes)) == whole

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heed.tokens import duplicates
-from heed.tokens.duplicates import digest, find_near_duplicates, number_texts
+from heed.tokens.splits import digest, find_near_duplicates, number_texts
 
 SPLITS = ("train", "train", "validation", "test")
 

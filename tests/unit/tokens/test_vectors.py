@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.corpora.source import download
+from heed.corpora.kinds import download
 from heed.files import HeedError, digest_folder, sha256
 from heed.inputs.vocabulary import SPECIAL, Vocabulary, vocabulary_vectors
 from heed.study import Corpus, Source, Split
