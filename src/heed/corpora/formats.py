@@ -61,10 +61,7 @@ Choices = list[list[str]]  # likely columns with the text, or with the labels, t
 
 
 def find_format(path: Path, given: Format, no_header: bool) -> Format:
-    """Return the format of a file or a folder, from its content and what the user declared.
-
-    Raises HeedError when it cannot be read, or is none that heed reads.
-    """
+    """Return the format of a file or a folder, by content and declaration. Raises HeedError."""
     suffix = suffix_of(path)
     if path.is_dir():
         return dataclasses.replace(given, format="text-folder")

@@ -76,10 +76,7 @@ def _source(
     name: str, size: float, folder: str, host: str, hashes: dict[str, str],
     public_domain: bool = False, ending: str = "",
 ) -> SourceKind:  # fmt: skip
-    """Return a source of files in a folder of the mirror, with a further `ending`, and at `host`.
-
-    `hashes` are of SHA-256 where no kind is named; spaces are between those of several archives.
-    """
+    """Return a source of `hashes` of SHA-256, or with their kind, in `folder` and at `host`."""
     files = []
     for file, digests in hashes.items():
         # upstream the marks of SST-Wiki's train.txt are in train.txt.block

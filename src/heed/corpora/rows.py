@@ -134,8 +134,10 @@ def _as_array(
     known = [cell if kind in ("", "a list") else None for cell, kind in pairs]
     if "a list" not in kinds:
         return pa.array(map(_as_text, known), pa.string()), metadata
-    lists = (cell if cell is None or isinstance(cell, list) else [cell] for cell in known)
-    texts = [None if cells is None else [*map(_as_text, cells)] for cells in lists]
+    texts = [
+        None if cell is None else [*map(_as_text, cell if isinstance(cell, list) else [cell])]
+        for cell in known
+    ]
     return pa.array(texts, pa.list_(pa.string())), metadata
 
 

@@ -31,7 +31,7 @@ def content_hash(path: Path | str) -> str:
 
 
 def make_tables(name: str, source: "Source", folder: Path) -> list[str]:
-    """Write the user's tables for a source into `folder` as parquet; return their names."""
+    """Write a source's tables into `folder` as parquet; return their names. Raises HeedError."""
     names = []
     for file in source.user_files():
         path = local_path(file.path)

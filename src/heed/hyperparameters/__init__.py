@@ -95,11 +95,12 @@ FREE = {"device", "max_source_tokens", "precision"}
 def besides_architecture(hyperparameters: Training, searched: Container[str] = ()) -> Configuration:
     """Return the values of a model that are no architecture and were not searched."""
     kinds = [k for k in type(hyperparameters).__mro__ if k is Training or Reading in k.__bases__]
-    names = OTHERS.union(*({each.name for each in dataclasses.fields(kind)} for kind in kinds))
+    of_kinds = ({each.name for each in dataclasses.fields(kind)} for kind in kinds)
+    names = OTHERS.union(*of_kinds) - FREE
     return {
         key: value
         for key, value in vars(hyperparameters).items()
-        if (key in names or key.endswith("dropout")) and key not in FREE and key not in searched
+        if (key in names or key.endswith("dropout")) and key not in searched
     }
 
 

@@ -32,7 +32,7 @@ from heed.inputs.vocabulary import (
     UNKNOWN,
     most_frequent,
     rank_types,
-)  # fmt: skip
+)
 from heed.tokens.arrays import ParallelTokens, Side
 
 

@@ -151,10 +151,7 @@ class NgramCounts:
         return hashes, types_of_texts @ ngrams_of_types
 
     def document_counts(self, rows: np.ndarray, report: Report) -> tuple[np.ndarray, np.ndarray]:
-        """Return the hashes of n-grams of at least MIN_DOCUMENTS documents, and these numbers.
-
-        `rows` says which documents count, bool (documents,).
-        """
+        """Return hashes of n-grams of MIN_DOCUMENTS of `rows`, bool (documents,), and numbers."""
         counted, first = TemporaryArrays(self._folder), 0
         for (hashes,), chunk in zip(self._hashes, self._counts, strict=True):
             last = first + chunk.shape[0]
@@ -169,10 +166,7 @@ class NgramCounts:
         return hashes, numbers
 
     def tfidf(self, hashes: np.ndarray, idf: np.ndarray) -> Iterator[scipy.sparse.csr_matrix]:
-        """Yield the features of the documents, rows of norm 1, a chunk at a time.
-
-        `hashes` are ascending, and `idf` float32: (features,) each.
-        """
+        """Yield the features, rows of norm 1, by chunks; `hashes` and `idf` are (features,)."""
         from sklearn.preprocessing import normalize
 
         for (chunk_hashes,), counts in zip(self._hashes, self._counts, strict=True):

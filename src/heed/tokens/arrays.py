@@ -90,10 +90,7 @@ class Tokens(TokenizedCorpus):
         return self.sentence_starts[self.sentence_offsets[row] : self.sentence_offsets[row + 1]]
 
     def vectors(self) -> np.ndarray:
-        """Return the vector of each type, memory-mapped: float32 (types, size); 0 for none.
-
-        Only a corpus with `meta.vectors` has them.
-        """
+        """Return the vector of each type, float32 (types, size), 0 for none."""
         return open_array(self.path / TYPE_VECTORS)
 
     def document(self, row: int) -> "Tokens":

@@ -98,8 +98,11 @@ def _clean_documents(
     with an empty or a cut text is dropped and counted; one of `optional_languages` may be empty.
     Raises HeedError when no document is left, or none has text.
     """
-    is_parallel = KINDS[corpus.kind].parallel
-    dropped, missing = (DROPPED, None) if is_parallel else ({}, "")  # instead of a text
+    dropped: dict[str, str] = {}
+    missing: str | None = ""  # instead of a text
+    what = "s"
+    if KINDS[corpus.kind].parallel:
+        dropped, missing, what = DROPPED, None, " with a text in each language"
     cleaned = Counter(dict.fromkeys(map(dropped.get, TREATMENTS, TREATMENTS), 0))
     digests: defaultdict[str, list[bytes | None]] = defaultdict(list)
     with progress_bar(f"{name}: reading and cleaning") as bar:
@@ -115,14 +118,17 @@ def _clean_documents(
                 digests[language].append(digest(text or missing))
     table.finish()
     if not digests:
-        what = " with a text in each language" if is_parallel else "s"
         raise HeedError(f"{raw}: corpus {name} has no document{what}")
-    columns = [key for key in table.columns if key.startswith(("group", "split", LABEL))]
-    labels = DocumentLabels(table.read(columns).to_pandas())
+    labels = _read_labels(table)
     if cleaned["empty"] == len(labels.strata):
         raise HeedError(f"{raw}: no document of corpus {name} has text")
     numbers = dict(zip(digests, map(number_texts, digests.values()), strict=True))
     return labels, numbers, dict(cleaned)
+
+
+def _read_labels(table: CleanedTable) -> DocumentLabels:
+    columns = [key for key in table.columns if key.startswith(("group", "split", LABEL))]
+    return DocumentLabels(table.read(columns).to_pandas())
 
 
 def _clean_texts(

@@ -66,8 +66,10 @@ class DocumentLabels:
         names = [name for name in map(str, table) if name.startswith(LABEL)]
         columns = {name.removeprefix(LABEL): table[name] for name in names}
         self.labels = {key: pd.Categorical(cells) for key, cells in columns.items()}
+        counted = {key: cells.value_counts().sort_index() for key, cells in columns.items()}
         self.counts: dict[str, dict[str, int]] = {
-            key: cells.value_counts().sort_index().to_dict() for key, cells in columns.items()
+            key: dict(zip(each.index.tolist(), each.tolist(), strict=True))
+            for key, each in counted.items()
         }
         self.groups = pd.Categorical(table["group"]).codes
         self.published_split = table["split"].to_numpy(object)
@@ -238,10 +240,7 @@ class _Drawing:
         return [np.flatnonzero(fold_of[groups] == fold) for fold in range(len(loads))]
 
     def folds(self, k: int, seed: int) -> list[np.ndarray]:
-        """Return the documents of each of k folds; those of a group are in one if `grouped`.
-
-        Raises HeedError when there are too few documents.
-        """
+        """Return the documents of each of k folds; those of a group are in one if `grouped`."""
         kind: Any = StratifiedKFold if self.split.stratify else KFold
         kind = StratifiedGroupKFold if self.split.grouped else kind
         strata = self.strata if self.split.stratify else np.zeros(len(self.strata), np.int64)
