@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heed.tokens import duplicates
+from heed.tokens import splits
 from heed.tokens.splits import digest, find_near_duplicates, number_texts
 
 SPLITS = ("train", "train", "validation", "test")
@@ -61,9 +61,9 @@ def corpora_with_copies(draw: st.DrawFn) -> tuple[list[list[str]], list[list[str
 def test_the_number_is_that_of_a_comparison_of_all_pairs(drawn, bits):
     texts, columns = drawn
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(duplicates, "BLOCK", 10)
-        patch.setattr(duplicates, "BLOCK_TOKENS", 40)
-        patch.setattr(duplicates, "MAX_BITS", bits)
+        patch.setattr(splits, "BLOCK", 10)
+        patch.setattr(splits, "BLOCK_TOKENS", 40)
+        patch.setattr(splits, "MAX_BITS", bits)
         result = count(texts, *columns)
     assert result == ([compare_all_pairs(texts, each) for each in columns], True)
 
@@ -93,8 +93,8 @@ def test_the_search_ends_with_a_lower_bound_where_it_would_take_too_long(monkeyp
     texts[:, [7, 20, 33, 50]] = generator.integers(100, 110, (3000, 4)).astype("U9")
     column = ["train", "test"] * 1500
     complete = count(texts.tolist(), column)
-    monkeypatch.setattr(duplicates, "WORK", 1_000_000)
-    monkeypatch.setattr(duplicates, "WORK_PER_TOKEN", 0)
+    monkeypatch.setattr(splits, "WORK", 1_000_000)
+    monkeypatch.setattr(splits, "WORK_PER_TOKEN", 0)
     bounded = count(texts.tolist(), column)
     assert complete[1] and not bounded[1]
     assert bounded[0][0] < complete[0][0] <= 1500
