@@ -10,9 +10,9 @@ from heed.report.figures.alignments import alignments, first_alignment
 from heed.report.figures.cost import Cost, cost_figure
 from heed.report.figures.curves import by_length, curves
 from heed.report.figures.dots import dot_charts
-from heed.report.figures.figure import Figure
 from heed.report.figures.heatmaps import document_rankings, head_weights
 from heed.report.figures.recency import recency
+from heed.report.figures.shapes import Figure
 from heed.report.figures.study import study_figure
 from heed.report.figures.variants import drawn_variants
 from heed.report.results import Results

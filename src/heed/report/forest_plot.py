@@ -16,8 +16,8 @@ from heed.files import write_text
 from heed.report.figures import shapes
 from heed.report.figures.amounts import learning_curve
 from heed.report.figures.compared import published
-from heed.report.figures.figure import Axis, Figure, Mark, Panel
 from heed.report.figures.ladder import ladder
+from heed.report.figures.shapes import Axis, Figure, Mark, Panel
 from heed.report.figures.staircase import staircase
 from heed.report.figures.variants import make_figure
 from heed.report.figures.vega import as_svg

@@ -25,7 +25,7 @@ from heed.report import formats
 from heed.report.drawing import Figures, figure_names
 from heed.report.escape import visible
 from heed.report.experiments import Experiment
-from heed.report.figures.figure import Figure
+from heed.report.figures.shapes import Figure
 from heed.report.tables import PAGE, Column, Table, declarations
 
 TEMPLATES = Path(__file__).parent / "page"

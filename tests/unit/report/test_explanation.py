@@ -15,8 +15,8 @@ from heed.explanation.declared import ADVERSARIAL_SUMMARY, SUMMARY, write_unexpl
 from heed.files import HeedError, write_checksums
 from heed.hyperparameters.pretrained import Pretrained
 from heed.report.explanations import Explanation, _read_encoder, is_planted
-from heed.report.figures.figure import EVERYWHERE, PAGE
 from heed.report.figures.heatmaps import document_rankings
+from heed.report.figures.shapes import EVERYWHERE, PAGE
 from heed.report.render import render
 from heed.report.results import Results, read_results
 from heed.report.rows.explanation import papers_text

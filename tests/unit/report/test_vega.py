@@ -11,8 +11,7 @@ import pytest
 
 from heed.report.drawing import make_figures
 from heed.report.figures import vega
-from heed.report.figures.figure import Axis, Figure, Panel
-from heed.report.figures.shapes import SERIES, Look, line, words
+from heed.report.figures.shapes import SERIES, Axis, Figure, Look, Panel, line, words
 from tests.fixtures.report import made_up, made_up_translation
 from tests.unit.report.conftest import read_made_up
 

@@ -10,8 +10,8 @@ import numpy as np
 from heed.report.browser import read_prediction_table
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
-from heed.report.figures.figure import EVERYWHERE, PAGE, Figure, Panel
 from heed.report.figures.heatmaps import heat_map, word_labels
+from heed.report.figures.shapes import EVERYWHERE, PAGE, Figure, Panel
 from heed.report.figures.variants import make_figure
 from heed.report.figures.vega import as_svg
 from heed.report.results import Results

@@ -7,10 +7,9 @@ import pandas as pd
 
 from heed.evaluation.results import BETTER
 from heed.report.figures import shapes
-from heed.report.figures.captions import some
 from heed.report.figures.compared import Compared
-from heed.report.figures.figure import Axis, Figure, Panel
-from heed.report.figures.variants import line_marks, look_of, make_figure
+from heed.report.figures.shapes import Axis, Figure, Panel
+from heed.report.figures.variants import line_marks, look_of, make_figure, some
 from heed.report.formats import format_count
 from heed.report.sources import Source
 from heed.report.words import all_words

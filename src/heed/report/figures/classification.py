@@ -8,8 +8,8 @@ import pandas as pd
 
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
-from heed.report.figures.figure import EVERYWHERE, FILES, Axis, Figure, Mark, Panel
 from heed.report.figures.heatmaps import heat_map
+from heed.report.figures.shapes import EVERYWHERE, FILES, Axis, Figure, Mark, Panel
 from heed.report.figures.variants import (
     describe_choice,
     files_of,

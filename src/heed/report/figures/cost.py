@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
-from heed.report.figures.figure import Axis, Figure, Mark, Panel
+from heed.report.figures.shapes import Axis, Figure, Mark, Panel
 from heed.report.figures.variants import enough, looks, make_figure
 from heed.report.results import Results
 

@@ -8,9 +8,9 @@ import pandas as pd
 
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
-from heed.report.figures.captions import captions
-from heed.report.figures.figure import EVERYWHERE, FILES, Axis, Figure, Mark, Panel
+from heed.report.figures.shapes import EVERYWHERE, FILES, Axis, Figure, Mark, Panel
 from heed.report.figures.variants import (
+    captions,
     describe_choice,
     files_of,
     least_extent,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
-from heed.report.figures.figure import Axis, Figure, Mark, Panel
+from heed.report.figures.shapes import Axis, Figure, Mark, Panel
 from heed.report.figures.variants import enough, least_extent, looks, make_figure
 from heed.report.results import Results
 

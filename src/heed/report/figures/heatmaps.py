@@ -12,8 +12,8 @@ from heed.report.browser import excerpt, full_colour, read_prediction_table, typ
 from heed.report.experiments import Experiment
 from heed.report.explanations import Explanation
 from heed.report.figures import shapes
-from heed.report.figures.figure import EVERYWHERE, PAGE, Axis, Figure, Heads, Mark, Panel
 from heed.report.figures.recency import coloured
+from heed.report.figures.shapes import EVERYWHERE, PAGE, Axis, Figure, Heads, Mark, Panel
 from heed.report.figures.variants import make_figure
 from heed.report.results import Results
 from heed.report.sources import Source

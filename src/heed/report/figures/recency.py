@@ -9,10 +9,10 @@ from heed.evaluation.results import format_significant
 from heed.report.browser import full_colour
 from heed.report.explanations import Explanation
 from heed.report.figures import shapes
-from heed.report.figures.captions import captions
-from heed.report.figures.figure import Axis, Figure, Mark, Panel
+from heed.report.figures.shapes import Axis, Figure, Mark, Panel
 from heed.report.figures.variants import (
     MAX_VARIANTS,
+    captions,
     drawn_variants,
     line_marks,
     looks,

@@ -5,10 +5,9 @@ import textwrap
 from collections.abc import Sequence
 
 from heed.report.figures import shapes
-from heed.report.figures.captions import captions
 from heed.report.figures.compared import Compared
-from heed.report.figures.figure import Axis, Figure, Mark, Panel
-from heed.report.figures.variants import look_of, make_figure
+from heed.report.figures.shapes import Axis, Figure, Mark, Panel
+from heed.report.figures.variants import captions, look_of, make_figure
 from heed.report.sources import Source
 from heed.report.words import all_words
 

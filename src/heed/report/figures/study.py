@@ -2,9 +2,9 @@
 
 from heed.report.figures.amounts import learning_curve
 from heed.report.figures.compared import compared
-from heed.report.figures.figure import Figure
 from heed.report.figures.ladder import ladder
 from heed.report.figures.recency import recency
+from heed.report.figures.shapes import Figure
 from heed.report.figures.staircase import staircase
 from heed.report.results import Results
 

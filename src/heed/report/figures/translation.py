@@ -11,10 +11,10 @@ import pandas as pd
 from heed.report.browser import read_prediction_table
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
-from heed.report.figures.captions import captions
-from heed.report.figures.figure import EVERYWHERE, FILES, Axis, Figure, Panel
+from heed.report.figures.shapes import EVERYWHERE, FILES, Axis, Figure, Panel
 from heed.report.figures.variants import (
     MAX_VARIANTS,
+    captions,
     describe_choice,
     files_of,
     line_marks,

@@ -1,17 +1,18 @@
 """What figures share: models in words, their looks, which of them are drawn, lines and dots."""
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
+import yaml
 
 from heed.evaluation.results import BASELINE
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
-from heed.report.figures.captions import captions, described, message
-from heed.report.figures.figure import EVERYWHERE, Figure, Mark, Panel
+from heed.report.figures.shapes import EVERYWHERE, Figure, Mark, Panel
 from heed.report.measures import Measure
 from heed.report.results import Results, read_table
 from heed.report.sources import Source
@@ -21,8 +22,34 @@ from heed.task.interface import lower_is_better
 
 MAX_VARIANTS = 4  # in a figure
 LEAST = 10  # margins of equivalence that a scale of scores has at least: the same looks the same
+MOST_WORDS = 12  # of a figure's title
 FEWEST = 5  # points of a panel that is drawn
 Tables = dict[str, pd.DataFrame]
+
+
+@functools.cache
+def captions() -> Mapping[str, str]:
+    """Return the texts in English, by key."""
+    text = Path(__file__).with_name("captions.yaml").read_text(encoding="utf-8")
+    loaded: dict[str, str] = yaml.safe_load(text)
+    return loaded
+
+
+def described(key: str, **values: object) -> str:
+    """Return a text with `values` for their names in braces."""
+    return captions()[key].format(**values)
+
+
+def message(title: str, plain: str) -> str:
+    """Return a title, or the plain one where names in it make it too long to be a message."""
+    return title if len(title.split()) <= MOST_WORDS else plain
+
+
+def some(count: int, of: int) -> str:
+    """Return how many of so many, in a word."""
+    if count in (0, of):
+        return "all" if count else "no"
+    return "most" if 2 * count > of else "some"
 
 
 def looks(experiment: Experiment) -> dict[str, shapes.Look]:

@@ -22,8 +22,7 @@ import numpy as np
 import yaml
 
 from heed.files import write_text, writing
-from heed.report.figures.figure import Axis, Figure, Mark, Panel
-from heed.report.figures.shapes import DARK, short_name
+from heed.report.figures.shapes import DARK, Axis, Figure, Mark, Panel, short_name
 
 POINTS = 72  # of an inch
 # The width of Liberation Sans's digits, by its size: another font at its own size would be wider,
