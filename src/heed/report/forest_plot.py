@@ -14,11 +14,9 @@ import yaml
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
 from heed.files import write_text
 from heed.report.figures import shapes
-from heed.report.figures.amounts import learning_curve
 from heed.report.figures.compared import published
-from heed.report.figures.ladder import ladder
 from heed.report.figures.shapes import Axis, Figure, Mark, Panel
-from heed.report.figures.staircase import staircase
+from heed.report.figures.study import ladder, learning_curve, staircase
 from heed.report.figures.variants import make_figure
 from heed.report.figures.vega import as_svg
 from heed.report.measures import Measure

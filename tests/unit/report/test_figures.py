@@ -13,11 +13,10 @@ from heed.report.drawing import make_figures
 from heed.report.figures import curves as of_epochs
 from heed.report.figures import shapes, study
 from heed.report.figures.compared import compared, published
-from heed.report.figures.cost import Cost, cost_figure
-from heed.report.figures.ladder import ladder
 from heed.report.figures.recency import coloured, importance, recency
+from heed.report.figures.scores import Cost, cost_figure
 from heed.report.figures.shapes import EVERYWHERE, FILES, PAGE, Figure, Panel
-from heed.report.figures.study import study_figure
+from heed.report.figures.study import ladder, study_figure
 from heed.report.figures.variants import drawn_variants, looks
 from heed.report.figures.vega import as_svg
 from heed.report.pages import Page

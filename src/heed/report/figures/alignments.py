@@ -131,7 +131,7 @@ def _maps(
     ]
     wide = max(across * (columns * cell + left + 0.25) + 0.2, shapes.WIDTH)
     high = down * (lines * cell + above + 0.4) + 0.2
-    return [panels[start : start + across] for start in range(0, len(maps), across)], (wide, high)
+    return shapes.in_rows(panels, across), (wide, high)
 
 
 def _map(

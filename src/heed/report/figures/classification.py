@@ -129,4 +129,4 @@ def _panels(
         y = dataclasses.replace(panel.y, places=places, labels=left, title="true class" * left)
         size = max(5, min(7.5, 45 * cell))
         panels.append(dataclasses.replace(panel, x=x, y=y, label_size=size))
-    return [panels[start : start + columns] for start in range(0, len(panels), columns)]
+    return shapes.in_rows(panels, columns)

@@ -112,7 +112,7 @@ def _heads(
         rows += word_labels(words, SIZE, True, every.marked) if number < columns else []
         rows += word_labels(words, SIZE, False, every.marked) if number % columns == 0 else []
         panels.append(heat_map(rows, len(words), len(words), every.names[number]))
-    lines = [panels[start : start + columns] for start in range(0, drawn, columns)]
+    lines = shapes.in_rows(panels, columns)
     width, height = columns * side + label + 0.2, len(lines) * side + label + FRAME
     fits = width <= PAPER_WIDTH and height <= PAPER_HEIGHT
     figure = make_figure(

@@ -240,7 +240,7 @@ def extent(
     return start - room * (low is None), end + room * (high is None)
 
 
-Sample = Callable[[float, float], list[Mark]]  # of a legend: the marks around a place
+Sample = Callable[[float, float], Mark]  # of a legend: the mark around a place
 
 
 def legend(entries: Sequence[tuple[str, Sample]], columns: int = 1) -> Panel:
@@ -248,7 +248,7 @@ def legend(entries: Sequence[tuple[str, Sample]], columns: int = 1) -> Panel:
     rows: list[Mark] = []
     for place, (text, sample) in enumerate(entries):
         y, x = divmod(place, columns)
-        rows += [*sample(x / columns, y), words(x / columns, y, text, at=(12, 0), size=8.5)]
+        rows += [sample(x / columns, y), words(x / columns, y, text, at=(12, 0), size=8.5)]
     lines = -(-len(entries) // columns)
     axis = Axis(domain=(-0.02, 1), places={}, strokes=False)
     return Panel(
@@ -256,9 +256,14 @@ def legend(entries: Sequence[tuple[str, Sample]], columns: int = 1) -> Panel:
     )
 
 
-def marked(look: Look, hollow: bool = False, size: float = 30) -> Sample:
+def marked(look: Look, hollow: bool = False) -> Sample:
     """Return the sample of a mark."""
-    return lambda x, y: [point(x, y, look, size, hollow, 1.2)]
+    return lambda x, y: point(x, y, look, 30, hollow, 1.2)
+
+
+def in_rows(panels: Sequence[Panel], columns: int) -> list[list[Panel]]:
+    """Return panels in rows, so many side by side."""
+    return [[*panels[at : at + columns]] for at in range(0, len(panels), columns)]
 
 
 def short_name(name: str, limit: int = MAX_NAME) -> str:

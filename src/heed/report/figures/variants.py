@@ -2,6 +2,7 @@
 
 import functools
 import math
+import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -45,11 +46,10 @@ def message(title: str, plain: str) -> str:
     return title if len(title.split()) <= MOST_WORDS else plain
 
 
-def some(count: int, of: int) -> str:
-    """Return how many of so many, in a word."""
-    if count in (0, of):
-        return "all" if count else "no"
-    return "most" if 2 * count > of else "some"
+def some(are: Iterable[bool]) -> str:
+    """Return how many are, in a word."""
+    share = statistics.fmean(are)
+    return {0.0: "no", 1.0: "all"}.get(share, "most" if share > 0.5 else "some")
 
 
 def looks(experiment: Experiment) -> dict[str, shapes.Look]:
@@ -85,12 +85,13 @@ def drawn_variants(results: Results, experiment: Experiment) -> list[str]:
     column = f"validation_{validation_measure(experiment).metric}"
     tables = read_tables(results, experiment, "history", order)
     best = {name: table.groupby("seed")[column].max().mean() for name, table in tables.items()}
-    first = [name for name in (BASELINE, *result.attention[:1]) if name in order]
+    first = (BASELINE, *result.attention[:1])
     rest = sorted(order, key=lambda name: -best[name])
     controls = [name for name in rest if name in result.controls]
-    others = [name for name in rest if name not in (*first, *controls)]
-    chosen = [*dict.fromkeys([*first, *controls[:1], *others[:1], *rest])][:MAX_VARIANTS]
-    return [name for name in order if name in chosen]
+    others = [name for name in rest if name not in {*first, *controls}]
+    known = dict.fromkeys([*first, *controls[:1], *others[:1], *rest])
+    chosen = [*filter(order.__contains__, known)][:MAX_VARIANTS]
+    return [*filter(chosen.__contains__, order)]
 
 
 def ordered_variants(results: Results, experiment: Experiment) -> list[str]:
@@ -104,6 +105,11 @@ def validation_measure(experiment: Experiment) -> Measure:
     """Return the metric that the task validates after each epoch."""
     task = experiment.measure.task
     return Measure(task, task_module(task, "recipe").VALIDATION_METRICS[0])
+
+
+def name_with_unit(measure: Measure) -> str:
+    """Return the name of an axis of scores."""
+    return f"{measure.name}, %" if measure.is_accuracy else measure.name
 
 
 def describe_choice(results: Results, experiment: Experiment, drawn: Sequence[str]) -> str:
