@@ -108,7 +108,7 @@ def translate(
     """Translate a text line by line with a run of a model, or score given translations."""
     texts = _texts_of(model, "translate")
     if format == "svg":
-        from heed.report.figures.alignments import alignment_picture
+        from heed.report.figures.translation import alignment_picture
 
         found = texts.translations_to_draw(model, text, translation, seed)
         print_data(alignment_picture(model, found))

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from heed.report.experiments import Experiment
 from heed.report.figures import classification, translation
-from heed.report.figures.alignments import alignments, first_alignment
 from heed.report.figures.curves import by_length, curves
 from heed.report.figures.heatmaps import document_rankings, head_weights
 from heed.report.figures.recency import recency
 from heed.report.figures.scores import Cost, cost_figure, dot_charts
 from heed.report.figures.shapes import Figure
 from heed.report.figures.study import study_figure
+from heed.report.figures.translation import alignments, first_alignment
 from heed.report.figures.variants import drawn_variants
 from heed.report.results import Results
 from heed.report.rows.cost import read_costs

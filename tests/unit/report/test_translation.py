@@ -13,8 +13,7 @@ from heed.evaluation.results import Comparison
 from heed.files import HeedError
 from heed.paths import MODEL_PREDICTION
 from heed.recipe import write_prediction
-from heed.report.figures.alignments import alignments, read_sentences
-from heed.report.figures.translation import by_distance, by_share
+from heed.report.figures.translation import alignments, by_distance, by_share, read_sentences
 from heed.report.measures import Measure
 from heed.report.render import render
 from heed.report.results import Results

@@ -12,7 +12,7 @@ from heed.paths import MODEL_PREDICTION
 from heed.recipe import read_prediction
 from heed.report.differences import TestedDifference
 from heed.report.experiments import Experiment
-from heed.report.figures.alignments import read_sentences
+from heed.report.figures.translation import read_sentences
 from heed.report.figures.variants import drawn_variants
 from heed.report.formats import decimals, format_number
 from heed.report.results import Results, read_table

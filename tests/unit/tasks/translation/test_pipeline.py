@@ -17,7 +17,7 @@ from heed.models.size import count_parameters
 from heed.paths import TOKENS, recipe_file
 from heed.prediction import load_predictor, write_predictions
 from heed.recipe import read_model_recipe
-from heed.report.figures.alignments import alignment_picture
+from heed.report.figures.translation import alignment_picture
 from heed.study import load
 from heed.study.recipes import resolve
 from heed.tasks.translation import learning
