@@ -130,5 +130,5 @@ def _panel(group: str, found: Sequence[Mapping[str, str]]) -> Panel:
         for key, colour, size, up in (("title", shapes.INK, 9, 19), ("models", shapes.SOFT, 8, 9)):
             whole = shapes.short_name(row[key], len(row[key]))
             marks.append(shapes.words(domain[0], place, whole, colour, size, at=(0, -up)))
-    y = Axis(domain=(bottom, top), places={}, strokes=False)
-    return Panel(marks, Axis(domain=domain), y, group, len(found) + 0.3)
+    axes = Axis(domain=domain), shapes.bare((bottom, top))
+    return Panel(marks, *axes, group, len(found) + 0.3)

@@ -35,33 +35,22 @@ def curves(results: Results, experiment: Experiment, variants: Sequence[str]) ->
     measure, models = validation_measure(experiment), experiment.result.models
     tables, look = read_tables(results, experiment, "history", variants), looks(experiment)
     metric, factor = f"validation_{measure.metric}", measure.scaled(1.0)
-    losses, scores = dict[str, list[Mark]](), dict[str, list[Mark]]()
+    losses, scores, epochs = list[list[Mark]](), list[list[Mark]](), list[int]()
     for variant, table in tables.items():
-        solid = dataclasses.replace(look[variant], dash=shapes.SOLID)
+        solid, best = dataclasses.replace(look[variant], dash=shapes.SOLID), models[variant]
         dashed = dataclasses.replace(solid, dash=shapes.DASHED)
-        losses[variant] = [*_runs(table, TRAIN, dashed), *_runs(table, VALIDATION, solid)]
-        scores[variant] = _runs(table, metric, solid, factor)
-        scores[variant] += _chosen(table, metric, models[variant].best_epochs, solid, factor)
-    for column, text in ((TRAIN, "train"), (VALIDATION, "validate")):
-        rows = losses[[*tables][-1]]
-        [row for row in rows if str(row["name"]).startswith(column)][-1]["end"] = text
-    last = max(int(table["epoch"].max()) for table in tables.values())
-    panels = []
-    for kind, of, axis in (
-        (losses, "loss", Axis("", labels=False)),
-        (scores, measure.name, Axis("epoch")),
-    ):
-        x = dataclasses.replace(axis, domain=(0.5, last + 0.5), format="d", count=3)
-        y = Axis(of, shapes.extent(itertools.chain(*kind.values())), count=4)
-        inner = dataclasses.replace(y, title="", labels=False)
-        titles = [experiment.words[variant] if kind is losses else "" for variant in kind]
-        panels.append(
-            [
-                Panel(rows, x, inner if number else y, shapes.short_name(title, PANEL_NAME))
-                for number, (rows, title) in enumerate(zip(kind.values(), titles, strict=True))
-            ]
-        )
-    epochs = [epoch for variant in variants for epoch in models[variant].best_epochs]
+        train, validation = _runs(table, TRAIN, dashed), _runs(table, VALIDATION, solid)
+        losses.append([*train, *validation])
+        chosen = _chosen(table, metric, best.best_epochs, solid, factor)
+        scores.append([*_runs(table, metric, solid, factor), *chosen])
+        epochs += best.best_epochs
+    train[-1]["end"], validation[-1]["end"] = "train", "validate"
+    last = max(int(table["epoch"].max()) for table in tables.values()) + 0.5
+    titles = [shapes.short_name(experiment.words[variant], PANEL_NAME) for variant in tables]
+    above = Axis(domain=(0.5, last), format="d", count=3, labels=False)
+    below = dataclasses.replace(above, title="epoch", labels=True)
+    panels = [_side_by_side(losses, above, "loss", titles)]
+    panels.append(_side_by_side(scores, below, measure.name, [""] * len(titles)))
     return make_figure(
         "curves", f"{experiment.key}_curves",
         results.sources.add(*files_of(results, experiment, "history", variants)), panels,
@@ -69,6 +58,16 @@ def curves(results: Results, experiment: Experiment, variants: Sequence[str]) ->
         more=describe_choice(results, experiment, variants),
         told=experiment.title, metric=measure.name, first=min(epochs), last=max(epochs),
     )  # fmt: skip
+
+
+def _side_by_side(
+    marks: Sequence[list[Mark]], x: Axis, name: str, titles: Sequence[str]
+) -> list[Panel]:
+    """Return panels with one scale, whose labels are at the first."""
+    y = Axis(name, shapes.extent(itertools.chain(*marks)), count=4)
+    axes = [y, *[dataclasses.replace(y, title="", labels=False)] * (len(marks) - 1)]
+    known = zip(marks, axes, titles, strict=True)
+    return [Panel(rows, x, axis, title) for rows, axis, title in known]
 
 
 def _chosen(

@@ -13,7 +13,7 @@ from heed.report.experiments import Experiment
 from heed.report.explanations import Explanation
 from heed.report.figures import shapes
 from heed.report.figures.recency import coloured
-from heed.report.figures.shapes import EVERYWHERE, PAGE, Axis, Figure, Heads, Mark, Panel
+from heed.report.figures.shapes import EVERYWHERE, PAGE, Figure, Heads, Mark, Panel
 from heed.report.figures.variants import make_figure
 from heed.report.results import Results
 from heed.report.sources import Source
@@ -136,9 +136,8 @@ def _every_head(document: pd.DataFrame) -> Heads:
 
 def heat_map(rows: list[Mark], columns: int, lines: int, title: str = "") -> Panel:
     """Return a panel of squares without axes, whose words are among its rows."""
-    x = Axis(domain=(-0.5, columns - 0.5), places={}, strokes=False)
-    y = dataclasses.replace(x, domain=(lines - 0.5, -0.5))
-    return Panel(rows, x, y, title, lines, lines / columns, grid=False)
+    axes = shapes.bare((-0.5, columns - 0.5)), shapes.bare((lines - 0.5, -0.5))
+    return Panel(rows, *axes, title, lines, lines / columns, grid=False)
 
 
 def word_labels(

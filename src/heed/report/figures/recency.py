@@ -31,13 +31,12 @@ def recency(results: Results) -> list[Figure]:
     """Return the figure of each experiment that has the test `recency`."""
     figures = []
     for experiment in results.experiments:
-        own = [each for each in results.explanations if each.experiment.key == experiment.key]
-        tested = [each for each in own if each.recency is not None]
+        tested = [each for each in results.explanations if each.recency is not None]
+        tested = [each for each in tested if each.experiment.key == experiment.key]
         order = drawn_variants(results, experiment) if tested else []
-        tested.sort(key=lambda each: each.variant not in order)
-        tables = importance(tested[:MAX_VARIANTS])
-        if tables:
-            figures.append(_figure(results, tested[:MAX_VARIANTS], tables))
+        drawn = sorted(tested, key=lambda each: each.variant not in order)[:MAX_VARIANTS]
+        if tables := importance(drawn):
+            figures.append(_figure(results, drawn, tables))
     return figures
 
 
@@ -47,27 +46,35 @@ def importance(drawn: Sequence[Explanation]) -> dict[str, pd.DataFrame]:
     It is beside the rationale where any of the models has that, else over its own mean.
     """
     known = {each.variant: each.recency for each in drawn if each.recency is not None}
-    by_rationale = any((table["measure"] == BY_RATIONALE).any() for table in known.values())
+    measure = BY_RATIONALE if any(map(_is_by_rationale, known.values())) else PLAIN
     found = {}
     for variant, table in known.items():
-        rows = table[table["measure"] == (BY_RATIONALE if by_rationale else PLAIN)]
-        rows = rows.dropna(subset="mean")
-        value = rows["mean"] / (1 if by_rationale else rows["mean"].mean())
+        rows = table[table["measure"] == measure].dropna(subset="mean")
+        value = rows["mean"] / (rows["mean"].mean() if measure == PLAIN else 1)
         if len(rows):
             found[variant] = pd.DataFrame({"x": rows["at"].astype(int) + 1, "value": value})
     return found
 
 
+def _is_by_rationale(table: pd.DataFrame) -> bool:
+    return bool((table["measure"] == BY_RATIONALE).any())
+
+
+def _ends_by_middle(table: pd.DataFrame) -> str:
+    """Return how many times the importance of the middle the ends have."""
+    means = table.groupby("x")["value"].mean()
+    ends, middle = (float(means.reindex(tenths).mean()) for tenths in (ENDS, MIDDLE))
+    ratio = ends / middle if middle > 0 else np.inf
+    return f"over {MANY}" if ratio > MANY else format_significant(ratio, 2)
+
+
 def _figure(
     results: Results, drawn: Sequence[Explanation], tables: Mapping[str, pd.DataFrame]
 ) -> Figure:
-    experiment = drawn[0].experiment
+    experiment, tested = drawn[0].experiment, drawn[0].recency
     models = experiment.result.models
     kinds = {name: model_kind(name, models[name].hyperparameters) for name in tables}
-    shown = next((name for name, kind in kinds.items() if kind == "last"), next(iter(tables)))
-    means = tables[shown].groupby("x")["value"].mean()
-    ends, middle = (float(means.reindex(tenths).mean()) for tenths in (ENDS, MIDDLE))
-    ratio = ends / middle if middle > 0 else np.inf
+    shown = min(kinds, key=lambda name: kinds[name] != "last")
     words = all_words()[kinds[shown]].sentence
     marks = [shapes.rule((0.6, 1), (10.4, 1), dash=shapes.DOTTED)]
     marks += line_marks(tables, looks(experiment), experiment.words)
@@ -77,17 +84,15 @@ def _figure(
     both = sorted(drawn, key=lambda each: each.variant not in told)
     texts = _texts(both[:TEXTS]) if experiment.publishable else []
     panels = [Panel(marks, x, y, spans=True, height=HEIGHT - 0.5), *texts]
-    files = ("recency.csv", *(("documents.parquet", "units.parquet") if texts else ()))
-    tested = drawn[0].recency
-    is_by_rationale = tested is not None and (tested["measure"] == BY_RATIONALE).any()
+    files = "recency.csv", *["documents.parquet", "units.parquet"][: 2 * len(texts)]
+    kind = "recency" if tested is None or not _is_by_rationale(tested) else "recency_rationale"
     return make_figure(
-        "recency_rationale" if is_by_rationale else "recency", f"{experiment.key}_recency",
+        kind, f"{experiment.key}_recency",
         results.sources.add(*(each.folder / file for each in drawn for file in files)),
         [[panel] for panel in panels],
         (shapes.STUDY, HEIGHT + sum(text.height + 0.25 for text in texts)), experiment.title,
         captions()["recency_text"] if texts else "", zoom=shapes.ZOOM,
-        model=words[:1].upper() + words[1:],
-        times=f"over {MANY}" if ratio > MANY else format_significant(ratio, 2),
+        model=words[:1].upper() + words[1:], times=_ends_by_middle(tables[shown]),
     )  # fmt: skip
 
 
@@ -101,14 +106,14 @@ def _texts(drawn: Sequence[Explanation]) -> list[Panel]:
             kept = kept[kept["seed"] == documents["seed"].min()]
             own = units[["seed", "id", "unit", "start", "end", "gradient"]]
             known[words[each.variant]] = kept.merge(own, on=["seed", "id"])
-    shared = set.intersection(*(set(table["id"]) for table in known.values())) if known else set()
-    if len(known) < TEXTS or not shared:
+    ids = [set(table["id"]) for table in known.values()]
+    if len(known) < TEXTS or not (shared := set.intersection(*ids)):
         return []
     first = next(iter(known.values()))
-    lengths = first[first["id"].isin(shared)].set_index("id")["units"]
+    shortest = first[first["id"].isin(shared)].set_index("id")["units"].idxmin()
     panels = []
     for name, table in known.items():
-        own = table[table["id"] == lengths.idxmin()].sort_values("unit")
+        own = table[table["id"] == shortest].sort_values("unit")
         places = zip(own["text"], own["start"], own["end"], strict=True)
         said = [str(text)[start:end] for text, start, end in places]
         shades = own["gradient"].fillna(0).to_numpy(float)
@@ -142,6 +147,5 @@ def coloured(
         ink = shapes.REVERSED if shade > 0.7 else shapes.INK
         marks.append(shapes.words(x, line, word, ink, bold=bool(marked) and marked[place]))
         x += wide + 1
-    axis = Axis(places={}, strokes=False, domain=(-0.5, letters))
-    lines = Axis(places={}, strokes=False, domain=(line + 0.5, -0.5))
-    return Panel(marks, axis, lines, title, LINE * (line + 1), spans=True, grid=False)
+    axes = shapes.bare((-0.5, letters)), shapes.bare((line + 0.5, -0.5))
+    return Panel(marks, *axes, title, LINE * (line + 1), spans=True, grid=False)

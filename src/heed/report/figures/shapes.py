@@ -250,10 +250,12 @@ def legend(entries: Sequence[tuple[str, Sample]], columns: int = 1) -> Panel:
         y, x = divmod(place, columns)
         rows += [sample(x / columns, y), words(x / columns, y, text, at=(12, 0), size=8.5)]
     lines = -(-len(entries) // columns)
-    axis = Axis(domain=(-0.02, 1), places={}, strokes=False)
-    return Panel(
-        rows, axis, dataclasses.replace(axis, domain=(lines - 0.5, -0.5)), spans=True, grid=False
-    )
+    return Panel(rows, bare((-0.02, 1)), bare((lines - 0.5, -0.5)), spans=True, grid=False)
+
+
+def bare(domain: tuple[float, float]) -> Axis:
+    """Return an axis that shows nothing."""
+    return Axis(domain=domain, places={}, strokes=False)
 
 
 def marked(look: Look, hollow: bool = False) -> Sample:

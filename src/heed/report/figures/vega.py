@@ -111,9 +111,7 @@ def _stable(pdf: bytes) -> bytes:
 
 
 def fitted(
-    panels: Sequence[Sequence[Panel]],
-    size: tuple[float, float],
-    names: dict[str, str],
+    panels: Sequence[Sequence[Panel]], size: tuple[float, float], names: dict[str, str]
 ) -> str:
     """Return the SVG of panels in a size in inches; its axes leave room for all that is around."""
     import vl_convert
@@ -137,9 +135,7 @@ def fitted(
 
 
 def specification(
-    panels: Sequence[Sequence[Panel]],
-    inner: tuple[float, float],
-    names: dict[str, str],
+    panels: Sequence[Sequence[Panel]], inner: tuple[float, float], names: dict[str, str]
 ) -> dict[str, object]:
     """Return the figure in Vega-Lite; `inner` are the points of its axes, side by side and down."""
     width, height = inner
