@@ -36,7 +36,7 @@ def calibration(results: Results, experiment: Experiment, variants: Sequence[str
         errors.append(100 * expected_calibration_error(table))
         x, y = bins["probability"] / bins["documents"], bins["right"] / bins["documents"]
         end = f"{words[variant]} {errors[-1]:.1f}%"
-        rows += shapes.line(x, y, own, variant, 1.2, "none", end)
+        rows += shapes.line(x, y, own, variant, 1.2, False, end)
         areas = 60 * bins["documents"] / bins["documents"].max() + 4
         rows += [shapes.point(a, b, own, size) for a, b, size in zip(x, y, areas, strict=True)]
     x_axis = Axis("probability of the predicted class", (0, 1.02), FIFTHS)

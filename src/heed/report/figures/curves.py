@@ -85,7 +85,7 @@ def _runs(table: pd.DataFrame, column: str, look: shapes.Look, factor: float = 1
         mark
         for seed, run in table.groupby("seed")
         for mark in shapes.line(
-            run["epoch"], factor * run[column], look, f"{column} {seed}", 0.7, "none"
+            run["epoch"], factor * run[column], look, f"{column} {seed}", 0.7, False
         )
     ]
 

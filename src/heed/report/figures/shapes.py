@@ -13,6 +13,7 @@ from heed.report.sources import Source
 
 # Where a figure stands, beside its files.
 EVERYWHERE, PAGE, FILES = ("page", "paper"), ("page",), ()
+Pair = tuple[float, float]
 Mark = dict[str, object]  # a row of a table, which figures/vega.yaml says how to draw
 
 
@@ -24,7 +25,7 @@ class Axis:
     """
 
     title: str = ""
-    domain: tuple[float, float] = (0, 1)
+    domain: Pair = (0, 1)
     places: Mapping[float, str] | None = None
     scale: str = "linear"
     format: str = ""
@@ -51,6 +52,9 @@ class Panel:
     spans: bool = False
     grid: bool = True
     label_size: float = 0
+
+
+Panels = Sequence[Sequence[Panel]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,8 +84,8 @@ class Figure:
     title: str
     caption: str
     sources: tuple[Source, ...]  # the files that its values come from
-    panels: Sequence[Sequence[Panel]]  # in rows
-    size: tuple[float, float]  # width and height in inches
+    panels: Panels  # in rows
+    size: Pair  # width and height in inches
     subject: str = ""  # tells it from other figures with the same title: a model
     alt_text: str = ""  # for readers who cannot see it; they read the title before it
     wide: bool = False  # whether it is wider than a column
@@ -94,7 +98,8 @@ class Figure:
 # of WIDE is as wide as the text on paper, and none is higher than a page of it.
 WIDTH, WIDE, HEIGHT, MAX_HEIGHT = 4.4, 6.3, 2.9, 6.5
 ZOOM, STUDY = 1.4, 175 / 24 / 1.4  # a study's own figure, 700 pixels wide: how much it is enlarged
-INK, SOFT, LINE, GROUND, REVERSED = "#1a1a1a", "#555555", "#d4d4d0", "#ffffff", "#fefefe"
+GREYS = INK, SOFT, LINE, GROUND, REVERSED = "#1a1a1a", "#555555", "#d4d4d0", "#ffffff", "#fefefe"
+DARK_GREYS = "#e8e8e5", "#b0b0ac", "#454542", "#161616", "#101010"
 # Where series of different roles meet (figures/variants.py), every two colours differ by 10 or more
 # in CIELAB, in light and in dark mode, also as deuteranopes and protanopes see them (Machado et al.
 # 2009). Each has a contrast of 3 or more to the ground.
@@ -104,13 +109,7 @@ SERIES = (
 DARK_SERIES = (
     "#7cc4f5", "#ffab7a", "#3aa06a", "#c07ae0", "#fff09a", "#f6f6f2", "#8f84e8", "#e0668e",
 )  # fmt: skip
-DARK = {
-    INK: "#e8e8e5",
-    SOFT: "#b0b0ac",
-    LINE: "#454542",
-    GROUND: "#161616",
-    REVERSED: "#101010",
-} | dict(zip(SERIES, DARK_SERIES, strict=True))
+DARK = dict(zip((*GREYS, *SERIES), (*DARK_GREYS, *DARK_SERIES), strict=True))
 CROSS = "M-1,-.5L-.5,0L-1,.5L-.5,1L0,.5L.5,1L1,.5L.5,0L1,-.5L.5,-1L0,-.5L-.5,-1Z"
 MARKERS = (
     "circle", "square", "triangle-up", "diamond", "triangle-down", "cross", CROSS, "triangle-left",
@@ -132,10 +131,10 @@ class Look:
 
 
 def line(
-    x: Numbers, y: Numbers, look: Look, name: str = "", wide: float = 1.4, marked: str = "all",
+    x: Numbers, y: Numbers, look: Look, name: str = "", wide: float = 1.4, marked: bool = True,
     end: str = "",
 ) -> list[Mark]:  # fmt: skip
-    """Return a line through points; `marked` are all of them, the last or none.
+    """Return a line through points, which are `marked` or not.
 
     The name at its `end` stands to the right of the axes.
     """
@@ -143,9 +142,8 @@ def line(
     style: Mark = {"kind": "line", "colour": look.colour, "dash": list(look.dash), "wide": wide}
     rows: list[Mark] = [{"name": name, "x": a, "y": b, **style} for a, b in known]
     if rows and end:
-        rows[-1] |= {"end": end, "shape": look.marker if marked == "all" else ""}
-    chosen = known if marked == "all" else known[-1:] if marked == "last" else []
-    return rows + [point(a, b, look) for a, b in chosen]
+        rows[-1] |= {"end": end, "shape": look.marker if marked else ""}
+    return rows + [point(a, b, look) for a, b in known if marked]
 
 
 def point(
@@ -159,19 +157,15 @@ def point(
     return {"kind": "point", "x": float(x), "y": float(y), "wide": wide, **style}
 
 
-def band(x: Numbers, low: Numbers, high: Numbers, colour: str, name: str = "") -> list[Mark]:
+def band(x: Numbers, low: Numbers, high: Numbers, colour: str) -> list[Mark]:
     """Return a band between two lines."""
     points = zip(x, low, high, strict=True)
-    style: Mark = {"kind": "band", "colour": colour, "name": name}
+    style: Mark = {"kind": "band", "colour": colour, "name": ""}
     return [{"x": float(a), "y": float(b), "y2": float(c), **style} for a, b, c in points if b == b]
 
 
 def rule(
-    start: tuple[float, float],
-    end: tuple[float, float],
-    colour: str = INK,
-    wide: float = 1,
-    dash: tuple[float, ...] = SOLID,
+    start: Pair, end: Pair, colour: str = INK, wide: float = 1, dash: tuple[float, ...] = SOLID
 ) -> Mark:
     """Return a straight stroke."""
     (x, y), (x2, y2) = start, end
@@ -180,8 +174,8 @@ def rule(
 
 
 def area(
-    x: tuple[float, float], y: tuple[float, float], fill: str = SOFT, shade: float = 0.14,
-    colour: str = "", dash: tuple[float, ...] = SOLID,
+    x: Pair, y: Pair, fill: str = SOFT, shade: float = 0.14, colour: str = "",
+    dash: tuple[float, ...] = SOLID,
 ) -> Mark:  # fmt: skip
     """Return a rectangle between two places on each axis; `colour` and `dash` are its outline's."""
     place: Mark = {"x": float(x[0]), "x2": float(x[1]), "y": float(y[0]), "y2": float(y[1])}
@@ -204,7 +198,7 @@ def squares(weights: np.ndarray, steps: int = 20) -> list[Mark]:
 
 def words(
     x: float, y: float, text: str, colour: str = INK, size: float = 8, align: str = "left",
-    at: tuple[float, float] = (0, 0), angle: int = 0, bold: bool = False,
+    at: Pair = (0, 0), angle: int = 0, bold: bool = False,
 ) -> Mark:  # fmt: skip
     """Return a text at a point, moved by `at` points; one that is bold is the same font, outlined.
 
@@ -222,22 +216,22 @@ def width_of(text: str) -> float:
 
 
 def extent(
-    rows: Iterable[Mark], key: str = "y", low: float | None = None, high: float | None = None,
-    margin: float = 0.05, least: float = 0, limits: tuple[float, float] = (-math.inf, math.inf),
-) -> tuple[float, float]:  # fmt: skip
-    """Return the range of what rows show on an axis, with a margin where no end is given.
+    rows: Iterable[Mark], key: str = "y", low: float | None = None, margin: float = 0.05,
+    least: float = 0, limits: Pair = (-math.inf, math.inf),
+) -> Pair:  # fmt: skip
+    """Return the range of what rows show on an axis, with a margin where no low end is given.
 
     A range below the `least` is widened on both sides, as far as what is possible (`limits`).
     """
     keys = {key, f"{key}2"}
     values = [float(str(row[each])) for row in rows for each in keys & row.keys()] or [0.0, 1.0]
     start = min(values) if low is None else low
-    end = max([*values, start]) if high is None else high
-    if low is high is None and (lacks := min(least, limits[1] - limits[0]) - (end - start)) > 0:
+    end = max([*values, start])
+    if low is None and (lacks := min(least, limits[1] - limits[0]) - (end - start)) > 0:
         start = min(max(start - lacks / 2, limits[0]), limits[1] - (end - start) - lacks)
         end = max([*values, start + min(least, limits[1] - limits[0])])
     room = (end - start or abs(end) or 1.0) * margin
-    return start - room * (low is None), end + room * (high is None)
+    return start - room * (low is None), end + room
 
 
 Sample = Callable[[float, float], Mark]  # of a legend: the mark around a place
@@ -253,7 +247,7 @@ def legend(entries: Sequence[tuple[str, Sample]], columns: int = 1) -> Panel:
     return Panel(rows, bare((-0.02, 1)), bare((lines - 0.5, -0.5)), spans=True, grid=False)
 
 
-def bare(domain: tuple[float, float]) -> Axis:
+def bare(domain: Pair) -> Axis:
     """Return an axis that shows nothing."""
     return Axis(domain=domain, places={}, strokes=False)
 

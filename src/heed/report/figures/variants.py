@@ -13,7 +13,7 @@ import yaml
 from heed.evaluation.results import BASELINE
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
-from heed.report.figures.shapes import EVERYWHERE, Figure, Mark, Panel
+from heed.report.figures.shapes import EVERYWHERE, Figure, Mark, Pair, Panel, Panels
 from heed.report.measures import Measure
 from heed.report.results import Results, read_table
 from heed.report.sources import Source
@@ -29,21 +29,10 @@ Tables = dict[str, pd.DataFrame]
 
 
 @functools.cache
-def captions() -> Mapping[str, str]:
+def captions() -> dict[str, str]:
     """Return the texts in English, by key."""
     text = Path(__file__).with_name("captions.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, str] = yaml.safe_load(text)
-    return loaded
-
-
-def described(key: str, **values: object) -> str:
-    """Return a text with `values` for their names in braces."""
-    return captions()[key].format(**values)
-
-
-def message(title: str, plain: str) -> str:
-    """Return a title, or the plain one where names in it make it too long to be a message."""
-    return title if len(title.split()) <= MOST_WORDS else plain
+    return dict(yaml.safe_load(text))
 
 
 def some(are: Iterable[bool]) -> str:
@@ -116,8 +105,8 @@ def describe_choice(results: Results, experiment: Experiment, drawn: Sequence[st
     """Return by which rule variants were chosen, to follow a caption; empty where all are drawn."""
     words = experiment.words
     others = [words[name] for name in ordered_variants(results, experiment) if name not in drawn]
-    metric = validation_measure(experiment).name
-    return " " + described("choice", metric=metric, names=", ".join(others)) if others else ""
+    metric, text = validation_measure(experiment).name, f" {captions()['choice']}"
+    return text.format(metric=metric, names=", ".join(others)) if others else ""
 
 
 def read_tables(
@@ -159,20 +148,21 @@ def enough(panel: Panel) -> bool:
 
 
 def make_figure(
-    kind: str, key: str, sources: tuple[Source, ...], panels: Sequence[Sequence[Panel]],
-    size: tuple[float, float] = (shapes.WIDTH, shapes.HEIGHT), told: str = "", more: str = "",
+    kind: str, key: str, sources: tuple[Source, ...], panels: Panels,
+    size: Pair = (shapes.WIDTH, shapes.HEIGHT), told: str = "", more: str = "",
     media: tuple[str, ...] = EVERYWHERE, zoom: float = 1, plain: bool = False, **values: object,
 ) -> Figure:  # fmt: skip
     """Return a figure with the title and the caption of captions.yaml for its kind.
 
-    `told` stands before the caption in its alternative text, and `more` behind it everywhere; the
-    plain title has no result.
+    `told` stands before the caption in its alternative text, and `more` behind it everywhere. The
+    plain title has no result, nor names that would make it too long to be a message.
     """
     own = captions()
-    title = described(f"{kind}_{'plain' if plain else 'title'}", **values)
-    caption = described(kind, **values) + more
+    title, caption = own[f"{kind}_title"].format(**values), own[kind].format(**values) + more
+    if plain or len(title.split()) > MOST_WORDS:
+        title = own.get(f"{kind}_plain", title)
     return Figure(
-        key, message(title, own.get(f"{kind}_plain", title)), caption, sources, panels,
+        key, title, caption, sources, panels,
         (zoom * size[0], zoom * size[1]), alt_text=f"{told} {caption}".strip(),
         wide=zoom * size[0] > shapes.WIDTH, media=media, zoom=zoom,
     )  # fmt: skip

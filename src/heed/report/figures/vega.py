@@ -17,12 +17,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
 
 from heed.files import write_text, writing
-from heed.report.figures.shapes import DARK, Axis, Figure, Mark, Panel, short_name
+from heed.report.figures.shapes import DARK, Axis, Figure, Mark, Pair, Panel, Panels, short_name
 
 POINTS = 72  # of an inch
 # The width of Liberation Sans's digits, by its size: another font at its own size would be wider,
@@ -35,24 +36,22 @@ MAX_END, NAME_HEIGHT = 28, 10  # characters of a name at the end of a line, and 
 PRINTED = re.compile(r"[ -~\xa0-\u017f\u0384-\u03ce\u0400-\u045f–—‘’“”„…−×√•€≤≥\n]*")
 # An empty line of a text, whose height no program adds.
 EMPTY_LINE = re.compile(r'<tspan x="0" dy="([\d.]+)"/><tspan x="0" dy="[\d.]+">')
+UNUSED = "aria-hidden|pointer-events|class|role|aria-roledescription"  # attributes
 RESOURCES = re.compile(rb"(?:^ */[a-z]+\d+ \d+ 0 R\n)+", re.MULTILINE)
 # Rectangles that follow each other and look the same are one path: heat maps have thousands.
 SAME = re.compile(
     r'<path d="(M[^"]+Z)"( fill="[^"]*"(?: [\w-]+="[^"]*")*)/>(?:<path d="M[^"]+Z"\2/>)+'
 )
-Json = str | float | bool | None | list["Json"] | dict[str, "Json"]
+MISSING = object()
 
 
 @functools.cache
-def grammar() -> Mapping[str, Json]:
+def grammar() -> dict[str, Any]:
     """Return vega.yaml."""
-    loaded: dict[str, Json] = yaml.safe_load(
-        Path(__file__).with_name("vega.yaml").read_text("utf-8")
-    )
-    return loaded
+    return dict(yaml.safe_load(Path(__file__).with_name("vega.yaml").read_text("utf-8")))
 
 
-def filled(template: Json, values: Mapping[str, object]) -> object:
+def filled(template: Any, values: Mapping[str, object]) -> object:
     """Return a template with values for its `$names`; what has no value is left out."""
     if isinstance(template, dict):
         found = ((key, filled(each, values)) for key, each in template.items())
@@ -62,9 +61,6 @@ def filled(template: Json, values: Mapping[str, object]) -> object:
     if isinstance(template, str) and template.startswith("$"):
         return values.get(template[1:], MISSING)
     return template
-
-
-MISSING = object()
 
 
 def draw_figures(figures: Iterable[Figure], folder: Path) -> dict[str, list[str]]:
@@ -93,16 +89,13 @@ def as_svg(figure: Figure) -> str:
 
 def _drawings(figure: Figure) -> tuple[str, str, list[str]]:
     """Return a figure for a page, and for paper, with the names that it has there as numbers."""
-    names: dict[str, str] = {}
-    width, height = figure.size
-    drawn = fitted(figure.panels, (width / figure.zoom, height / figure.zoom), names)
-    page = drawn
+    names, (width, height) = dict[str, str](), figure.size
+    page = drawn = fitted(figure.panels, (width / figure.zoom, height / figure.zoom), names)
     for name, number in names.items():
         placeholder = f">{_placeholder(name, number)}<"
         page = page.replace(placeholder, f">{html.escape(name, quote=False)}<")
         drawn = drawn.replace(placeholder, f">{number}<")
-    alt_text = f"{figure.title}. {figure.alt_text}"
-    return _edit_svg(page, alt_text, figure.size), drawn, list(names)
+    return _edit_svg(page, f"{figure.title}. {figure.alt_text}", figure.size), drawn, list(names)
 
 
 def _stable(pdf: bytes) -> bytes:
@@ -110,9 +103,7 @@ def _stable(pdf: bytes) -> bytes:
     return RESOURCES.sub(lambda lines: b"".join(sorted(lines[0].splitlines(keepends=True))), pdf)
 
 
-def fitted(
-    panels: Sequence[Sequence[Panel]], size: tuple[float, float], names: dict[str, str]
-) -> str:
+def fitted(panels: Panels, size: Pair, names: dict[str, str]) -> str:
     """Return the SVG of panels in a size in inches; its axes leave room for all that is around."""
     import vl_convert
 
@@ -124,9 +115,7 @@ def fitted(
         svg: str = vl_convert.vegalite_to_svg(spec)
         found = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg)
         assert found
-        more, higher = (
-            POINTS * each - float(text) for each, text in zip(size, found.groups(), strict=True)
-        )
+        more, higher = (POINTS * size[side] - float(found[side + 1]) for side in (0, 1))
         more = min(more, higher / parts) if parts else more
         if max(abs(more), 0 if parts else abs(higher)) < NEAR:
             break
@@ -134,33 +123,25 @@ def fitted(
     return EMPTY_LINE.sub(lambda line: f'<tspan x="0" dy="{2 * float(line[1])}">', svg)
 
 
-def specification(
-    panels: Sequence[Sequence[Panel]], inner: tuple[float, float], names: dict[str, str]
-) -> dict[str, object]:
+def specification(panels: Panels, inner: Pair, names: dict[str, str]) -> dict[str, object]:
     """Return the figure in Vega-Lite; `inner` are the points of its axes, side by side and down."""
     width, height = inner
     total, columns = sum(row[0].height for row in panels), max(map(len, panels))
-    views = [
-        [
-            _view(
-                panel,
-                (width if panel.spans else width / columns, height * panel.height / total),
-                names,
-            )
-            for panel in row
-        ]
-        for row in panels
-    ]
+
+    def view(panel: Panel) -> object:
+        wide = width if panel.spans else width / columns
+        return _view(panel, (wide, height * panel.height / total), names)
+
+    views = [[*map(view, row)] for row in panels]
     content: dict[str, object] = {"vconcat": [{"hconcat": row} for row in views]}
     if not any(panel.spans for panel in itertools.chain(*panels)):
         flat = [*itertools.chain(*views)]
         content = {"concat": flat, "columns": columns, "align": "each"}
-    theme = grammar()["theme"]
-    assert isinstance(theme, dict)
-    return {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", **theme, **content}
+    schema = {"$schema": "https://vega.github.io/schema/vega-lite/v5.json"}
+    return schema | grammar()["theme"] | content
 
 
-def _view(panel: Panel, size: tuple[float, float], names: dict[str, str]) -> object:
+def _view(panel: Panel, size: Pair, names: dict[str, str]) -> object:
     height = panel.ratio * size[0] or size[1]
     values: dict[str, object] = {
         "rows": [_printed(row, names) for row in [*panel.rows, *line_ends(panel, height)]] or [{}],
@@ -209,21 +190,17 @@ def spread_apart(positions: Sequence[float], gap: float) -> list[float]:
 
 
 def _axis(axis: Axis, names: dict[str, str]) -> dict[str, object]:
-    found: dict[str, object] = {
-        "title": _named(axis.title, names) if axis.title else None,
-        "domain": list(axis.domain),
-        "scale": axis.scale,
-        "ticks": axis.strokes,
-        "shown": axis.labels,
-    }
-    if axis.places is not None:
+    title = _named(axis.title, names) if axis.title else None
+    found: dict[str, object] = {"title": title, "domain": list(axis.domain), "scale": axis.scale}
+    found |= {"ticks": axis.strokes, "shown": axis.labels}
+    if axis.places is None:
+        found["count"] = axis.count
+    else:
         # Vega reads the text "if", alone in quotation marks, as its function: a space stands first
         texts = [f" {_named(text, names)}" for text in axis.places.values()]
         chosen = f"indexof({json.dumps([*axis.places])}, datum.value)"
         labels = f"slice(({json.dumps(texts)})[{chosen}], 1)" if texts else "''"
         found |= {"values": [*axis.places], "labels": labels, "overlap": False}
-    else:
-        found["count"] = axis.count
     optional = {"format": axis.format, "angle": axis.angle}
     return found | {key: each for key, each in optional.items() if each}
 
@@ -252,18 +229,11 @@ def _letters(text: str) -> int:
     return len(text) - marks + sum(unicodedata.east_asian_width(sign) in "WF" for sign in text)
 
 
-def _edit_svg(text: str, alt_text: str, size: tuple[float, float]) -> str:
+def _edit_svg(text: str, alt_text: str, size: Pair) -> str:
     """Return the SVG with an alternative text, a style sheet, and numbers of fewer digits."""
-
-    def round_coordinate(match: re.Match[str]) -> str:
-        return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
-
-    text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"-?\d+\.\d{3,}", round_coordinate, tag[0]), text)
+    text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"-?\d+\.\d{3,}", _rounded, tag[0]), text)
     text = re.sub(r'<path class="(?:back|fore)ground"[^>]*d="(?:M0,0h0v0h0Z)?"[^>]*/>', "", text)
-    text = re.sub(
-        r' (?:aria-hidden|pointer-events|class|role|aria-roledescription)="[^"]*"', "", text
-    )
-    text = SAME.sub(_one_path, text)
+    text = SAME.sub(_one_path, re.sub(f' (?:{UNUSED})="[^"]*"', "", text))
     dark_rules = "".join(
         f'[{kind}="{light}"]{{{kind}:{dark}}}'
         for light, dark in DARK.items()
@@ -279,12 +249,16 @@ def _edit_svg(text: str, alt_text: str, size: tuple[float, float]) -> str:
     return f"{start_tag}>{style_sheet}{rest}"
 
 
+def _rounded(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+
+
 def _one_path(match: re.Match[str]) -> str:
     places = "".join(re.findall(r' d="([^"]+)"', match[0]))
     return f'<path d="{places}"{match[2]}/>'
 
 
-def _sized(svg: str, size: tuple[float, float], unit: str) -> str:
+def _sized(svg: str, size: Pair, unit: str) -> str:
     """Return the SVG with a size in inches; what is drawn is scaled to it, if it is another one."""
     width, height = (f"{POINTS * each:g}{unit}" for each in size)
     new = f'width="{width}" height="{height}" preserveAspectRatio="xMinYMin"'
