@@ -57,9 +57,8 @@ def _recency(results: Results) -> list[Figure]:
 
 
 def _costs(results: Results) -> list[Figure]:
-    costs = [
-        Cost(each.experiment, each.variant, each.score, each.mean) for each in read_costs(results)
-    ]
+    found = read_costs(results)
+    costs = [Cost(each.experiment, each.variant, each.score, each.mean) for each in found]
     return cost_figure(results, costs)
 
 

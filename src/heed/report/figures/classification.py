@@ -68,19 +68,17 @@ def matrices(results: Results, experiment: Experiment) -> list[Figure]:
     variants, classes = ordered_variants(results, experiment), experiment.result.groups["classes"]
     if len(classes) <= LARGE:
         media = EVERYWHERE if len(classes) >= FEW else FILES
-        key = f"{experiment.key}_confusion"
-        return [_matrices(results, experiment, variants, classes, key, media)]
-    models, figures = results.models(experiment), []
-    for variant in variants:
-        key = f"{models[variant]}_confusion"
-        figure = _matrices(results, experiment, [variant], classes, key, FILES)
-        figures.append(dataclasses.replace(figure, subject=experiment.words[variant]))
-    return figures
+        return [_matrices(results, experiment, variants, classes, experiment.key, media)]
+    models, words = results.models(experiment), experiment.words
+    return [
+        _matrices(results, experiment, [name], classes, models[name], FILES, words[name])
+        for name in variants
+    ]
 
 
 def _matrices(
     results: Results, experiment: Experiment, variants: Sequence[str], classes: Sequence[str],
-    key: str, media: tuple[str, ...],
+    key: str, media: tuple[str, ...], subject: str = "",
 ) -> Figure:  # fmt: skip
     shares, count = {}, len(classes)
     for variant, table in read_tables(results, experiment, "confusion", variants).items():
@@ -100,11 +98,11 @@ def _matrices(
     )  # fmt: skip
     width = margin + columns * (cell * count + 0.1)
     return make_figure(
-        "confusion", key,
+        "confusion", f"{key}_confusion",
         results.sources.add(*files_of(results, experiment, "confusion", variants)),
         _panels(shares, labels, columns, cell),
         (max(width, shapes.WIDTH), margin + lines * (cell * count + TITLE)), experiment.title,
-        media=media, label=classes[label], predicted=classes[predicted],
+        media=media, subject=subject, label=classes[label], predicted=classes[predicted],
     )  # fmt: skip
 
 

@@ -67,8 +67,9 @@ def _rankings(results: Results, experiment: Experiment, each: Explanation) -> li
         (shapes.WIDE, sum(panel.height + 0.3 for (panel,) in panels)),
         f"{experiment.title}, {row['label']}: {' '.join(said)}.",
         media=EVERYWHERE if experiment.publishable else PAGE,
+        subject=experiment.words[each.variant],
     )  # fmt: skip
-    return [dataclasses.replace(figure, subject=experiment.words[each.variant])]
+    return [figure]
 
 
 # Inches: a letter, a pair of words, between two heads, around all; the largest figure on paper, and
@@ -86,19 +87,17 @@ def head_weights(results: Results, experiment: Experiment, variant: str) -> list
     """
     model, subject = results.models(experiment)[variant], experiment.words[variant]
     path = results.prediction_folder(model) / "heads.parquet"
-    documents = read_prediction_table(path).groupby("id", sort=False)
+    documents, sources = read_prediction_table(path), results.sources.add(path)
     return [
-        dataclasses.replace(
-            _heads(experiment, document, f"{model}_heads-{number}", results.sources.add(path)),
-            subject=subject,
-        )
-        for number, (_, document) in enumerate(documents, 1)
+        _heads(experiment, document, f"{model}_heads-{number}", sources, subject)
+        for number, (_, document) in enumerate(documents.groupby("id", sort=False), 1)
     ]
 
 
 def _heads(
-    experiment: Experiment, document: pd.DataFrame, key: str, sources: tuple[Source, ...]
-) -> Figure:
+    experiment: Experiment, document: pd.DataFrame, key: str, sources: tuple[Source, ...],
+    subject: str,
+) -> Figure:  # fmt: skip
     first, every = document.iloc[0], _every_head(document)
     words, drawn = every.words, min(len(every.names), MAX_HEADS)
     more = " Words of the rationale are bold." * any(every.marked)
@@ -117,7 +116,7 @@ def _heads(
     fits = width <= PAPER_WIDTH and height <= PAPER_HEIGHT
     figure = make_figure(
         "heads", key, sources, lines, (max(width, shapes.WIDTH), height), " ".join(words), more,
-        EVERYWHERE if experiment.publishable and fits else PAGE,
+        EVERYWHERE if experiment.publishable and fits else PAGE, subject=subject,
         name=first["id"], label=first["label"], predicted=first["predicted"],
     )  # fmt: skip
     heads = every if len(every.names) > 1 else None

@@ -35,8 +35,6 @@ if TYPE_CHECKING:  # it loads torch
 
 MODELS = 2  # side by side
 CELL, LETTER = 0.17, 0.062  # inches: a pair of words in a heat map, a letter of a label
-
-
 ALL = 1_000_000  # in place of the hyperparameters by which models of one group differ
 
 
@@ -89,18 +87,16 @@ def alignments(results: Results, experiment: Experiment) -> list[Figure]:
     known = [*filter(weighed.__contains__, order)][:MODELS]
     models = results.models(experiment)
     files = (results.prediction_folder(models[name]) / "weights.parquet" for name in known)
-    sources = results.sources.add(*files)
-    figures = []
-    for number, each in enumerate(sentences if known else [], 1):
-        panels, size = _maps([(each, words[name], each.weights.get(name)) for name in known])
-        figure = make_figure(
-            "alignments", f"{experiment.key}_alignment-{number}", sources, panels, size,
-            f"{each.source} {each.reference}", media=EVERYWHERE if experiment.publishable else PAGE,
-            model=words[known[0]],
-        )  # fmt: skip
-        subject = " / ".join(words[name] for name in known)
-        figures.append(dataclasses.replace(figure, subject=subject))
-    return figures
+    sources, media = results.sources.add(*files), EVERYWHERE if experiment.publishable else PAGE
+    return [
+        make_figure(
+            "alignments", f"{experiment.key}_alignment-{number}", sources,
+            *_maps([(each, words[name], each.weights.get(name)) for name in known]),
+            f"{each.source} {each.reference}", media=media, model=words[known[0]],
+            subject=" / ".join(words[name] for name in known),
+        )
+        for number, each in enumerate(sentences if known else [], 1)
+    ]  # fmt: skip
 
 
 def first_alignment(results: Results, experiment: Experiment) -> list[Figure]:
@@ -116,9 +112,8 @@ def alignment_picture(model: str, translations: "Sequence[Translation]") -> str:
          f"{number}.", each.weights)
         for number, each in enumerate(translations, 1)
     ]  # fmt: skip
-    panels, size = _maps(maps)
     texts = " ".join(f"{' '.join(each.source_words)}: {each.text}" for each in translations)
-    return as_svg(make_figure("alignments", "alignments", (), panels, size, texts, model=model))
+    return as_svg(make_figure("alignments", "alignments", (), *_maps(maps), texts, model=model))
 
 
 def _maps(

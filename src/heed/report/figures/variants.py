@@ -150,7 +150,8 @@ def enough(panel: Panel) -> bool:
 def make_figure(
     kind: str, key: str, sources: tuple[Source, ...], panels: Panels,
     size: Pair = (shapes.WIDTH, shapes.HEIGHT), told: str = "", more: str = "",
-    media: tuple[str, ...] = EVERYWHERE, zoom: float = 1, plain: bool = False, **values: object,
+    media: tuple[str, ...] = EVERYWHERE, zoom: float = 1, plain: bool = False, subject: str = "",
+    **values: object,
 ) -> Figure:  # fmt: skip
     """Return a figure with the title and the caption of captions.yaml for its kind.
 
@@ -162,9 +163,8 @@ def make_figure(
     if plain or len(title.split()) > MOST_WORDS:
         title = own.get(f"{kind}_plain", title)
     return Figure(
-        key, title, caption, sources, panels,
-        (zoom * size[0], zoom * size[1]), alt_text=f"{told} {caption}".strip(),
-        wide=zoom * size[0] > shapes.WIDTH, media=media, zoom=zoom,
+        key, title, caption, sources, panels, (zoom * size[0], zoom * size[1]), subject,
+        f"{told} {caption}".strip(), zoom * size[0] > shapes.WIDTH, media=media, zoom=zoom,
     )  # fmt: skip
 
 
