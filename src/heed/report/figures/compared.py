@@ -138,12 +138,9 @@ def published(folder: Path) -> list[Compared]:
 
 
 def _by_kind(
-    kinds: Mapping[str, str],
-    scores: Mapping[str, list[float]],
-    verdicts: Verdicts,
-    attention: str,
-    measure: Measure,
-) -> tuple[str, dict[str, list[float]], Verdicts]:
+    kinds: Mapping[str, str], scores: Mapping[str, list[float]], verdicts: Verdicts,
+    attention: str, measure: Measure,
+) -> tuple[str, dict[str, list[float]], Verdicts]:  # fmt: skip
     """Return kind of attention, scores and verdicts by kind: the question's variant, or the first.
 
     Reference models are their own kind; an accuracy is in percent.

@@ -18,19 +18,16 @@ def dot_charts(results: Results) -> list[Figure]:
     """Return the chart, in parts where it would be higher than a page."""
     panels = {each.key: _panel(results, each) for each in results.experiments}
     drawn = [each for each in results.experiments if enough(panels[each.key])]
-    figures = []
-    for number, (part, height) in enumerate(_parts(drawn), 1):
-        labels = (f"{each.title}: {', '.join(_labels(each))}" for each in part)
-        figures.append(
-            make_figure(
-                "dots", "models" if number == 1 else f"models-{number}",
-                results.comparison_sources, [[panels[each.key]] for each in part],
-                (shapes.WIDTH, height), "; ".join(labels), plain=len(part) > 1,
-                model=part[0].words[_models(part[0])[0]],
-                margin=f"{results.comparison.significance.equivalence_margin:g}",
-            )
-        )  # fmt: skip
-    return figures
+    return [
+        make_figure(
+            "dots", "models" if number == 1 else f"models-{number}", results.comparison_sources,
+            [[panels[each.key]] for each in part], (shapes.WIDTH, height),
+            "; ".join(f"{each.title}: {', '.join(_labels(each))}" for each in part),
+            plain=len(part) > 1, model=part[0].words[_models(part[0])[0]],
+            margin=f"{results.comparison.significance.equivalence_margin:g}",
+        )
+        for number, (part, height) in enumerate(_parts(drawn), 1)
+    ]  # fmt: skip
 
 
 def _parts(experiments: list[Experiment]) -> Iterator[tuple[list[Experiment], float]]:
