@@ -72,8 +72,8 @@ def _domain(results: Results, experiment: Experiment) -> tuple[float, float]:
     """Return the scale of the scores, the same for all experiments of a corpus."""
     own = experiment.corpus_name, experiment.measure
     alike = [each for each in results.experiments if (each.corpus_name, each.measure) == own]
-    marks = [{"x": value} for each in alike for of in _runs(each).values() for value in of]
-    return least_extent(results, own[1].metric, list[Mark](marks), "x", _scale(experiment))
+    marks: list[Mark] = [{"x": x} for each in alike for of in _runs(each).values() for x in of]
+    return least_extent(results, own[1].metric, marks, "x", _scale(experiment))
 
 
 def _panel(results: Results, experiment: Experiment) -> Panel:
@@ -92,8 +92,8 @@ def _panel(results: Results, experiment: Experiment) -> Panel:
         mean = sum(of) / len(of)
         marks.append(shapes.rule((mean, place - 0.32), (mean, place + 0.32), wide=1.2))
     title = shapes.short_name(experiment.title, 60) if len(results.experiments) > 1 else ""
-    places = dict(enumerate(_labels(experiment)))
-    y = Axis(domain=(len(runs) - 0.4, -0.6), places=places, strokes=False)
+    labels = _labels(experiment)
+    y = Axis(domain=(len(runs) - 0.4, -0.6), places=dict(enumerate(labels)), strokes=False)
     x = Axis(name_with_unit(experiment.measure), domain)
     return Panel(marks, x, y, title, height=ROW * len(runs))
 

@@ -120,7 +120,8 @@ def ladder(
 def _rungs(rows: Sequence[Compared]) -> Panel:
     marks = [mark for place, row in enumerate(rows) for mark in _row(row, place)]
     labels = (f"{textwrap.fill(row.title, 22)} ({row.mean(row.last):.1f})" for row in rows)
-    places, measure = dict(enumerate(labels)), rows[0].measure
+    places: dict[float, str] = dict(enumerate(labels))
+    measure = rows[0].measure
     x = f"{measure.name}: {measure.long_unit} more than the last state"
     y = Axis(domain=(len(rows) - 0.45, -0.55), places=places, strokes=False)
     return Panel(marks, Axis(x, shapes.extent(marks, "x")), y, height=ROW * len(rows))
