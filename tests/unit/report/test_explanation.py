@@ -122,7 +122,7 @@ def test_a_model_that_the_study_does_not_explain_is_left_out(comparison, folder)
     left = read(comparison, folder, explained=EXPLAINED[:1], adversarial_attention={})
     assert [each.model for each in left.explanations] == [EXPLAINED[0]]
     (row,) = csv_rows(left, "explanation_criteria")
-    assert row["variant"] == "baseline" and "undefined" in row.values()
+    assert row["variant"] == "attention" and "undefined" in row.values()
     assert build_tables(left)["explanation_trained", ""] == []
 
 

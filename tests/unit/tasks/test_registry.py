@@ -1,4 +1,4 @@
-"""A folder in heed/tasks is a task, and nothing outside that folder names one."""
+"""A folder in heed/tasks is a task, and nothing but the report names one outside that folder."""
 
 import pytest
 
