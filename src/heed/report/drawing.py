@@ -15,7 +15,7 @@ from heed.report.figures.study import study_figure
 from heed.report.figures.translation import alignments, first_alignment
 from heed.report.figures.variants import drawn_variants
 from heed.report.results import Results
-from heed.report.rows.cost import read_costs
+from heed.report.rows.trainings import read_costs
 
 StudyFigures = Callable[[Results], Sequence[Figure]]
 ExperimentFigures = Callable[[Results, Experiment], Sequence[Figure]]

@@ -23,10 +23,10 @@ from markupsafe import Markup
 from heed.evaluation import results as verdicts
 from heed.report import formats
 from heed.report.drawing import Figures, figure_names
-from heed.report.escape import visible
 from heed.report.experiments import Experiment
 from heed.report.figures.shapes import Figure
 from heed.report.tables import PAGE, Column, Table, declarations
+from heed.terminal import visible
 
 TEMPLATES = Path(__file__).parent / "page"
 MAX_INLINE = 600_000  # bytes of all SVGs of a page; with more, it links the files in figures/
@@ -41,7 +41,7 @@ def environment() -> jinja2.Environment:
     """
     jinja = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True, finalize=visible, trim_blocks=True, lstrip_blocks=True,
+        autoescape=True, finalize=shown, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined, extensions=["jinja2.ext.do"],
     )  # fmt: skip
     for name in ("BASELINE", "BETTER", "WORSE", "SAME", "UNDECIDED", "NOT_CONVERGED"):
@@ -52,6 +52,12 @@ def environment() -> jinja2.Environment:
         "count": formats.format_count, "capital": capital,
     }  # fmt: skip
     return jinja
+
+
+def shown(value: Any) -> Any:
+    """Return the text with the code point of each invisible character; jinja escapes it later."""
+    is_text = isinstance(value, str) and not isinstance(value, Markup)
+    return visible(value) if is_text else value
 
 
 def join_and(names: list[str], last: str = "and") -> str:

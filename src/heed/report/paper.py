@@ -1,4 +1,4 @@
-"""The paper: paper.tex.jinja with a study's results, tables, figures and references."""
+"""The paper: paper.tex.jinja with a study's results, tables, figures and references; citations."""
 
 import dataclasses
 import functools
@@ -9,20 +9,34 @@ from typing import Any
 import yaml
 from markupsafe import Markup
 
-from heed import __version__ as VERSION
+from heed import __version__
 from heed.corpora.kinds import KINDS
-from heed.report.citation import AUTHOR, TITLE, YEAR
 from heed.report.drawing import Figures, figure_names
-from heed.report.escape import Latex
 from heed.report.experiments import Experiment
 from heed.report.pages import Tables, find
 from heed.report.pages import environment as page_environment
 from heed.report.results import Results
 from heed.report.rows.first import cautions, findings
 from heed.report.tables import PAPER, declarations
-from heed.report.typesetting import environment
+from heed.report.typesetting import Latex, environment
 
-HEED = f"{AUTHOR} ({YEAR}). {TITLE} Software, version {VERSION}."
+# As CITATION.cff has them; a test compares both. The report does not read that file, so that a
+# report is the same in every folder.
+TITLE, AUTHOR, YEAR = "heed: does attention help?", "The heed team", "2026"
+
+
+def citation(study: str) -> str:
+    """Return the BibTeX entry of heed, with the name of a study.
+
+    Double braces: the team is one name, and the title keeps its case.
+    """
+    return (
+        f"@software{{heed,\n  title = {{{{{TITLE}}}}},\n  author = {{{{{AUTHOR}}}}},\n"
+        f"  year = {{{YEAR}}},\n  version = {{{__version__}}},\n  note = {{Study {study}}}\n}}"
+    )
+
+
+HEED = f"{AUTHOR} ({YEAR}). {TITLE} Software, version {__version__}."
 
 
 @functools.cache

@@ -12,12 +12,11 @@ from heed.explanation.registry import CRITERIA, TESTS
 from heed.files import write_text, writing_folder
 from heed.report import typesetting
 from heed.report.browser import describe_rationale, describe_weights
-from heed.report.citation import citation
 from heed.report.drawing import make_figures
 from heed.report.figures.vega import draw_figures
 from heed.report.measures import Measure, report_of
 from heed.report.pages import Page, environment, fields, first_sentences, image_addresses
-from heed.report.paper import Paper, paper
+from heed.report.paper import Paper, citation, paper
 from heed.report.results import Results, read_results, read_table
 from heed.report.rows import (
     classification,
@@ -26,11 +25,10 @@ from heed.report.rows import (
     hyperparameters,
     translation,
 )
-from heed.report.rows.convergence import convergence_of
-from heed.report.rows.cost import bill
 from heed.report.rows.expected import failure_lines
 from heed.report.rows.first import cautions, example, findings
-from heed.report.rows.sources import machine_kinds, runs_of_kinds
+from heed.report.rows.glossary import machine_kinds, runs_of_kinds
+from heed.report.rows.trainings import bill, convergence_of
 from heed.report.tables import Table, build_tables, csv_table, markdown_table
 from heed.tables import write_csv
 from heed.task import task_module

@@ -1,13 +1,14 @@
 """Tables: tables.yaml declares each once, rows/ has its records; this makes CSV and Markdown.
 
-page/parts.html.jinja makes HTML of a table, and latex.py LaTeX. A column without a heading is in
-the CSV file alone, and one with `csv: false` in none.
+page/parts.html.jinja makes HTML of a table, and typesetting.py LaTeX. A column without a heading
+is in the CSV file alone, and one with `csv: false` in none.
 """
 
 import dataclasses
 import functools
+import importlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,31 +18,12 @@ import yaml
 from heed.report.experiments import Experiment
 from heed.report.formats import TEXT, Format, format_named
 from heed.report.results import Results
-from heed.report.rows import (
-    Rows,
-    classification,
-    comparisons,
-    convergence,
-    cost,
-    expected,
-    explanation,
-    hyperparameters,
-    models,
-    score_functions,
-    sources,
-    summary,
-    translation,
-)
+from heed.report.rows import Rows
 from heed.report.sources import Source
 from heed.tables import csv_text
 from heed.terminal import visible
 
 PAGE, PAPER = "page", "paper"
-MODULES = (
-    classification, comparisons, convergence, cost, expected, explanation, hyperparameters, models,
-    score_functions, sources, summary, translation,
-)  # fmt: skip
-ROWS = {each.__name__.rpartition(".")[2]: each for each in MODULES}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -177,7 +159,7 @@ def build_tables(results: Results) -> dict[tuple[str, str], list[Table]]:
     tables: dict[tuple[str, str], list[Table]] = {}
     for name, declared in declarations().items():
         module, function = declared["rows"].split(".")
-        make: Callable[..., Any] = getattr(ROWS[module], function)
+        make = getattr(importlib.import_module(f"{Rows.__module__}.{module}"), function)
         if declared.get("of") == "study":
             tables[name, ""] = [*_build(name, declared, results, None, make(results))]
             continue

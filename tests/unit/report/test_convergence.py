@@ -8,8 +8,7 @@ import pytest
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, WORSE
 from heed.report.measures import Measure
 from heed.report.results import Results
-from heed.report.rows.convergence import Convergence, convergence_of
-from heed.report.rows.cost import bill
+from heed.report.rows.trainings import Convergence, bill, convergence_of
 from tests.fixtures.report import made_up
 from tests.fixtures.report.answers import longer_training
 from tests.fixtures.report.made_up_translation import write_times

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from heed.files import HeedError
-from heed.report.browser import RATIONALE, describe_weights, read_browser
-from heed.report.shaded import Legend
+from heed.report.browser import RATIONALE, Legend, describe_weights, read_browser
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.fixtures.report import made_up
 from tests.fixtures.report.pages import render_to

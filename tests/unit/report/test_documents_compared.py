@@ -12,12 +12,12 @@ import torch
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.models.classifier import Classifier
-from heed.report.browser import excerpt, shade_sentences, typical_documents
+from heed.report.browser import ShadedText, excerpt, shade_sentences, typical_documents
+from heed.report.figures.shapes import Heads
 from heed.report.figures.heatmaps import head_weights
 from heed.report.figures.shapes import Heads
 from heed.report.measures import equal_weights_control, lacks_layer
 from heed.report.rows.classification import changes
-from heed.report.shaded import ShadedText
 from heed.tasks.classification.prediction import (
     LONGEST,
     SHORT_DOCUMENTS,

@@ -7,9 +7,9 @@ from ruamel.yaml import YAML
 
 from heed import __version__ as VERSION
 from heed.hyperparameters.translator import ATTENTION_DECODERS
-from heed.report.citation import AUTHOR, TITLE, YEAR, citation
-from heed.report.describe import describe_network
+from heed.report.paper import AUTHOR, TITLE, YEAR, citation
 from heed.report.rows.glossary import networks
+from heed.report.words import describe_network
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.translation.recipe import Hyperparameters as Translator
 from tests.conftest import ROOT

@@ -11,11 +11,11 @@ import pytest
 
 from heed.evaluation.results import Comparison, mean_and_std
 from heed.files import HeedError
-from heed.report.escape import cell, escape
 from heed.report.experiments import Experiment, read_experiments
 from heed.report.formats import POINTS
 from heed.report.pages import script
 from heed.report.tables import Cell, Column, Row, Table, csv_table
+from heed.report.typesetting import cell, escape
 from heed.tables import csv_text
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up, made_up_translation

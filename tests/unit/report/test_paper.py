@@ -8,10 +8,9 @@ import xml.etree.ElementTree
 
 import pytest
 
-from heed.report.escape import bookmark
 from heed.report.formats import RIGHT
 from heed.report.tables import Cell, Column, Row, Table
-from heed.report.typesetting import environment, merged, tabulars
+from heed.report.typesetting import bookmark, environment, merged, tabulars
 from heed.report.typesetting import table as in_latex
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from heed.report.escape import visible
+from heed.terminal import visible
 from heed.report.sources import Source
 
 # Where a figure stands, beside its files.

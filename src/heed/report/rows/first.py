@@ -8,6 +8,8 @@ from heed.explanation.test import measured
 from heed.report.browser import (
     Browser,
     Document,
+    Legend,
+    ShadedText,
     excerpt,
     list_documents,
     shade_sentences,
@@ -17,7 +19,6 @@ from heed.report.differences import SLIGHTLY_BETTER, UNTESTED, TestedDifference
 from heed.report.experiments import Experiment
 from heed.report.measures import degenerate_sentence, equal_weights_control
 from heed.report.results import Results
-from heed.report.shaded import Legend, ShadedText
 
 SHOWN_WORDS = 24  # of the text
 
