@@ -179,31 +179,22 @@ def _build(
     made: Rows | Iterable[Rows] | None,
 ) -> Iterator[Table]:
     """Yield the tables that the records of a declaration make."""
-    parts = [made] if isinstance(made, Rows) else made or []
-    joined = JOINED if experiment or declared.get("joined") else []
-    for part in parts:
+    joined, default = declared.get("joined", ""), f"{{key}}_{name}" if experiment else name
+    first = JOINED if experiment or joined else []
+    for part in [made] if isinstance(made, Rows) else made or []:
         facts = {**study_facts(results, experiment), **part.facts, "part": part.part}
-        columns = tuple(_columns([*joined, *declared["columns"]], facts))
-        key = declared.get("file", name if experiment is None else f"{{key}}_{name}").format(
-            **facts
-        )
+        columns = tuple(_columns([*first, *declared["columns"]], facts))
         yield Table(
-            key,
+            declared.get("file", default).format(**facts),
             declared.get("title", "").format(**facts),
             columns,
             tuple(
-                _row(
-                    declared,
-                    columns,
-                    each,
-                    facts,
-                    experiment or get_path(each, declared.get("joined", "")),
-                )
+                _row(declared, columns, each, experiment or get_path(each, joined))
                 for each in part.records
             ),
             part.sources or results.comparison_sources,
             part.location,
-            experiment.mark if experiment else facts.get("mark", ""),
+            facts.get("mark", ""),
             declared.get("style", ""),
             tuple(declared.get("files", ("csv", "tex"))),
         )
@@ -220,7 +211,7 @@ def study_facts(results: Results, experiment: Experiment | None) -> dict[str, An
         facts |= {
             "key": experiment.key, "experiment": experiment.title, "measure": measure,
             "metric": measure.name, "unit": measure.unit, "long_unit": measure.long_unit,
-            "margin": measure.limit(facts["margin"]), "item": measure.item,
+            "margin": measure.limit(facts["margin"]), "item": measure.item, "mark": experiment.mark,
         }  # fmt: skip
     return facts
 
@@ -234,9 +225,8 @@ JOINED = [
 
 
 def _row(
-    declared: dict[str, Any], columns: tuple[Column, ...], record: Any, facts: Mapping[str, Any],
-    experiment: Any,
-) -> Row:  # fmt: skip
+    declared: dict[str, Any], columns: tuple[Column, ...], record: Any, experiment: Any
+) -> Row:
     def get(path: str, default: Any = "") -> Any:
         if path.startswith("@"):
             return get_path(experiment, path[1:])

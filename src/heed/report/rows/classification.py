@@ -20,6 +20,7 @@ from heed.report.formats import format_number, format_points
 from heed.report.published import NO_SCORES
 from heed.report.results import Results
 from heed.report.rows import Rows
+from heed.report.rows.hyperparameters import shown_setting, talk_column
 from heed.tasks.classification.metrics import AVERAGES
 
 HEADINGS = {"precision": "precision", "recall": "recall", "f1": "f1-score", "support": "support"}
@@ -237,7 +238,7 @@ def untested(experiment: Experiment) -> list[dict[str, Any]]:
 
 # --- beneath the slide ----------------------------------------------------------------------------
 
-# The talk's groups of hyperparameters, in words; its column has the name of the key but for one.
+# The talk's groups of hyperparameters, in words; `talk_column` has their columns.
 GROUPS = {
     "group 1": {
         "epochs": "epochs", "batch_size": "batch size", "learning_rate": "learning rate",
@@ -248,7 +249,6 @@ GROUPS = {
         "linear_size": "size of the linear layer", "dropout": "dropout", "heads": "heads",
     },
 }  # fmt: skip
-COLUMNS = {"hidden_size": "lstm_hidden"}
 
 
 def beneath(results: Results, experiment: Experiment) -> Rows | None:
@@ -258,33 +258,28 @@ def beneath(results: Results, experiment: Experiment) -> Rows | None:
         return None
     talk = [experiment.talk.get(name, NO_SCORES).summary for name in pair]
     models = [experiment.result.models[name] for name in pair]
-    rows: list[tuple[str, str, list[str], list[str]]] = []
     deviations = [experiment.result.compared_score(each).std_pp for each in models]
-    printed = [format_number(each, 3) for each in deviations]
-    rows.append(
-        ("", "standard deviation, p.p.", printed, [each.get("std_percent", "") for each in talk])
-    )
-    for group, keys in GROUPS.items():
-        for key, words in keys.items():
-            values = [_setting(each, key) for each in models]
-            rows.append(
-                (group, words, values, [each.get(COLUMNS.get(key, key), "") for each in talk])
-            )
     counts = [f"{each.parameters / 1e6:.2f}" for each in models]
-    rows.append(
-        ("", "million parameters", counts, [each.get("parameters_million", "") for each in talk])
-    )
-    above = ["", *(group for group, *_ in rows)]
+    rows = [
+        ("", "standard deviation, p.p.", [format_number(each, 3) for each in deviations],
+         "std_percent"),
+        *_settings(models),
+        ("", "million parameters", counts, "parameters_million"),
+    ]  # fmt: skip
     records = [
-        {"group": group * (group != before), "words": words, "ours": ours, "talk": published}
-        for before, (group, words, ours, published) in zip(above, rows, strict=False)
-    ]
+        {"group": group, "words": words, "ours": ours,
+         "talk": [each.get(column, "") for each in talk]}
+        for group, words, ours, column in rows
+    ]  # fmt: skip
     return Rows(records, {"without": experiment.words[pair[0]], "with": experiment.words[pair[1]]})
 
 
-def _setting(model: ModelResult, key: str) -> str:
-    h = model.hyperparameters
-    return f"{0 if key == 'heads' and not h.has_heads else getattr(h, key):g}"
+def _settings(models: list[ModelResult]) -> Iterator[tuple[str, str, list[str], str]]:
+    """Yield group, words, our values and the talk's column of its hyperparameters."""
+    for group, keys in GROUPS.items():
+        for place, (key, words) in enumerate(keys.items()):
+            values = (shown_setting(each.hyperparameters, key) for each in models)
+            yield group * (not place), words, [f"{each:g}" for each in values], talk_column(key)
 
 
 @dataclasses.dataclass(frozen=True)

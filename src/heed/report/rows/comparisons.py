@@ -55,11 +55,8 @@ def scores(results: Results, experiment: Experiment) -> Rows:
     attention = next(iter(result.attention), "")
     tested = {(each.first, each.second): each for each in experiment.comparisons}
     recipe = task_module(measure.task, "recipe")
-    further = [
-        name
-        for name in recipe.VALIDATION_METRICS
-        if name in recipe.METRICS and name != measure.metric
-    ]
+    others = {*recipe.METRICS} - {measure.metric}
+    further = [name for name in recipe.VALIDATION_METRICS if name in others]
     records = []
     for name, each in (result.models | result.reference_models).items():
         gain = tested.get((name, f"{name}-{BASELINE}"), tested.get((name, BASELINE)))

@@ -102,12 +102,6 @@ def cautions(results: Results) -> Cautions:
     """Return what weakens the findings of a study."""
     found = findings(results)
     opened = [each for each in found if each.is_open]
-    detectable = [
-        (each.difference.result.detectable_pp or 0.0, each.experiment.measure)
-        for each in found
-        if is_coarse(each.difference.result.detectable_pp)
-    ]
-    largest = max(detectable, key=lambda each: each[0], default=None)
     sentences = (
         degenerate_sentence(each.result, results.comparison.seeds_of(each.key))
         for each in results.experiments
@@ -116,11 +110,21 @@ def cautions(results: Results) -> Cautions:
         all(each.generated for each in results.experiments),
         opened,
         opened[0].difference.result.seeds_needed if len(opened) == 1 else None,
-        largest[1].limit(largest[0], 1) if largest else "",
+        _misses(found),
         [each.experiment for each in found if _lacks_control(each)],
         [*filter(None, sentences)],
         [each for each in found if each.difference.remark],
     )
+
+
+def _misses(found: list[Finding]) -> str:
+    detectable = (
+        (each.difference.result.detectable_pp or 0.0, each.experiment.measure)
+        for each in found
+        if is_coarse(each.difference.result.detectable_pp)
+    )
+    largest, measure = max(detectable, key=lambda each: each[0], default=(0.0, None))
+    return measure.limit(largest, 1) if measure else ""
 
 
 def _lacks_control(finding: Finding) -> bool:

@@ -17,13 +17,21 @@ from heed.report.results import Results
 from heed.report.rows import Rows
 from heed.search.results import RESULT, Search
 
-# The talk's hyperparameters, by its groups; a column of the talk's scores has the name of the key
-# but for one. All others are of the last group.
+# The talk's hyperparameters, by its groups; all others are of the last group.
 TALK_GROUPS = {
     "Group 1": ("epochs", "batch_size", "learning_rate", "vocabulary_size"),
     "Group 2": ("embedding_dim", "hidden_size", "linear_size", "dropout", "heads"),
 }
-COLUMNS = {"hidden_size": "lstm_hidden"}
+
+
+def talk_column(key: str) -> str:
+    """Return the column of the talk's scores for a hyperparameter."""
+    return "lstm_hidden" if key == "hidden_size" else key
+
+
+def shown_setting(hyperparameters: Any, key: str) -> Any:
+    """Return a hyperparameter; 0 for the heads of a model that has none."""
+    return 0 if key == "heads" and not hyperparameters.has_heads else getattr(hyperparameters, key)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,8 +80,7 @@ def _talk_settings(
     h = model.hyperparameters
     for group, keys in TALK_GROUPS.items():
         for key in (key for key in keys if key in defaults):
-            value = 0 if key == "heads" and not h.has_heads else getattr(h, key)
-            known = talk.summary.get(COLUMNS.get(key, key), "")
+            value, known = shown_setting(h, key), talk.summary.get(talk_column(key), "")
             printed = format_setting(int(known) if known.isdigit() else known)
             differs = bool(known) and float(known) != value
             yield Setting(group, key, value, defaults.pop(key), talk=printed, differs=differs)

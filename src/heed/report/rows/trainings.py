@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 from heed.evaluation.results import (
     BASELINE,
-    BETTER,
     NOT_CONVERGED,
-    WORSE,
     LongerTraining,
     ModelResult,
 )
@@ -107,20 +105,24 @@ def convergence_of(results: Results, experiment: Experiment) -> Convergence:
     lines, significance = _lines(experiment), results.comparison.significance
     tried = [line for line in lines if line.longer]
     unfinished = [line for line in lines if line.outcome == NOT_CONVERGED]
-    judged = [each for each in experiment.comparisons if each.verdict in (BETTER, WORSE)]
-    pairs = [(each.first, each.second)[:: 1 if each.mean > 0 else -1] for each in judged]
-    beaten = [
-        (line.words, [experiment.words[loser] for winner, loser in pairs if winner == line.variant])
-        for line in unfinished
-    ]
     return Convergence(
         bool(tried),
         tried[0].measure.convergence_margin(significance.convergence_pp) if tried else "",
         unfinished,
         [line for line in tried if line.outcome == DIVERGED],
         [*dict.fromkeys(key for line in unfinished for key in _settings(results, line))],
-        [pair for pair in beaten if pair[1]],
+        [*_winners(experiment, unfinished)],
     )
+
+
+def _winners(
+    experiment: Experiment, unfinished: list[LongerRow]
+) -> Iterator[tuple[str, list[str]]]:
+    judged = [each for each in experiment.comparisons if each.is_decided]
+    pairs = [(each.first, each.second)[:: 1 if each.mean > 0 else -1] for each in judged]
+    for line in unfinished:
+        if beaten := [experiment.words[lost] for won, lost in pairs if won == line.variant]:
+            yield line.words, beaten
 
 
 def _settings(results: Results, line: LongerRow) -> Iterator[str]:
