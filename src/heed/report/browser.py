@@ -79,6 +79,12 @@ POOLINGS = {
     "attention": "a word’s weight in the pooling is that of a learned query",
     "max-attention": "a word’s weight in the pooling is that of the text’s own maximum as query",
 }
+ENCODED = {
+    "embeddings": " There is no recurrence: the weights are of the words’ embeddings themselves, "
+    "and no word has read another.",
+    "transformer": " The states come from a transformer: each of them has read all words, through "
+    "attention that is not part of these weights.",
+}
 # kind of rationale → what its words are; generated: planted by heed, in text that it made
 RATIONALE = {
     "generated": "the words that decide the label, planted when heed generated the text",
@@ -152,17 +158,7 @@ def describe_weights(hyperparameters: Architecture) -> str:
         else f"Here self-attention comes first, with the mean over its heads; {pooling}, and its "
         "weights are multiplied by those of self-attention."
     )
-    if h.encoder == "embeddings":
-        text += (
-            " There is no recurrence: the weights are of the words’ embeddings themselves, and no "
-            "word has read another."
-        )
-    if h.encoder == "transformer":
-        text += (
-            " The states come from a transformer: each of them has read all words, through "
-            "attention that is not part of these weights."
-        )
-    return text
+    return text + ENCODED.get(h.encoder, "")
 
 
 def describe_rationale(statistics: CorpusStatistics) -> str:
@@ -256,18 +252,10 @@ def _document(row: Any, tokens: pd.DataFrame, predictions: list[VariantPredictio
     heaviest = tokens.sort_values("weight", ascending=False, kind="stable").iloc[:MAX_WORDS]
     words = zip(*(heaviest[name].tolist() for name in ("start", "end", "weight")), strict=True)
     return Document(
-        row.id,
-        row.label,
-        row.predicted,
-        float(row.probability),
-        row.rule,
-        row.text,
-        tokens,
-        shade_sentences(row.text, tokens),
-        row.text[tokens["end"].max() :].strip(),
-        [(row.text[start:end], weight) for start, end, weight in words],
-        predictions,
-    )
+        row.id, row.label, row.predicted, float(row.probability), row.rule, row.text, tokens,
+        shade_sentences(row.text, tokens), row.text[tokens["end"].max() :].strip(),
+        [(row.text[start:end], weight) for start, end, weight in words], predictions,
+    )  # fmt: skip
 
 
 def shade_sentences(

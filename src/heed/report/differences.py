@@ -151,11 +151,8 @@ class AttentionComparison:
         One that wins comes first, and one that is shown to be beaten last.
         """
         order = {WORSE: 0, BETTER: 2}
-        return min(
-            self.reference_models,
-            key=lambda each: (order.get(each.verdict, 1), each.mean),
-            default=None,
-        )
+        models = sorted(self.reference_models, key=lambda n: (order.get(n.verdict, 1), n.mean))
+        return models[0] if models else None
 
 
 def compare_attention(
@@ -180,15 +177,9 @@ def tested_differences(result: ExperimentResult, method: Significance) -> list[T
     """Return every difference of an experiment: those of its question first, the gains first."""
     measure = measure_of(result)
     answers = {variant: index for index, variant in enumerate(result.attention)}
+    runs = {name: len(result.compared_score(each).values) for name, each in result.models.items()}
     tested = [
-        TestedDifference(
-            first,
-            second,
-            difference,
-            method,
-            measure,
-            len(result.compared_score(result.models[first]).values) == 1,
-        )
+        TestedDifference(first, second, difference, method, measure, runs[first] == 1)
         for first, others in result.comparisons.items()
         for second, difference in sorted(others.items(), key=lambda item: item[0] != BASELINE)
     ]

@@ -3,16 +3,14 @@
 import dataclasses
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from heed.corpora.kinds import KINDS
 from heed.corpora.table import KIND as OWN
 from heed.evaluation.results import (
-    BETTER,
     NOT_CONVERGED,
     SAME,
     UNDECIDED,
-    WORSE,
     Comparison,
     Corpus,
     ExperimentResult,
@@ -109,14 +107,17 @@ class Experiment:
     @functools.cached_property
     def words(self) -> dict[str, str]:
         """The names in words of its models and reference models."""
-        models = {name: each.hyperparameters for name, each in self.result.models.items()}
-        return experiment_words(models | dict.fromkeys(self.result.reference_models))
+        return experiment_words(self._hyperparameters)
 
     @functools.cached_property
     def sentences(self) -> dict[str, str]:
         """The names of the same within a sentence, after "beats"."""
+        return experiment_sentences(self._hyperparameters)
+
+    @property
+    def _hyperparameters(self) -> dict[str, Any]:
         models = {name: each.hyperparameters for name, each in self.result.models.items()}
-        return experiment_sentences(models | dict.fromkeys(self.result.reference_models))
+        return models | dict.fromkeys(self.result.reference_models)
 
     @property
     def gain(self) -> TestedDifference | None:
@@ -158,23 +159,16 @@ def _experiment(
     comparisons = tested_differences(result, method)
     compared = compare_attention(result, comparisons)
     return Experiment(
-        key=name,
-        title=declared.title,
-        result=result,
-        measure=measure_of(result),
-        mark=mark(result.corpus),
-        generated=result.corpus.statistics.generated,
+        key=name, title=declared.title, result=result, measure=measure_of(result),
+        mark=mark(result.corpus), generated=result.corpus.statistics.generated,
         corpus_name=result.corpus.name,
         leading=leading(result, compared, comparisons),
         advice=recommend(result, method) if result.corpus.statistics.kind == OWN.name else "",
         line=_line(declared, result, talk[name], compared.baseline if compared else None),
-        attention_comparison=compared,
-        comparisons=comparisons,
-        talk=talk[name],
-        degraded_from=degraded_from,
-        degradations=degradations,
+        attention_comparison=compared, comparisons=comparisons, talk=talk[name],
+        degraded_from=degraded_from, degradations=degradations,
         publishable=may_publish_text(result.corpus),
-    )
+    )  # fmt: skip
 
 
 def may_publish_text(corpus: Corpus) -> bool:
@@ -206,13 +200,8 @@ def _line(
     if published and not comparable:
         reasons = filter(None, [published.reason, mark(result.corpus)])
         reproduction = Reproduction(NOT_COMPARABLE, f"not comparable: {'; '.join(reasons)}")
-    return Line(
-        talk=(baseline, attention) if baseline and attention else None,
-        talk_gain=of_talk,
-        comparable=comparable,
-        reproduction=reproduction,
-        talk_test=talk_test(talk),
-    )
+    printed = (baseline, attention) if baseline and attention else None
+    return Line(printed, of_talk, comparable, reproduction, talk_test(talk))
 
 
 def _reproduction(talk_gain: float | None, gain: TestedDifference | None) -> Reproduction:
@@ -226,13 +215,10 @@ def _reproduction(talk_gain: float | None, gain: TestedDifference | None) -> Rep
     if not gain.ends[0] <= talk_gain <= gain.ends[1]:
         outside = "not reproduced: the talk’s gain lies outside our interval"
         return Reproduction(NOT_REPRODUCED, outside)
-    if gain.verdict in (BETTER, WORSE):
+    if gain.is_decided:
         return Reproduction(REPRODUCED, "reproduced: the talk’s gain lies in our interval")
-    text = (
-        "undecided: the talk’s gain lies in our interval, but ours is practically none"
-        if gain.verdict == SAME
-        else "undecided: the talk’s gain lies in our interval, but ours may be chance"
-    )
+    ours = "is practically none" if gain.verdict == SAME else "may be chance"
+    text = f"undecided: the talk’s gain lies in our interval, but ours {ours}"
     return Reproduction(UNDECIDED, text)
 
 

@@ -91,18 +91,13 @@ def read_explanations(
             model, path = each.model, folder / "explain" / each.model
             if model not in params.explain.models or not path.exists():
                 continue
-            summary = _read_summary(path, f"heed explain {model}")
-            recency = path / "recency.csv"
+            command, file = f"heed explain {model}", path / "recency.csv"
+            summary = _read_summary(path, command)
+            recency = _read(file, command) if file.exists() else None
+            adversarial, planted = _adversarial_models(params, model, folder), is_planted(result)
             explanations.append(
                 Explanation(
-                    experiment,
-                    variant,
-                    model,
-                    path,
-                    summary,
-                    _read(recency, f"heed explain {model}") if recency.exists() else None,
-                    _read_adversarial_models(params, model, folder),
-                    is_planted(result),
+                    experiment, variant, model, path, summary, recency, adversarial, planted
                 )
             )
         explanations += _read_encoder(params, experiment, folder)
@@ -138,19 +133,14 @@ def is_planted(result: ExperimentResult) -> bool:
     return statistics.rationale is not None and statistics.rationale.kind == "planted"
 
 
-def _read_adversarial_models(
+def _adversarial_models(
     params: "Params", model: str, folder: Path
 ) -> tuple[AdversarialAttention, ...]:
     """Return the adversarial models of a model that were trained."""
-    paths = {
-        name: folder / "adversarial_attention" / name
-        for name, section in params.adversarial_attention.items()
-        if section.model == model
-    }
     return tuple(
         AdversarialAttention(name, path, _read_summary(path, f"heed adversarial_attention {name}"))
-        for name, path in paths.items()
-        if path.exists()
+        for name, section in params.adversarial_attention.items()
+        if section.model == model and (path := folder / "adversarial_attention" / name).exists()
     )
 
 

@@ -1,15 +1,26 @@
-"""The formats of numbers: for people with a minus sign and a dash for None, for CSV in ASCII.
+"""The formats of numbers, and a reader of what the report declares in YAML.
 
-All of them round half up, and a number that is rounded to zero has no sign.
+For people they have a minus sign and a dash for None; for CSV they are ASCII. All of them round
+half up, and a number that is rounded to zero has no sign.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
+
+import yaml
 
 from heed.evaluation.results import format_rounded, format_significant
 
 DASH = "–"
+
+
+@functools.cache
+def read_yaml(name: str) -> Any:
+    """Return what a YAML file beside this module declares."""
+    return yaml.safe_load(Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8"))
 
 
 def format_number(value: float | None, digits: int = 4) -> str:

@@ -112,12 +112,9 @@ class Measure:
 
     def brief(self, value: float) -> str:
         """Return the score without decimals, beside a difference that has them."""
-        in_hundreds = self.is_accuracy or self.in_hundreds
-        return (
-            f"{format_number(100 * value, 0)}{'%' * self.is_accuracy}"
-            if in_hundreds
-            else self.short(value)
-        )
+        if not (self.is_accuracy or self.in_hundreds):
+            return self.short(value)
+        return f"{format_number(100 * value, 0)}{'%' * self.is_accuracy}"
 
     def difference(self, value: float, digits: int = 2) -> str:
         """Return a difference with its sign and its unit."""
@@ -243,14 +240,8 @@ def degenerate_sentence(result: ExperimentResult, seeds: list[int]) -> str:
             parts.append(f"every run of {name} is degenerate")
         elif degenerate:
             runs = [f"{seed} ({measure.format(each)})" for seed, each in degenerate.items()]
-            text = pluralize(
-                "{name} is degenerate with seed {seeds}",
-                "{name} is degenerate with seeds {seeds}",
-                len(degenerate),
-                name=name,
-                seeds=", ".join(runs),
-            )
-            parts.append(text)
+            seed = pluralize("seed", "seeds", len(runs))
+            parts.append(f"{name} is degenerate with {seed} {', '.join(runs)}")
         if mean < constant:
             scores = {"metric": measure.format(mean), "majority": measure.format(constant)}
             parts.append(report_of(result.task).BELOW_MAJORITY.format(name=name, **scores))
@@ -260,10 +251,8 @@ def degenerate_sentence(result: ExperimentResult, seeds: list[int]) -> str:
 def explain_degenerate(result: ExperimentResult) -> str:
     """Return when a run is degenerate, in one sentence."""
     measure = measure_of(result)
-    values = {"metric": measure.name, "far": measure.limit(FAR_PP)}
-    if MAJORITY in result.reference_models:
-        return report_of(result.task).DEGENERATE.format(**values)
-    return DEGENERATE.format(**values)
+    form = report_of(result.task).DEGENERATE if MAJORITY in result.reference_models else DEGENERATE
+    return str(form.format(metric=measure.name, far=measure.limit(FAR_PP)))
 
 
 def _majority(result: ExperimentResult, seeds: list[int]) -> list[float]:

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-import yaml
 from markupsafe import Markup
 
 from heed.evaluation import results as verdicts
@@ -186,14 +185,6 @@ def _small(svg: str) -> str:
     if len(fonts := {*FONT.findall(svg)}) == 1:
         svg = FONT.sub("", svg).replace("<svg", f"<svg{fonts.pop()}", 1)
     return svg
-
-
-@functools.cache
-def fields() -> dict[str, dict[str, str]]:
-    """Return field.yaml: what large models reach, by kind of corpus."""
-    text = Path(__file__).with_name("field.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, dict[str, str]] = yaml.safe_load(text)
-    return loaded
 
 
 def first_sentences(found: list[Any], seeds: int) -> list[str]:

@@ -3,20 +3,19 @@
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-import yaml
 from markupsafe import Markup
 
 from heed import __version__
 from heed.corpora.kinds import KINDS
 from heed.report.drawing import Figures, figure_names
 from heed.report.experiments import Experiment
+from heed.report.formats import read_yaml
 from heed.report.pages import Tables, find
 from heed.report.pages import environment as page_environment
 from heed.report.results import Results
-from heed.report.rows.first import cautions, findings
+from heed.report.rows.summary import cautions, findings
 from heed.report.tables import PAPER, declarations
 from heed.report.typesetting import Latex, environment
 
@@ -42,8 +41,7 @@ HEED = f"{AUTHOR} ({YEAR}). {TITLE} Software, version {__version__}."
 @functools.cache
 def all_references() -> dict[str, dict[str, Any]]:
     """Return the entries of references.yaml by key."""
-    text = Path(__file__).with_name("references.yaml").read_text(encoding="utf-8")
-    return {each["key"]: each for each in yaml.safe_load(text)}
+    return {each["key"]: each for each in read_yaml("references")}
 
 
 @dataclasses.dataclass

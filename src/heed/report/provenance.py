@@ -5,7 +5,6 @@ outputs are the same bytes for the same results.
 """
 
 import contextlib
-import dataclasses
 import json
 import os
 import platform
@@ -27,18 +26,6 @@ PACKAGES = (
 )  # fmt: skip
 
 
-@dataclasses.dataclass(frozen=True)
-class Trainings:
-    """The trainings of a model: number, duration, machine kinds, and the first and last end."""
-
-    runs: int
-    seconds: float
-    core_hours: float
-    machines: list[str]
-    first: str
-    last: str
-
-
 def provenance(root: Path, models: Collection[str]) -> dict[str, Any]:
     """Return when, where and by which code and versions results were made, in the clone `root`.
 
@@ -47,14 +34,13 @@ def provenance(root: Path, models: Collection[str]) -> dict[str, Any]:
     commit, changed = "", list[str]()
     with contextlib.suppress(HeedError):
         commit, changed = run_git(root, "rev-parse", "--verify", "HEAD"), changed_files(root)
-    trainings = dict(_read_trainings(root / "results", models))
     searches = root / "results" / "timing" / "search"
     return {
         "commit": commit,
         "changed": changed,  # files that differ from the commit
         "versions": versions(),
         "machine": machine(),  # that wrote the report
-        "trainings": {model: dataclasses.asdict(each) for model, each in trainings.items()},
+        "trainings": dict(_read_trainings(root / "results", models)),
         "searches": {path.stem: _read_search(path) for path in sorted(searches.glob("*.json"))},
     }
 
@@ -86,8 +72,8 @@ def versions() -> dict[str, str]:
     return installed
 
 
-def _read_trainings(results: Path, models: Collection[str]) -> Iterator[tuple[str, Trainings]]:
-    """Yield each model of the study that was trained, with its trainings."""
+def _read_trainings(results: Path, models: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each trained model: number and time of its trainings, machines, first and last end."""
     for model in sorted(models):
         folder = training_folder(results) / model
         stems = (path.stem for path in folder.glob("[1-9]*.json"))
@@ -96,11 +82,20 @@ def _read_trainings(results: Path, models: Collection[str]) -> Iterator[tuple[st
         if not keys:
             continue
         runs = [read_training_time(results, model, key) for key in keys]
-        seconds = round(sum(run.seconds for run in runs), 1)
-        core_hours = round(sum(run.core_minutes for run in runs) / 60, 4)
-        kinds = sorted({_read_machine_kind(results / "train" / model / key) for key in keys})
         ended = sorted(run.ended for run in runs)
-        yield model, Trainings(len(runs), seconds, core_hours, kinds, ended[0], ended[-1])
+        yield (
+            model,
+            {
+                "runs": len(runs),
+                "seconds": round(sum(run.seconds for run in runs), 1),
+                "core_hours": round(sum(run.core_minutes for run in runs) / 60, 4),
+                "machines": sorted(
+                    {_machine_kind(results / "train" / model / key) for key in keys}
+                ),
+                "first": ended[0],
+                "last": ended[-1],
+            },
+        )
 
 
 def _read_search(path: Path) -> dict[str, Any]:
@@ -112,7 +107,7 @@ def _read_search(path: Path) -> dict[str, Any]:
         return {"trials": len(timing["trials"]), "seconds": timing["seconds"], "machines": kinds}
 
 
-def _read_machine_kind(run: Path) -> str:
+def _machine_kind(run: Path) -> str:
     """Return the machine kind that a run has noted; a text that says so where it has none."""
     kind = ""
     with contextlib.suppress(OSError, ValueError, AttributeError):

@@ -37,14 +37,10 @@ class Talk:
 
     def average_scores(self, row: str) -> dict[str, str]:
         """Return the figures of the row accuracy, macro avg or weighted avg, as printed."""
-        if row == "accuracy":
-            scores = {"f1": self.summary.get("accuracy", "")}
-        else:
-            scores = {
-                metric: self.summary.get(f"{row.split()[0]}_{metric}", "")
-                for metric in ("precision", "recall", "f1")
-            }
-        return _as_printed(scores | {"support": self.summary.get("test_items", "")})
+        columns = {each: f"{row.split()[0]}_{each}" for each in ("precision", "recall", "f1")}
+        columns = {"f1": "accuracy"} if row == "accuracy" else columns
+        columns["support"] = "test_items"
+        return _as_printed({key: self.summary.get(name, "") for key, name in columns.items()})
 
 
 NO_SCORES = Talk({}, {})

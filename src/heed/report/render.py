@@ -14,20 +14,15 @@ from heed.report import typesetting
 from heed.report.browser import describe_rationale, describe_weights
 from heed.report.drawing import make_figures
 from heed.report.figures.vega import draw_figures
+from heed.report.formats import read_yaml
 from heed.report.measures import Measure, report_of
-from heed.report.pages import Page, environment, fields, first_sentences, image_addresses
+from heed.report.pages import Page, environment, first_sentences, image_addresses
 from heed.report.paper import Paper, citation, paper
 from heed.report.results import Results, read_results, read_table
-from heed.report.rows import (
-    classification,
-    explanation,
-    glossary,
-    hyperparameters,
-    translation,
-)
+from heed.report.rows import classification, explanation, glossary, hyperparameters, translation
 from heed.report.rows.expected import failure_lines
-from heed.report.rows.first import cautions, example, findings
 from heed.report.rows.glossary import machine_kinds, runs_of_kinds
+from heed.report.rows.summary import cautions, example, findings
 from heed.report.rows.trainings import bill, convergence_of
 from heed.report.tables import Table, build_tables, csv_table, markdown_table
 from heed.tables import write_csv
@@ -154,7 +149,7 @@ def _context(results: Results) -> dict[str, object]:
     }
     return {each.__name__: each for each in functions} | {
         "results": results, "study": study, "experiments": experiments, "first": first,
-        "citation": citation(study.name), "bill": bill(results), "fields": fields(),
+        "citation": citation(study.name), "bill": bill(results), "fields": read_yaml("field"),
         "networks": glossary.networks(results), "words": glossary.words(results),
         "tests": TESTS, "criteria_tests": [*CRITERIA.values()],
         "untested_classes": classification.untested,
@@ -174,13 +169,11 @@ def _write_plots(results: Results, folder: Path) -> None:
             if (evaluation / "confusion.csv").exists():
                 confusions.append(_confusion(evaluation))
     comparisons = [
-        (
-            *(experiment.key, f"{each.first} − {each.second}", each.mean, each.low, each.high),
-            each.result.p_corrected,
-        )
+        (experiment.key, f"{each.first} − {each.second}", each.mean, each.low, each.high,
+         each.result.p_corrected)
         for experiment in results.experiments
         for each in experiment.comparisons
-    ]
+    ]  # fmt: skip
     series = {
         "curves": pd.concat(curves) if curves else pd.DataFrame(columns=CURVES),
         "confusion": pd.concat(confusions) if confusions else pd.DataFrame(columns=CONFUSION),
@@ -218,13 +211,11 @@ def _write_documents(results: Results, folder: Path) -> None:
             for variant, model in result.models.items():
                 if model.model in results.browsers:
                     text = template.render(
-                        experiment=experiment,
-                        words=experiment.words,
-                        variant=variant,
+                        experiment=experiment, words=experiment.words, variant=variant,
                         page=results.browsers[model.model],
                         weights_sentence=describe_weights(model.hyperparameters),
                         rationale=describe_rationale(result.corpus.statistics),
                         explained=results.is_explained(experiment),
                         sources=results.document_sources(model.model),
-                    )
+                    )  # fmt: skip
                     write_text(out / f"{model.model}.html", text)

@@ -69,10 +69,8 @@ class Results:
 
     def is_explained(self, experiment: Experiment) -> bool:
         """Return whether `heed explain` has tested a model of an experiment."""
-        return any(
-            each.experiment.key == experiment.key and not each.is_of_encoder
-            for each in self.explanations
-        )
+        own = (each for each in self.explanations if each.experiment.key == experiment.key)
+        return not all(each.is_of_encoder for each in own)
 
     def evaluation_folder(self, model: str) -> Path:
         """Return the folder of a model's evaluation, in that of its experiment."""
@@ -195,11 +193,8 @@ def _read_browsers(results: Results) -> dict[str, Browser]:
         has_browser = report_of(experiment.measure.task).HAS_BROWSER
         for variant, model in models.items() if has_browser else ():
             if experiment.result.models[variant].hyperparameters.chooses_weights:
-                compared = {
-                    name: results.prediction_folder(other)
-                    for name, other in models.items()
-                    if name in (*first, variant)
-                }
+                names = [name for name in models if name in (*first, variant)]
+                compared = {name: results.prediction_folder(models[name]) for name in names}
                 browsers[model] = read_browser(results.prediction_folder(model), compared)
                 # Adds the sources here: a browser is no block, so no chapter adds them.
                 results.document_sources(model)

@@ -5,18 +5,15 @@ is in the CSV file alone, and one with `csv: false` in none.
 """
 
 import dataclasses
-import functools
 import importlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 
 from heed.report.experiments import Experiment
-from heed.report.formats import TEXT, Format, format_named
+from heed.report.formats import TEXT, Format, format_named, read_yaml
 from heed.report.results import Results
 from heed.report.rows import Rows
 from heed.report.sources import Source
@@ -108,12 +105,9 @@ class Table:
 # --- declarations ---------------------------------------------------------------------------------
 
 
-@functools.cache
 def declarations() -> dict[str, dict[str, Any]]:
     """Return tables.yaml: the declaration of each table by its name."""
-    text = Path(__file__).with_name("tables.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, dict[str, Any]] = yaml.safe_load(text)
-    return loaded
+    return dict(read_yaml("tables"))
 
 
 def _columns(declared: list[dict[str, Any]], facts: Mapping[str, Any]) -> Iterator[Column]:

@@ -10,6 +10,7 @@ import functools
 import itertools
 import re
 import unicodedata
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -152,15 +153,6 @@ PRINTS = (
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Fit:
-    """How a table is printed: `broken` is the width of columns that break, in millimetres."""
-
-    chosen: Print
-    broken: int
-    parts: list[list[int]]  # indices of columns
-
-
 NOTE_CHARACTER = 4  # points, of the small second line of a cell
 
 
@@ -216,18 +208,20 @@ def heading(text: str) -> Latex:
 
 def tabulars(block: Table) -> list[Tabular]:
     """Return the columns and rows that paper has of a table, in parts that fit a line."""
-    fit = _fit(block, block.column_indices(PAPER))
-    return [_tabular(block, part, fit) for part in fit.parts]
+    chosen, broken, parts = _fit(block, block.column_indices(PAPER))
+    return [
+        Tabular(
+            Latex("".join(_specification(block, index, broken) for index in part)),
+            Latex(chosen.command),
+            part,
+        )
+        for part in parts
+    ]
 
 
-def _tabular(block: Table, indices: list[int], fit: Fit) -> Tabular:
-    """Return these columns of a table."""
-    specification = "".join(_specification(block, index, fit.broken) for index in indices)
-    return Tabular(Latex(specification), Latex(fit.chosen.command), indices)
-
-
-def _fit(block: Table, indices: list[int]) -> Fit:
-    """Return the largest print in which the columns fit a line.
+def _fit(block: Table, indices: list[int]) -> tuple[Print, int, list[list[int]]]:
+    """Return the largest print in which the columns fit a line, the width of columns that break in
+    millimetres, and the parts as indices of columns.
 
     Where none does, the smallest, and the columns in parts that do, each with the columns that
     name its rows: the first, and the next one where the first leaves out equal values.
@@ -239,10 +233,10 @@ def _fit(block: Table, indices: list[int]) -> Fit:
     for chosen, broken in itertools.product(PRINTS if large else PRINTS[1:], BROKEN):
         widths = [_width(block, index, chosen, broken) for index in indices]
         if sum(widths) <= LINE_WIDTH:
-            return Fit(chosen, broken, [indices])
+            return chosen, broken, [indices]
     merged = [*itertools.takewhile(lambda column: column.merge, columns)]
     names = min(len(merged) + 1, len(indices) - 1)
-    return Fit(chosen, broken, _parts(indices, widths, names))
+    return chosen, broken, _parts(indices, widths, names)
 
 
 def _parts(indices: list[int], widths: list[float], names: int) -> list[list[int]]:
@@ -262,7 +256,6 @@ def _parts(indices: list[int], widths: list[float], names: int) -> list[list[int
 
 def _width(block: Table, index: int, chosen: Print, broken: int) -> float:
     column, cells = block.columns[index], [row.cells[index] for row in block.rows]
-    lengths = [_length(block, row, index) for row in block.rows]
     if width := _broken_width(block, index, broken):
         return width * MILLIMETRE + 2 * chosen.space
     head = column.short or column.title
@@ -271,21 +264,21 @@ def _width(block: Table, index: int, chosen: Print, broken: int) -> float:
     digits = 1 if column.format.align == "left" else DIGIT
     character = chosen.character * (TYPEWRITER if column.code else digits)
     return 2 * chosen.space + max(
-        character * max(lengths, default=0),
+        character * max(_lengths(block, index), default=0),
         chosen.character * max(map(len, heads)),
         NOTE_CHARACTER * max(notes, default=0),
     )
 
 
-def _length(block: Table, row: Row, index: int) -> int:
-    """Return the number of characters that paper has of a cell."""
-    return printed_length(row.cells[index].text)
+def _lengths(block: Table, index: int) -> Iterator[int]:
+    """Yield the number of characters that paper has of each cell of a column."""
+    return (printed_length(row.cells[index].text) for row in block.rows)
 
 
 def _broken_width(block: Table, index: int, broken: int) -> int:
     """Return the millimetres of a column that breaks its text into lines; 0: it does not."""
     column = block.columns[index]
-    longest = max((_length(block, row, index) for row in block.rows), default=0)
+    longest = max(_lengths(block, index), default=0)
     is_long = column.format.align == "left" and not column.code and longest >= LONG
     return column.width or (broken if is_long else 0)
 

@@ -6,10 +6,7 @@ The names of variants in params.yaml stay in files; people read these.
 import functools
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
-
-import yaml
 
 from heed.hyperparameters import (
     ATTENTIONS,
@@ -22,7 +19,7 @@ from heed.hyperparameters import (
 )
 from heed.hyperparameters.classifier import Architecture
 from heed.hyperparameters.translator import TranslatorArchitecture
-from heed.report.formats import pluralize
+from heed.report.formats import pluralize, read_yaml
 
 MATCHED = "parameter-matched"
 DISTINCTIONS = {  # hyperparameter → how a value of it tells two models of a kind apart
@@ -48,8 +45,8 @@ class Words(NamedTuple):
 @functools.cache
 def all_words() -> dict[str, Words]:
     """Return words and look of every kind of model, as words.yaml has them."""
-    known = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-    return {key: Words(**each | {"dash": tuple(each["dash"])}) for key, each in known.items()}
+    known = read_yaml("words").items()
+    return {key: Words(**each | {"dash": tuple(each["dash"])}) for key, each in known}
 
 
 def model_kind(name: str, hyperparameters: Any = None) -> str:

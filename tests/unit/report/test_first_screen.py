@@ -8,7 +8,7 @@ import pytest
 
 from heed.explanation.test import measured
 from heed.report.results import read_results
-from heed.report.rows.first import example, explained_share
+from heed.report.rows.summary import example, explained_share
 from tests.fixtures.report import made_up, made_up_explanation, made_up_translation
 from tests.unit.report.conftest import PUBLISHED
 from tests.unit.report.text import first_screen

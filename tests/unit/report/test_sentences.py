@@ -8,7 +8,7 @@ import pytest
 from heed.evaluation.results import SAME, UNDECIDED, ExperimentResult
 from heed.report import differences
 from heed.report.pages import environment, first_sentences
-from heed.report.rows.first import Cautions, Finding
+from heed.report.rows.summary import Cautions, Finding
 from tests.fixtures.report.answers import METHOD, NOISY, experiment_of, make_experiment
 from tests.fixtures.report.pages import change_difference
 

@@ -25,3 +25,10 @@ class Rows:
     part: str = ""
     sources: tuple[Source, ...] = ()
     location: str = ""
+
+
+class Known(dict[str, Any]):
+    """Values by name; None for a name without one."""
+
+    def __missing__(self, name: str) -> None:
+        return None

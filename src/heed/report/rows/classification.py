@@ -20,7 +20,7 @@ from heed.report.formats import format_number, format_points
 from heed.report.published import NO_SCORES
 from heed.report.results import Results
 from heed.report.rows import Rows
-from heed.report.rows.hyperparameters import shown_setting, talk_column
+from heed.report.rows.hyperparameters import GROUPS, shown_setting, talk_column
 from heed.tasks.classification.metrics import AVERAGES
 
 HEADINGS = {"precision": "precision", "recall": "recall", "f1": "f1-score", "support": "support"}
@@ -114,12 +114,8 @@ def reports(results: Results, experiment: Experiment) -> Iterator[Rows]:
     for variant in (*result.models, *result.reference_models):
         rows = class_rows(experiment, variant)
         kind = "models" if variant in result.models else "reference_models"
-        facts = {
-            "variant": variant,
-            "words": experiment.words[variant],
-            "headings": HEADINGS,
-            "measures": MEASURES,
-        }
+        facts: dict[str, Any] = {"variant": variant, "words": experiment.words[variant]}
+        facts |= {"headings": HEADINGS, "measures": MEASURES}
         yield Rows(rows, facts, variant, location=f"experiments.{experiment.key}.{kind}.{variant}")
 
 
@@ -161,14 +157,8 @@ def seeds(results: Results, experiment: Experiment) -> Rows:
     pair = pair_of(experiment) or (BASELINE, *result.attention[:1])
     order = sorted(names, key=lambda name: name not in pair)
     records = [
-        {
-            "variant": variant,
-            "run": run,
-            "row": row.name,
-            "kind": row.kind,
-            "metric": metric,
-            "value": value,
-        }
+        {"variant": variant, "run": run, "row": row.name, "kind": row.kind, "metric": metric,
+         "value": value}
         for variant in order
         for row in class_rows(experiment, variant)
         for metric in HEADINGS
@@ -178,7 +168,7 @@ def seeds(results: Results, experiment: Experiment) -> Rows:
             cell.by_run,
             strict=True,
         )
-    ]
+    ]  # fmt: skip
     return Rows(records)
 
 
@@ -237,18 +227,6 @@ def untested(experiment: Experiment) -> list[dict[str, Any]]:
 
 
 # --- beneath the slide ----------------------------------------------------------------------------
-
-# The talk's groups of hyperparameters, in words; `talk_column` has their columns.
-GROUPS = {
-    "group 1": {
-        "epochs": "epochs", "batch_size": "batch size", "learning_rate": "learning rate",
-        "vocabulary_size": "vocabulary",
-    },
-    "group 2": {
-        "embedding_dim": "size of embeddings", "hidden_size": "size of the LSTM",
-        "linear_size": "size of the linear layer", "dropout": "dropout", "heads": "heads",
-    },
-}  # fmt: skip
 
 
 def beneath(results: Results, experiment: Experiment) -> Rows | None:

@@ -1,11 +1,9 @@
 """The rows of an experiment's differences, scores, score functions and groups of lengths."""
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
 from heed.evaluation.results import BASELINE
-from heed.report.differences import TestedDifference
 from heed.report.experiments import Experiment
 from heed.report.figures.curves import by_group
 from heed.report.figures.variants import ordered_variants, read_tables
@@ -18,31 +16,17 @@ from heed.task import task_module
 QUESTIONS = {"primary": "primary", "trivial": "check"}  # by family; of all others: secondary
 
 
-@dataclasses.dataclass(frozen=True)
-class DifferenceRow:
-    """A tested difference of two models, with both in words."""
-
-    words: str
-    question: str
-    of: TestedDifference
-
-    @property
-    def tuned_alike(self) -> str:
-        """Whether both models had the same opportunity, as YAML has it."""
-        return str(self.of.result.tuned_alike).lower()
-
-
 def differences(results: Results, experiment: Experiment) -> Rows:
     """Return a row for each tested difference: those of the study's question first."""
     words = experiment.words
     records = [
-        DifferenceRow(
-            f"{words[each.first]} − {words[each.second]}",
-            QUESTIONS.get(each.result.family, "secondary"),
-            each,
-        )
+        {
+            "words": f"{words[each.first]} − {words[each.second]}", "of": each,
+            "question": QUESTIONS.get(each.result.family, "secondary"),
+            "tuned_alike": str(each.result.tuned_alike).lower(),  # as YAML has it
+        }
         for each in experiment.comparisons
-    ]
+    ]  # fmt: skip
     return Rows(records, location=f"experiments.{experiment.key}.comparisons")
 
 

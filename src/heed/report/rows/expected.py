@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from heed.study import ExpectedResult
 
 MIDDLE = ("4", "5")  # tenths of a document
+NAMES = {
+    "aer": "alignment error rate",
+    "rationale_weight": "share of the weights on the rationale",
+    "accuracy_in_middle": "accuracy where the rationale is in the middle",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,12 +41,36 @@ class Finding:
     @property
     def wanted(self) -> str:
         """The result that the expected result demands."""
-        return expected_text(self)
+        expected = self.expected
+        model = expected.variant or expected.adversarial_model or ""
+        if expected.verdict:
+            return f"{model} against {expected.against}: {expected.verdict}"
+        if expected.criterion:
+            criterion = CRITERIA[expected.criterion].criterion
+            return f"criterion “{criterion}” of {model}: {expected.outcome}"
+        ends = {"at least": expected.at_least, "at most": expected.at_most}
+        limits = [f"{words} {self._format(end)}" for words, end in ends.items() if end is not None]
+        metric = NAMES.get(expected.metric or "") or self._measure.name
+        return f"{metric} of {model}: {', '.join(limits)}"
 
     @property
     def printed(self) -> str:
         """The result that the study found."""
-        return found_text(self)
+        if self.difference is not None:
+            difference = self.experiment.measure.difference(self.difference.mean_pp)
+            return f"{self.found}, {difference}"
+        if self.found:
+            value = "" if self.value is None else f", {format_number(self.value, 2)}"
+            return f"{self.found}{value}"
+        return "not measured" if self.value is None else self._format(self.value)
+
+    @property
+    def _measure(self) -> Measure:
+        return Measure(self.experiment.measure.task, self.expected.metric or "")
+
+    def _format(self, value: float) -> str:
+        is_weight = self._measure.metric == "rationale_weight" or not self._measure.in_hundreds
+        return format_number(value, 3) if is_weight else self._measure.format(value)
 
     @property
     def agrees(self) -> str:
@@ -148,45 +177,3 @@ def failure_lines(results: Results) -> list[str]:
         "trust its other results before you know why:",
         *(each.line for each in failed),
     ]
-
-
-def expected_text(finding: Finding) -> str:
-    """Return the result that an expected result demands."""
-    expected = finding.expected
-    model = expected.variant or expected.adversarial_model or ""
-    if expected.verdict:
-        return f"{model} against {expected.against}: {expected.verdict}"
-    if expected.criterion:
-        criterion = CRITERIA[expected.criterion].criterion
-        return f"criterion “{criterion}” of {model}: {expected.outcome}"
-    least, most = expected.at_least, expected.at_most
-    limits = [] if least is None else [f"at least {_format(finding, least)}"]
-    limits += [] if most is None else [f"at most {_format(finding, most)}"]
-    names = {
-        "aer": "alignment error rate",
-        "rationale_weight": "share of the weights on the rationale",
-        "accuracy_in_middle": "accuracy where the rationale is in the middle",
-    }
-    metric = names.get(expected.metric or "") or _measure(finding).name
-    return f"{metric} of {model}: {', '.join(limits)}"
-
-
-def found_text(finding: Finding) -> str:
-    """Return what the study found about an expected result."""
-    if finding.difference is not None:
-        difference = finding.experiment.measure.difference(finding.difference.mean_pp)
-        return f"{finding.found}, {difference}"
-    if finding.found:
-        value = "" if finding.value is None else f", {format_number(finding.value, 2)}"
-        return f"{finding.found}{value}"
-    return "not measured" if finding.value is None else _format(finding, finding.value)
-
-
-def _measure(finding: Finding) -> Measure:
-    return Measure(finding.experiment.measure.task, finding.expected.metric or "")
-
-
-def _format(finding: Finding, value: float) -> str:
-    measure = _measure(finding)
-    is_weight = measure.metric == "rationale_weight" or not measure.in_hundreds
-    return format_number(value, 3) if is_weight else measure.format(value)

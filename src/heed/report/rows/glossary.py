@@ -1,16 +1,12 @@
 """The rows of what a study is made of: networks, words, corpora, files and machine kinds."""
 
 import dataclasses
-import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-
-import yaml
 
 from heed.evaluation.results import BASELINE, NOT_NOTED, runs_by_machine_kind
 from heed.report.experiments import Experiment
-from heed.report.formats import format_count
+from heed.report.formats import format_count, read_yaml
 from heed.report.measures import describe_reference_models, explain_degenerate
 from heed.report.results import Results
 from heed.report.rows import Rows
@@ -49,11 +45,10 @@ def _role(experiment: Experiment, name: str) -> str:
     return BASELINE if name == BASELINE else "control" * (name in experiment.result.controls)
 
 
-@functools.cache
 def glossary() -> Mapping[str, tuple[str, str]]:
     """Return the name and the meaning of each word of glossary.yaml."""
-    text = Path(__file__).parents[1].joinpath("glossary.yaml").read_text(encoding="utf-8")
-    return {key: (each["name"], each["meaning"]) for key, each in yaml.safe_load(text).items()}
+    words = read_yaml("glossary")
+    return {key: (each["name"], each["meaning"]) for key, each in words.items()}
 
 
 def words(results: Results) -> dict[str, tuple[str, str]]:
@@ -110,15 +105,12 @@ def corpora(results: Results) -> Rows:
     for each in results.experiments:
         statistics = each.result.corpus.statistics
         near = statistics.near_duplicates
+        sizes = (statistics.splits[split] for split in ("train", "validation", "test"))
         records[each.corpus_name] = {
-            "experiment": each,
-            "tokens": statistics.tokens,
-            "documents": statistics.documents,
-            "splits": " / ".join(
-                format_count(statistics.splits[split]) for split in ("train", "validation", "test")
-            ),
+            "experiment": each, "tokens": statistics.tokens, "documents": statistics.documents,
+            "splits": " / ".join(map(format_count, sizes)),
             "near": f"{'' if near.complete else 'at least '}{format_count(near.total)}",
-        }
+        }  # fmt: skip
     return Rows([*records.values()], location="experiments")
 
 

@@ -17,11 +17,17 @@ from heed.report.results import Results
 from heed.report.rows import Rows
 from heed.search.results import RESULT, Search
 
-# The talk's hyperparameters, by its groups; all others are of the last group.
-TALK_GROUPS = {
-    "Group 1": ("epochs", "batch_size", "learning_rate", "vocabulary_size"),
-    "Group 2": ("embedding_dim", "hidden_size", "linear_size", "dropout", "heads"),
-}
+# The talk's hyperparameters in words, by its groups; all others are of the last group.
+GROUPS = {
+    "group 1": {
+        "epochs": "epochs", "batch_size": "batch size", "learning_rate": "learning rate",
+        "vocabulary_size": "vocabulary",
+    },
+    "group 2": {
+        "embedding_dim": "size of embeddings", "hidden_size": "size of the LSTM",
+        "linear_size": "size of the linear layer", "dropout": "dropout", "heads": "heads",
+    },
+}  # fmt: skip
 
 
 def talk_column(key: str) -> str:
@@ -78,12 +84,13 @@ def _talk_settings(
 ) -> Iterator[Setting]:
     """Yield the hyperparameters of the talk's groups, which it takes from `defaults`."""
     h = model.hyperparameters
-    for group, keys in TALK_GROUPS.items():
+    for group, keys in GROUPS.items():
         for key in (key for key in keys if key in defaults):
             value, known = shown_setting(h, key), talk.summary.get(talk_column(key), "")
             printed = format_setting(int(known) if known.isdigit() else known)
             differs = bool(known) and float(known) != value
-            yield Setting(group, key, value, defaults.pop(key), talk=printed, differs=differs)
+            default = defaults.pop(key)
+            yield Setting(group.capitalize(), key, value, default, talk=printed, differs=differs)
     millions = talk.summary.get("parameters_million", "")
     printed = f"{millions} million" if millions else ""
     yield Setting("Group 2", "parameters", model.parameters, talk=printed, differs=bool(millions))

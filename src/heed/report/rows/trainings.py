@@ -4,14 +4,10 @@ import dataclasses
 import statistics
 from collections.abc import Iterator
 
-from heed.evaluation.results import (
-    BASELINE,
-    NOT_CONVERGED,
-    LongerTraining,
-    ModelResult,
-)
+from heed.evaluation.results import BASELINE, NOT_CONVERGED, LongerTraining, ModelResult
 from heed.report.differences import TestedDifference
 from heed.report.experiments import Experiment
+from heed.report.formats import pluralize
 from heed.report.measures import Measure
 from heed.report.results import Results
 from heed.report.rows import Rows
@@ -66,11 +62,11 @@ class LongerRow:
 
 
 def _lines(experiment: Experiment) -> list[LongerRow]:
-    lines, measure = [], experiment.measure
+    lines, own = [], experiment.measure
     for variant, model in experiment.result.models.items():
         longer, words = model.longer_training, experiment.words[variant]
-        of = Measure(measure.task, longer.metric) if longer else measure
-        lines.append(LongerRow(variant, words, model, longer, of))
+        measure = Measure(own.task, longer.metric) if longer else own
+        lines.append(LongerRow(variant, words, model, longer, measure))
     return lines
 
 
@@ -180,21 +176,22 @@ class Cost:
 
 def read_costs(results: Results) -> list[Cost]:
     """Return what each model of a study costs. Raises HeedError: a time is missing or broken."""
-    return [cost for each in results.experiments for cost in _read_costs(results, each)]
-
-
-def _read_costs(results: Results, experiment: Experiment) -> Iterator[Cost]:
-    result = experiment.result
-    times = {name: results.training_times(model.model) for name, model in result.models.items()}
-    for variant, model in result.models.items():
-        search, text = results.read_search(experiment, model.model), ""
-        if search:
-            count = len(search.trials)
-            text = f"{count} trial{'s' if count != 1 else ''}, {search.epochs:g} epochs"
-        yield Cost(
-            experiment, variant, result.score_of(variant), model.parameters, times[variant],
-            times.get(BASELINE), text, results.longer_time(model.model),
-        )  # fmt: skip
+    costs = []
+    for each in results.experiments:
+        models = each.result.models
+        times = {name: results.training_times(model.model) for name, model in models.items()}
+        for variant, model in models.items():
+            search, text = results.read_search(each, model.model), ""
+            if search:
+                trials = pluralize("{count} trial", "{count} trials", len(search.trials))
+                text = f"{trials}, {search.epochs:g} epochs"
+            costs.append(
+                Cost(
+                    each, variant, each.result.score_of(variant), model.parameters,
+                    times[variant], times.get(BASELINE), text, results.longer_time(model.model),
+                )
+            )  # fmt: skip
+    return costs
 
 
 def cost(results: Results) -> Rows:

@@ -16,7 +16,7 @@ from heed.report.figures.translation import read_sentences
 from heed.report.figures.variants import drawn_variants
 from heed.report.formats import decimals, format_number
 from heed.report.results import Results, read_table
-from heed.report.rows import Rows
+from heed.report.rows import Known, Rows
 from heed.tasks.translation.metrics import signatures
 from heed.tasks.translation.recipe import SCALE, Prediction
 
@@ -60,13 +60,6 @@ class Scored:
         """The standard deviation of each metric, for people."""
         found = self.stds.items()
         return Known({name: f"± {format_number(std, 2)}" for name, std in found if std is not None})
-
-
-class Known(dict[str, Any]):
-    """Values by name; None for a name without one."""
-
-    def __missing__(self, name: str) -> None:
-        return None
 
 
 def _scored(results: Results, experiment: Experiment) -> list[Scored]:
