@@ -36,8 +36,8 @@ from heed.study.recipes import resolve
 from heed.tasks.classification import reference_models
 from heed.tasks.classification.metrics import make_metrics
 from heed.tasks.classification.prediction import ClassificationPredictor
-from heed.tasks.classification.presets import PRESETS, choose_preset
 from heed.tasks.classification.recipe import Data
+from heed.tasks.classification.rules import PRESETS, choose_preset
 from heed.tokens.arrays import Tokens, load_tokens
 from heed.tokens.corpus import tokenize
 from heed.training.run import longer_recipe, train_model

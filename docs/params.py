@@ -18,12 +18,13 @@ from heed.files import write_json, write_text
 from heed.hyperparameters import Preset
 from heed.hyperparameters.pretrained import Encoder, Pretrained
 from heed.records import FOLLOWS, UNIONS, OneOf, keys_of, limits_of, marks_of, plain_type
-from heed.study.corpora import AnyCorpus, AnySource
 from heed.study.experiments import (
     EXPERIMENTS,
     PRESETS,
     RECIPES,
     SECTIONS,
+    AnyCorpus,
+    AnySource,
     Dimension,
     ExpectedResult,
     Published,

@@ -33,16 +33,10 @@ IGNORED = {
 }  # fmt: skip
 # Packages whose version can change a result → the distribution that holds them.
 DISTRIBUTIONS = {
-    "numpy": "numpy",
-    "rouge_score": "rouge-score",
-    "sacrebleu": "sacrebleu",
-    "scipy": "scipy",
-    "sentencepiece": "sentencepiece",
-    "sklearn": "scikit-learn",
-    "spacy": "spacy",
-    "torch": "torch",
+    "numpy": "numpy", "rouge_score": "rouge-score", "sacrebleu": "sacrebleu", "scipy": "scipy",
+    "sentencepiece": "sentencepiece", "sklearn": "scikit-learn", "spacy": "spacy", "torch": "torch",
     "transformers": "transformers",
-}
+}  # fmt: skip
 # those that only an extra of heed installs
 EXTRAS = {"openpyxl": "excel", "ray": "search", "transformers": "pretrained"}
 EXTRAS["huggingface_hub"] = "pretrained"
@@ -86,18 +80,22 @@ def _describe(value: object) -> str:
         return ascii(value.value)
     if not isinstance(value, ast.AST):
         return ascii(value)
-    fields = dict(ast.iter_fields(value))
-    if isinstance(value, WITH_DOCSTRING) and ast.get_docstring(value, clean=False) is not None:
-        fields["body"] = value.body[1:]
-    if isinstance(value, ast.JoinedStr):
-        fields["values"] = _merge_texts(value.values)
     described = [
         f"{name}={_describe(content)}"
-        for name, content in sorted(fields.items())
+        for name, content in sorted(_fields(value).items())
         # None, [] or 0 are new fields of a newer Python for old syntax
         if content and name not in IGNORED_FIELDS
     ]
     return f"({type(value).__name__} {' '.join(described)})"
+
+
+def _fields(node: ast.AST) -> dict[str, object]:
+    fields = dict(ast.iter_fields(node))
+    if isinstance(node, WITH_DOCSTRING) and ast.get_docstring(node, clean=False) is not None:
+        fields["body"] = node.body[1:]
+    if isinstance(node, ast.JoinedStr):
+        fields["values"] = _merge_texts(node.values)
+    return fields
 
 
 def _merge_texts(parts: list[ast.expr]) -> list[ast.expr]:

@@ -16,11 +16,8 @@ EMBEDDINGS = Path("data/embeddings")
 PUBLISHED = Path("data/published")
 RESULTS, REPORTS = Path("results"), Path("reports")
 RECIPES, SEARCHES = RESULTS / "recipe", RESULTS / "search"
-RUNS, PREDICTIONS, REFERENCE_MODELS = (
-    RESULTS / "train",
-    RESULTS / "predict",
-    RESULTS / "reference_models",
-)
+RUNS, PREDICTIONS = RESULTS / "train", RESULTS / "predict"
+REFERENCE_MODELS = RESULTS / "reference_models"
 TRAINED = RESULTS / "trained"  # EXPERIMENT/MODEL.json: the digests of a model's runs
 EVALUATIONS, COMPARISON = RESULTS / "evaluate", RESULTS / "compare"
 EXPLANATIONS, ADVERSARIAL_ATTENTION = RESULTS / "explain", RESULTS / "adversarial_attention"

@@ -37,9 +37,7 @@ def is_visible(text: str) -> bool:
 # `Annotated[int, {"ge": 0}]`, or a hyperparameter in its metadata. `expected` says them otherwise.
 # A text of params.yaml has a visible sign, but where its limit is `blank` or its default is "".
 LIMITS = {
-    "gt": (operator.gt, "above"),
-    "ge": (operator.ge, "at least"),
-    "lt": (operator.lt, "below"),
+    "gt": (operator.gt, "above"), "ge": (operator.ge, "at least"), "lt": (operator.lt, "below"),
     "le": (operator.le, "at most"),
     "or_zero": (lambda value, least: value == 0 or value >= least, "0 or at least"),
     "min_length": (lambda value, length: len(value) >= length, "of length at least"),
@@ -47,7 +45,7 @@ LIMITS = {
     "pattern": (lambda value, pattern: re.fullmatch(pattern, value), "of the form"),
     "choices": (lambda value, names: value in names, "one of"),
     "visible": (lambda value, _: is_visible(value), "with"),
-}
+}  # fmt: skip
 NOUNS = {
     bool: "true or false", int: "a whole number", float: "a number", str: "text", list: "a list",
     tuple: "a list", dict: "keys with values", NoneType: "nothing",

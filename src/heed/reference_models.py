@@ -90,9 +90,8 @@ def write_pretrained(
                     score = fmean(map(max, folds))
                     print_line(f"{name}: pretrained: {key.replace('_', ' ')} {score:.4f}")
             if declared.explain:
-                tests = task_module(experiment.task, "encoder_explanation")
                 explain = functools.partial(
-                    tests.explain_encoder, load(), tokens, data, declared.explain, cores
+                    part.explain_encoder, load(), tokens, data, declared.explain, cores
                 )
                 _write_explanation(name, explain, explained / name)
 

@@ -1,6 +1,6 @@
 """The sections of params.yaml on corpora: sources, the corpora made from them, their splits.
 
-The schema of params.yaml is made from these dataclasses (heed.study.corpora), which checks them.
+The schema of params.yaml is made from these dataclasses, and heed.study.experiments checks them.
 """
 
 import contextlib

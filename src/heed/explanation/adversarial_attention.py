@@ -4,15 +4,23 @@ A model's weights are no explanation if another model predicts the same from oth
 (Wiegreffe & Pinter 2019, section 4, arxiv.org/abs/1908.04626), and they deceive if they can be
 kept away from the words that decide (Pruthi et al. 2020, arxiv.org/abs/1909.07913). Such a model
 starts from the weights of its base; from scratch these losses are learned badly.
+
+A diagnostic MLP is a network without context that weighs its words by given weights. Weights that
+help it more, point better (Wiegreffe & Pinter 2019, section 3.4). But weights were computed from
+the whole document, and can carry its class themselves, by the words that they choose (Bai et al.
+2021, arxiv.org/abs/2006.05656): the controls measure that.
 """
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from operator import attrgetter
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from heed.explanation.agreement import find_rationale
 from heed.explanation.interventions import permute_weights
@@ -22,6 +30,7 @@ from heed.explanation.rankings import (
     PERMUTATIONS,
     group_size,
     left_out,
+    pad_by_row,
     read_documents,
     torch_generator,
 )
@@ -32,8 +41,14 @@ from heed.explanation.test import (
     kullback_leibler,
     total_variation,
 )
+from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch, EncodedCorpus
+from heed.inputs.vocabulary import UNKNOWN
 from heed.models.classifier import Classifier, WeightedSum, weighted_sum
+from heed.models.encoder import LearnedQuery
+from heed.models.recurrent import padding_mask
+from heed.training.loop import DivergedError
+from heed.training.machine import seed_everything
 
 LEAVING_OUT = max(group.end for group in GROUPS if group.removes)  # the first documents drawn
 RANKINGS = ("attention", "leave_one_out", "random")  # judged by the rationale
@@ -172,3 +187,208 @@ def summarize_documents(documents: pd.DataFrame) -> list[Row]:
         mean_row("adversarial_model", measure, weights, values[column].dropna().to_numpy(), reason)
         for measure, weights, column in columns
     ]
+
+
+PLACES = 10  # parts of a document that the control `constant_token` tells apart
+MAJORITIES = ("majority", "majority_with_rationale")
+SPLIT_WITHOUT = "a split of the corpus has no document with rationales"
+Weights = dict[int, np.ndarray]  # row → the weight of each token, (tokens,)
+
+
+class DiagnosticMLP(nn.Module):
+    """Tokens → embedding → tanh(W x + b) of `size`, weighted sum → linear layer.
+
+    `read` and `weigh` map a batch to token ids (`vocabulary` of them, padding among them) and to
+    weights, (batch, time); without `weigh`, the network learns its own, by a query and an additive
+    score. The embeddings are like the base's, with its `h`.
+    """
+
+    def __init__(
+        self, vocabulary: int, classes: int, size: int, h: Architecture,
+        read: Callable[[Batch], torch.Tensor], weigh: Callable[[Batch], torch.Tensor] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, h.embedding_dim, padding_idx=0)
+        nn.init.normal_(self.embedding.weight, std=h.embedding_std)
+        self.linear = nn.Linear(h.embedding_dim, size)
+        self.output = nn.Linear(size, classes)
+        self.query = None if weigh else LearnedQuery("additive", size, 1)
+        self._read, self._weigh = read, weigh
+
+    def forward(self, batch: Batch) -> torch.Tensor:
+        """Return the logits (batch, classes)."""
+        states = torch.tanh(self.linear(self.embedding(self._read(batch))))
+        if self._weigh is not None:
+            weights = self._weigh(batch)
+        else:
+            assert self.query is not None
+            padding = padding_mask(batch.lengths, states.shape[1])
+            weights = self.query.weights(states, batch.lengths, padding)
+        return self.output((weights[:, None] @ states).squeeze(1))
+
+
+def place_ids(batch: Batch) -> torch.Tensor:
+    """Return the tenth of its document in which each token stands, (batch, time), 1 to PLACES.
+
+    One id for all would leave nothing to learn from: the weights of a document sum to 1.
+    """
+    lengths = batch.lengths[:, None].clamp(min=1)
+    places = torch.arange(batch.ids.shape[1])[None] * PLACES // lengths + 1
+    return places.masked_fill(padding_mask(batch.lengths, batch.ids.shape[1]), 0)
+
+
+def move_weights(weights: Weights, numbers: np.random.Generator) -> Weights:
+    """Return the weights of another document for each, of nearly the same length.
+
+    Documents are sorted by length, equal lengths at random, and neighbours exchange their weights;
+    the last of an odd number gets the weights of the one before.
+    """
+    rows = numbers.permutation(np.asarray(sorted(weights), np.int64))
+    rows = rows[np.argsort([len(weights[int(row)]) for row in rows], kind="stable")].tolist()
+    donors = np.arange(len(rows)) ^ 1
+    donors[donors == len(rows)] = max(0, len(rows) - 2)
+    return {
+        row: fit_weights(weights[rows[donor]], len(weights[row]))
+        for row, donor in zip(rows, donors, strict=True)
+    }
+
+
+def fit_weights(weights: np.ndarray, length: int) -> np.ndarray:
+    """Return weights stretched to `length` tokens, with the sum 1; equal where all would be 0."""
+    stretched = np.zeros(length)
+    if len(weights):
+        stretched = weights[np.arange(length) * len(weights) // max(1, length)]
+    total = stretched.sum()
+    return stretched / total if total > 0 else np.full(length, 1 / max(1, length), np.float32)
+
+
+@dataclasses.dataclass(frozen=True)
+class Guide:
+    """The input of a diagnostic MLP, its weights (None: learned), and the rows that have them."""
+
+    reads: str
+    read: Callable[[Batch], torch.Tensor]
+    weights: Weights | None
+    vocabulary: int
+    rows: set[int] | None = None
+
+    def choose(self, documents: np.ndarray) -> np.ndarray:
+        """Return the documents for which the weights are defined."""
+        return documents if self.rows is None else _among(documents, self.rows)
+
+    def weigh(self) -> Callable[[Batch], torch.Tensor] | None:
+        """Return the function of a batch that gives its weights, (batch, time), or None."""
+        if (weights := self.weights) is None:
+            return None
+        return lambda batch: pad_by_row(weights, batch.rows, batch.ids.shape[1])
+
+
+def _among(documents: np.ndarray, rows: set[int]) -> np.ndarray:
+    return documents[np.isin(documents, [*rows])]
+
+
+def make_guides(
+    base: Weights, adversarial_model: Weights, rationale: Weights, vocabulary: int
+) -> dict[str, Guide]:
+    """Return the guides by name, in the order of the summary.
+
+    The weights of both models are of all documents; `rationale` is True for its tokens, (tokens,).
+    """
+
+    def equal(chosen: np.ndarray) -> np.ndarray:
+        return chosen.astype(np.float32) / max(1, int(chosen.sum()))
+
+    def without_rationale(batch: Batch) -> torch.Tensor:
+        is_rationale = pad_by_row(rationale, batch.rows, batch.ids.shape[1])
+        return batch.ids.masked_fill(is_rationale, UNKNOWN)
+
+    def words(weights: Weights | None, rows: set[int] | None = None) -> Guide:
+        return Guide("words", attrgetter("ids"), weights, vocabulary, rows)
+
+    def hidden(weights: Weights) -> Guide:
+        reads = "words, and the unknown word in place of those of the rationale"
+        return Guide(reads, without_rationale, weights, vocabulary, {*with_rationale})
+
+    with_rationale = {row: equal(each) for row, each in rationale.items() if each.any()}
+    uniform = {row: equal(np.ones(len(weights), bool)) for row, weights in base.items()}
+    reads = f"one token in place of every word, another in each of {PLACES} parts of the document"
+    return {
+        "uniform": words(uniform),
+        "trained": words(None),
+        "base": words(base),
+        "adversarial_model": words(adversarial_model),
+        "rationale": words(with_rationale, {*with_rationale}),
+        "base_without_rationale": hidden(base),
+        "adversarial_model_without_rationale": hidden(adversarial_model),
+        "constant_token": Guide(reads, place_ids, base, PLACES + 1),
+        "moved": words(move_weights(base, np.random.default_rng(0))),
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class DiagnosticTraining:
+    """The training of all diagnostic networks of a seed.
+
+    labels: class indices, (documents of the corpus,)
+    size: of the states, as the base's document vector has
+    with_rationale: documents whose rationale is known
+    train: trains a network on some documents, in so many epochs, with its checkpoints in a folder;
+        returns 1 for each test document that it classifies rightly, else 0
+    """
+
+    hyperparameters: Architecture
+    epochs: int
+    classes: int
+    seed: int
+    vocabulary: int
+    labels: np.ndarray
+    splits: dict[str, np.ndarray]
+    size: int
+    with_rationale: set[int]
+    train: Callable[[nn.Module, dict[str, np.ndarray], int, Path], np.ndarray]
+
+    def accuracies(
+        self, guides: dict[str, Guide], work: Path, report_progress: Callable[[str, int, int], None]
+    ) -> list[Row]:
+        """Train networks by each guide; return the rows of the summary.
+
+        One network is trained by the base's recipe, another for one epoch: with enough epochs a bag
+        of words may learn from equal weights too. Raises DivergedError, which names the weights.
+        """
+        rows = []
+        for i, (name, guide) in enumerate(guides.items()):
+            report_progress(f"diagnostic MLP, weights {name}", i, len(guides))
+            splits = {split: guide.choose(documents) for split, documents in self.splits.items()}
+            for measure, number in (("accuracy", self.epochs), ("accuracy_one_epoch", 1)):
+                right = np.empty(0)
+                if all(map(len, splits.values())):
+                    try:
+                        right = self._right(guide, splits, number, work / f"guided-{name}-{number}")
+                    except DivergedError as error:
+                        raise DivergedError(f"diagnostic MLP, weights {name}: {error}") from None
+                rows.append(mean_row("diagnostic", measure, name, right, SPLIT_WITHOUT))
+        known = {name: _among(rows, self.with_rationale) for name, rows in self.splits.items()}
+        for name, splits in zip(MAJORITIES, (self.splits, known), strict=True):
+            right = np.empty(0)
+            if all(map(len, splits.values())):
+                most_frequent = np.bincount(self.labels[splits["train"]]).argmax()
+                right = (self.labels[splits["test"]] == most_frequent).astype(np.float64)
+            rows.append(mean_row("diagnostic", "accuracy", name, right, SPLIT_WITHOUT))
+        return rows
+
+    def _right(
+        self, guide: Guide, splits: dict[str, np.ndarray], epochs: int, work: Path
+    ) -> np.ndarray:
+        seed_everything(self.seed)
+        h, weigh = self.hyperparameters, guide.weigh()
+        model = DiagnosticMLP(guide.vocabulary, self.classes, self.size, h, guide.read, weigh)
+        return self.train(model, splits, epochs, work)
+
+    def description(self, guides: dict[str, Guide]) -> dict[str, object]:
+        """Return the description of the networks in diagnostic_mlps.json (docs/contracts.md)."""
+        h = self.hyperparameters
+        return {
+            "reads": {name: guide.reads for name, guide in guides.items()},
+            "vocabulary": self.vocabulary, "max_tokens": h.max_tokens, "truncation": h.truncation,
+            "embedding_dim": h.embedding_dim, "size": self.size,
+        }  # fmt: skip

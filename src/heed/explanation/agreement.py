@@ -25,11 +25,9 @@ from heed.explanation.test import (
 )
 
 CORRELATIONS = {
-    "tau_gradient": ("attention", HELD),
-    "tau_leave_one_out": ("attention", "leave_one_out"),
-    "tau_ceiling": (HELD, "leave_one_out"),
-    "tau_replacement": ("leave_one_out", "replacement"),
-}
+    "tau_gradient": ("attention", HELD), "tau_leave_one_out": ("attention", "leave_one_out"),
+    "tau_ceiling": (HELD, "leave_one_out"), "tau_replacement": ("leave_one_out", "replacement"),
+}  # fmt: skip
 MATCH = 0.5  # intersection over union of a chosen span and a span of rationale that it matches
 MIN_AUC = 0.9  # area under the ROC curve of the weights, by class and seed, to pass
 NO_RATIONALE = "no rationale"

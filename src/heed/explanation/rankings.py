@@ -205,12 +205,9 @@ def weight_rankings(model: Classifier, weighted: WeightedSum) -> dict[str, np.nd
     if isinstance(attention, MultiHeadAttention):
         added = F.linear(added, attention.output.weight)
     rankings = {
-        "attention": weighted.weights.mean(1),
-        "weight_gradient": gradient.sum(1),
-        "product": product.abs(),
-        "signed_product": product,
-        "value_norm": added.norm(dim=1),
-    }
+        "attention": weighted.weights.mean(1), "weight_gradient": gradient.sum(1),
+        "product": product.abs(), "signed_product": product, "value_norm": added.norm(dim=1),
+    }  # fmt: skip
     return {name: ranking.detach().numpy() for name, ranking in rankings.items()}
 
 

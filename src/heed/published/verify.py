@@ -145,12 +145,18 @@ def compare(first: Sequence[Array], second: Sequence[Array], k: int, tests: int)
         if _few_differ(differences, k):  # Clopper & Pearson 1934
             share = stats.beta(size * number + 1, number * (1 - size)).isf(level)
             within = max(within, float(share))
-    else:  # all items have one difference: their number decides
-        unseen = 1 - (level / 2 if size > NOTHING else level) ** (1 / number)
-        half, p = (2 * size * unseen, 2 * 0.5**number) if size > NOTHING else (unseen, 1.0)
-        within, p = size + half, max(p, SMALLEST_P)
+    else:
+        half, p = _of_one_difference(size, level, number)
+        within = size + half
     numbers |= {"low_pp": 100 * (mean - half), "high_pp": 100 * (mean + half), "p": p}
     return numbers | {"p_corrected": min(1.0, tests * p), "equal_within_pp": 100 * within}
+
+
+def _of_one_difference(size: float, level: float, number: int) -> tuple[float, float]:
+    """Return half the interval, and p, of equal differences: the number of items decides."""
+    if size > NOTHING:
+        return 2 * size * (1 - (level / 2) ** (1 / number)), max(2 * 0.5**number, SMALLEST_P)
+    return 1 - level ** (1 / number), 1.0
 
 
 def _few_differ(differences: Sequence[Array], k: int) -> bool:
@@ -179,7 +185,7 @@ def verdict(numbers: Numbers, margin: float, first: float, second: float) -> str
     stands = differs and not same and (not rise or rise < near)
     if (first or second) and not stands:
         return "not converged"
-    said = ("worse" if worse else "better") if differs else "undecided"
+    said = ("better", "worse")[worse] if differs else "undecided"
     return "practically the same" if same else said
 
 
@@ -257,16 +263,7 @@ def _wrong_rows(params: Any, name: str, rows: pd.DataFrame, runs: Runs) -> Itera
         if absent := {first, second} - {*runs}:
             raise PublishedError(f"{name}: no statistics of {min(absent)}. {AGAIN}")
         numbers = compare(runs[first], runs[second], k, families[row["family"]])
-        rises = (float(row[f"{each}_rise_pp"] or 0) for each in ("first", "second"))
-        said = verdict(numbers, margin, *rises)
-        wrong = [
-            f"{each} is printed as {row[each] or 'empty'}, and comes out as {numbers.get(each)}"
-            for each in CHECKED
-            if not _agrees(each, row[each], numbers.get(each))
-        ]
-        if said != row["verdict"]:
-            wrong.append(f"the verdict is printed as {row['verdict']}, and comes out as {said}")
-        if wrong:
+        if wrong := [*_wrong_cells(row, numbers, margin)]:
             yield f"{name}: {first} − {second}: {'; '.join(wrong)}"
     in_family = rows.groupby("family")["first"].agg(set)
     if "primary" in families and (absent := {*runs} - {*rows["first"], *rows["second"]}):
@@ -275,6 +272,15 @@ def _wrong_rows(params: Any, name: str, rows: pd.DataFrame, runs: Runs) -> Itera
         yield f"{name}: no row of {VERDICTS} compares {min(absent)} with the trivial model"
     if ("primary" in families) != rows["role"].isin(["control", "baseline"]).any():
         yield f"{name}: {VERDICTS} has no primary row, or no role of it"
+
+
+def _wrong_cells(row: Any, numbers: Numbers, margin: float) -> Iterator[str]:
+    for each in CHECKED:
+        if not _agrees(each, row[each], value := numbers.get(each)):
+            yield f"{each} is printed as {row[each] or 'empty'}, and comes out as {value}"
+    rises = (float(row[f"{each}_rise_pp"] or 0) for each in ("first", "second"))
+    if (said := verdict(numbers, margin, *rises)) != row["verdict"]:
+        yield f"the verdict is printed as {row['verdict']}, and comes out as {said}"
 
 
 def _wrong_scores(printed: pd.DataFrame, metric: str, runs: pd.DataFrame) -> Iterator[str]:

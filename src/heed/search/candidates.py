@@ -17,8 +17,8 @@ from heed.hyperparameters import Configuration, Value
 from heed.paths import WORK
 from heed.recipe import Recipe
 from heed.study import Dimension, Params, rules
-from heed.study.model_rules import search_space
 from heed.study.recipes import resolve
+from heed.study.rules import search_space
 from heed.task import import_stage_modules, task_module
 from heed.tokens.meta import Meta, read_meta
 

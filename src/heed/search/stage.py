@@ -38,7 +38,7 @@ from heed.progress import progress_bar
 from heed.search import ADDRESS, LOCAL, read_address, results
 from heed.search.candidates import STARTS, TrialSetup, find_candidates, make_setup
 from heed.study import Params, Search
-from heed.study.model_rules import search_space
+from heed.study.rules import search_space
 from heed.tables import write_csv
 from heed.terminal import print_line
 

@@ -1,7 +1,7 @@
 """The study: the configuration in params.yaml, checked.
 
 `load` reads a file and reports every mistake with its line. It returns `Params`: a section for each
-key (`corpora`, `experiments`, `schema`), checked within it and across (`rules`, `model_rules`).
+key (`experiments`, `schema`), checked within it and across (`rules`).
 `own_corpus`, `own_files` and `own_entries` are `heed corpus add`. Training, prediction and
 evaluation do not use this package: they read the recipe (heed.recipe).
 """

@@ -95,12 +95,9 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
 
 
 def _fit(
-    options: CorpusOptions,
-    entries: own_entries.CorpusEntries,
-    statistics: own_entries.OwnCorpusStatistics,
-    params: Params,
-    cores: int,
-) -> tuple[CorpusOptions, own_entries.CorpusEntries, list[str]]:
+    options: CorpusOptions, entries: own_entries.CorpusEntries,
+    statistics: own_entries.OwnCorpusStatistics, params: Params, cores: int,
+) -> tuple[CorpusOptions, own_entries.CorpusEntries, list[str]]:  # fmt: skip
     """Return the options and entries whose trainings take the minutes, and lines on what is less.
 
     With three seeds, or those that someone has chosen, the epochs and then the texts are as many as
@@ -184,13 +181,9 @@ def _column(table: "pa.Table", name: str) -> list[Any]:
 
 
 def _unclear_columns(
-    typed: CorpusOptions,
-    path: Path,
-    form: Format,
-    table: "pa.Table",
-    texts: formats.Choices,
+    typed: CorpusOptions, path: Path, form: Format, table: "pa.Table", texts: formats.Choices,
     labels: formats.Choices,
-) -> UnclearError:
+) -> UnclearError:  # fmt: skip
     unknown = ["the text"] * (len(texts) != 1) + ["the label"] * (len(labels) != 1)
     pairs = itertools.product(texts[:2] or [["COLUMN"]], labels[:2] or [["COLUMN"]])
     answers = [replace(typed, text_column=each, label_column=label) for each, label in pairs]

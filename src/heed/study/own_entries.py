@@ -17,12 +17,10 @@ from heed.hyperparameters import Configuration, CorpusSizes
 from heed.hyperparameters.pretrained import PRETRAINED
 from heed.pretrained import installed_encoder
 from heed.records import RecordError, read_section
-from heed.study.corpora import AnyCorpus
 from heed.study.cost import Texts, training_seconds
-from heed.study.experiments import PRESETS, rules_of, task_of_labels
+from heed.study.experiments import PRESETS, AnyCorpus, rules_of, task_of_labels
 from heed.study.own_files import CorpusOptions, UserFiles, as_name
 from heed.study.reader import as_yaml
-from heed.task import task_module
 
 if TYPE_CHECKING:
     from heed.corpora.declared import Corpus
@@ -240,17 +238,13 @@ def check_corpus(section: dict[str, object]) -> "Corpus":
 
 
 def make_entries(
-    name: str,
-    options: CorpusOptions,
-    files: UserFiles,
-    form: "Format",
-    corpus: dict[str, object],
+    name: str, options: CorpusOptions, files: UserFiles, form: "Format", corpus: dict[str, object],
     statistics: OwnCorpusStatistics,
-) -> CorpusEntries:
+) -> CorpusEntries:  # fmt: skip
     """Return the entries of a corpus, whose section is `corpus`, with sizes for what it is like."""
     task = task_of_labels()
     trained, length = statistics.splits["train"], statistics.mean_length
-    preset = task_module(task, "presets").choose_preset(trained, length)
+    preset = rules_of(task).choose_preset(trained, length)
     values = PRESETS[task][preset].values
     # of most documents all is read, and no more than the preset reads
     longest = int(values.get("max_tokens", MAX_TOKENS))

@@ -84,12 +84,7 @@ def read_yaml(text: str, path: object) -> tuple[Node, Any]:
 
     Raises HeedError when it is not valid YAML, not a mapping, or more than a study needs.
     """
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith("<<<<<<< "):
-            raise HeedError(
-                f"{path}:{number}: a merge conflict: keep one side, and delete the lines <<<<<<<, "
-                "======= and >>>>>>>"
-            )
+    _refuse_conflict(text, path)
     yaml = YAML(typ="safe", pure=True)  # YAML 1.2, as DVC reads it
     try:
         tree = yaml.compose(StringIO(text))
@@ -116,6 +111,14 @@ def read_yaml(text: str, path: object) -> tuple[Node, Any]:
             f"{type(values).__name__}"
         )
     return tree, values
+
+
+def _refuse_conflict(text: str, path: object) -> None:
+    if conflict := re.search(r"^<<<<<<< ", text, re.MULTILINE):
+        raise HeedError(
+            f"{path}:{text[: conflict.start()].count(chr(10)) + 1}: a merge conflict: keep one "
+            "side, and delete the lines <<<<<<<, ======= and >>>>>>>"
+        )
 
 
 def _count_values(node: Node, counted: dict[int, int]) -> int:

@@ -60,16 +60,8 @@ def resolve(params: Params, name: str, best: Configuration, meta: Meta) -> Recip
         raise HeedError(f"params.yaml: models.{name}: {message}")
     fields = dataclasses.fields(CorpusStatistics)
     return Recipe(
-        model=name,
-        experiment=model.experiment,
-        task=experiment.task,
-        variant=model.variant,
-        corpus=model.corpus,
-        tokenizer=meta.tokenizer,
-        folds=meta.folds,
-        tokens=meta.digest,
+        model=name, experiment=model.experiment, task=experiment.task, variant=model.variant,
+        corpus=model.corpus, tokenizer=meta.tokenizer, folds=meta.folds, tokens=meta.digest,
         statistics=CorpusStatistics(**{each.name: getattr(meta, each.name) for each in fields}),
-        data=data,
-        hyperparameters=hyperparameters,
-        repeats=meta.repeats,
-    )
+        data=data, hyperparameters=hyperparameters, repeats=meta.repeats,
+    )  # fmt: skip

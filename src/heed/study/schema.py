@@ -19,12 +19,13 @@ from heed.hyperparameters import hyperparameter as key
 from heed.hyperparameters.pretrained import Encoder, Pretrained
 from heed.recipe import Name
 from heed.records import FLATTENED, FOLLOWS, Mistake, Types, read_record, unknown_name
-from heed.study.corpora import AnyCorpus, AnySource
 from heed.study.experiments import (
     PRESETS,
     RECIPES,
     SECTIONS,
+    AnyCorpus,
     AnyExperiment,
+    AnySource,
     Search,
     Seeds,
     Study,

@@ -17,21 +17,14 @@ from heed.files import HeedError
 PACKAGE = "heed.tasks"
 # stage → the parts of a task that its command imports
 STAGE_MODULES: dict[str, tuple[str, ...]] = {
-    "search": ("recipe", "rules", "presets", "learning"),
-    "recipe": ("recipe", "presets"),  # and those of `search`, where networks are built
+    "search": ("recipe", "rules", "learning"),
+    "recipe": ("recipe", "rules"),  # and those of `search`, where networks are built
     "train": ("recipe", "learning"),
     "score": ("recipe", "metrics", "learning", "prediction", "evaluation"),
     "explain": ("recipe", "metrics", "learning", "explanation"),
     "adversarial_attention": ("recipe", "metrics", "learning", "adversarial_attention"),
     "reference_models": ("recipe", "metrics", "reference_models"),
-    "pretrained": (
-        "recipe",
-        "metrics",
-        "learning",
-        "reference_models",
-        "encoders",
-        "encoder_explanation",
-    ),
+    "pretrained": ("recipe", "metrics", "learning", "reference_models", "encoders"),
     "compare": ("recipe", "metrics"),
     "report": ("recipe", "report"),
 }

@@ -18,7 +18,7 @@ from heed.corpora.kinds import SOURCE_KINDS
 from heed.corpora.publication import File, read_members, read_published_lines
 from heed.files import CHECKSUMS, HeedError
 from heed.study import Source, load
-from heed.study.corpora import check_source
+from heed.study.experiments import check_source
 from tests.conftest import ROOT
 
 CONTENT = bytes(range(256)) * 400

@@ -12,7 +12,7 @@ from heed.corpora import huffpost, published
 from heed.corpora.kinds import KINDS, SOURCE_KINDS, read_documents
 from heed.corpora.publication import Kind
 from heed.study import Corpus, Source, Split
-from heed.study.corpora import check_corpus
+from heed.study.experiments import check_corpus
 from tests.makers.federalist import papers
 
 GIVEN, FOLDS = Split(kind="given"), Split(kind="folds", k=5)

@@ -13,7 +13,7 @@ from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
 from heed.records import read_section
 from heed.study import Corpus, Source, Split
-from heed.study.corpora import AnyCorpus, check_split
+from heed.study.experiments import AnyCorpus, check_split
 from heed.tokens.corpus import tokenize
 from tests.makers.tables import read_files
 

@@ -13,16 +13,19 @@ from scipy.stats import entropy
 
 from heed.cli import stages
 from heed.explanation import registry
-from heed.explanation.adversarial_attention import MEASURES, NO_RATIONALE, deceive_loss, differ_loss
-from heed.explanation.declared import AdversarialAttention
-from heed.explanation.diagnostic_mlp import (
+from heed.explanation.adversarial_attention import (
+    MEASURES,
+    NO_RATIONALE,
     PLACES,
     SPLIT_WITHOUT,
     DiagnosticTraining,
     Guide,
+    deceive_loss,
+    differ_loss,
     move_weights,
     place_ids,
 )
+from heed.explanation.declared import AdversarialAttention
 from heed.explanation.rankings import Subject
 from heed.explanation.stage import write_adversarial_model
 from heed.explanation.test import jensen_shannon

@@ -12,8 +12,7 @@ from heed.evaluation.results import Significance
 from heed.evaluation.results import verdict as heeds_verdict
 from heed.pipeline import run_git
 from heed.published import verify
-from heed.published.pages import BEGIN, END
-from heed.published.publish import Edition, publish
+from heed.published.publish import BEGIN, END, Edition, publish
 from heed.report.formats import POINTS, PROBABILITY, decimals
 from heed.tasks.classification import metrics as classification
 from heed.tasks.classification.recipe import Data

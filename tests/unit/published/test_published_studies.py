@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from heed.pipeline import run_git
-from heed.published.pages import (
+from heed.published.publish import (
     INDEX,
     README,
     results_table,

@@ -13,7 +13,6 @@ from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.models.classifier import Classifier
 from heed.report.browser import ShadedText, excerpt, shade_sentences, typical_documents
-from heed.report.figures.shapes import Heads
 from heed.report.figures.heatmaps import head_weights
 from heed.report.figures.shapes import Heads
 from heed.report.measures import equal_weights_control, lacks_layer

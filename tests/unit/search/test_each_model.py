@@ -15,8 +15,8 @@ from heed.search.candidates import find_candidates
 from heed.search.results import BUDGET, read_search, write_search
 from heed.search.trials import Job, _Suggester
 from heed.study import parse
-from heed.study.model_rules import search_space
 from heed.study.recipes import write_recipes
+from heed.study.rules import search_space
 from tests.unit.search.makers import STUDY, heed, planned
 from tests.unit.search.test_search import write_results
 

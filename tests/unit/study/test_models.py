@@ -8,8 +8,8 @@ from heed.cli import commands
 from heed.files import HeedError
 from heed.study import parse
 from heed.study.experiments import PRESETS, SECTIONS
-from heed.study.model_rules import find_mistakes
-from heed.tasks.classification.presets import choose_preset
+from heed.study.rules import find_mistakes
+from heed.tasks.classification.rules import choose_preset
 from tests.conftest import ROOT
 
 SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()

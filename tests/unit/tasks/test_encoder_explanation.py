@@ -21,8 +21,11 @@ from heed import pretrained, reference_models  # noqa: E402
 from heed.explanation.test import HELD  # noqa: E402
 from heed.pretrained import AttentionTap, load_encoder  # noqa: E402
 from heed.tasks.classification import reference_models as linear  # noqa: E402
-from heed.tasks.classification.encoder_explanation import READINGS, EncoderReader  # noqa: E402
-from heed.tasks.classification.encoders import EncoderClassifier  # noqa: E402
+from heed.tasks.classification.encoders import (  # noqa: E402
+    READINGS,
+    EncoderClassifier,
+    EncoderReader,
+)
 from heed.tokens.arrays import load_tokens  # noqa: E402
 from tests.encoders import entry, write_encoder  # noqa: E402
 

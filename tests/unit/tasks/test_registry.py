@@ -24,9 +24,9 @@ def test_a_folder_is_a_task_with_the_parts_of_its_base(tmp_path, monkeypatch):
     assert "dreams" in task_names()
     own = ("heed.tasks.dreams.metrics", "heed.tasks.classification.metrics")
     assert part_modules("dreams", "metrics") == own
-    assert part_modules("dreams", "presets") == ("heed.tasks.classification.presets",)
+    assert part_modules("dreams", "encoders") == ("heed.tasks.classification.encoders",)
     assert task_module("dreams", "metrics").AVERAGES == ("macro", "weighted")
     with pytest.raises(AttributeError):
         getattr(task_module("dreams", "metrics"), "colours")  # noqa: B009
-    with pytest.raises(HeedError, match="the task translation has no presets"):
-        task_module("translation", "presets")
+    with pytest.raises(HeedError, match="the task translation has no encoders"):
+        task_module("translation", "encoders")

@@ -8,7 +8,7 @@ import pytest
 
 from heed.files import HeedError
 from heed.study import Corpus, Source, Split
-from heed.study.corpora import check_corpus, check_source
+from heed.study.experiments import check_corpus, check_source
 from heed.tokens.arrays import ParallelTokens, load_tokens
 from heed.tokens.corpus import tokenize
 

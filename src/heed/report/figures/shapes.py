@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from heed.terminal import visible
 from heed.report.sources import Source
+from heed.terminal import visible
 
 # Where a figure stands, beside its files.
 EVERYWHERE, PAGE, FILES = ("page", "paper"), ("page",), ()

@@ -17,8 +17,8 @@ from torch import nn
 
 from heed.explanation import adversarial_attention as adversarial
 from heed.explanation import rankings
+from heed.explanation.adversarial_attention import DiagnosticTraining, Weights, make_guides
 from heed.explanation.declared import AdversarialAttention
-from heed.explanation.diagnostic_mlp import DiagnosticTraining, Weights, make_guides
 from heed.explanation.rankings import GROUPS, Subject
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
@@ -37,14 +37,9 @@ class AdversarialLearner(ClassificationLearner):
     """A copy of the base, and the documents from which it learns other weights."""
 
     def __init__(
-        self,
-        base: Subject,
-        adversarial_model: AdversarialAttention,
-        rationale: Weights,
-        labels: np.ndarray,
-        splits: dict[str, np.ndarray],
-        run: RunInfo,
-    ) -> None:
+        self, base: Subject, adversarial_model: AdversarialAttention, rationale: Weights,
+        labels: np.ndarray, splits: dict[str, np.ndarray], run: RunInfo,
+    ) -> None:  # fmt: skip
         """Copy the base; `rationale` is True for units with some, (units,), by row."""
         model = copy.deepcopy(base.model).requires_grad_(True)
         model.network.embedding.require_gradients()
@@ -75,12 +70,9 @@ class DiagnosticLearner(ClassificationLearner):
 
 
 def _diagnostic_training(
-    run: RunInfo,
-    base: Subject,
-    labels: np.ndarray,
-    splits: dict[str, np.ndarray],
+    run: RunInfo, base: Subject, labels: np.ndarray, splits: dict[str, np.ndarray],
     with_rationale: set[int],
-) -> DiagnosticTraining:
+) -> DiagnosticTraining:  # fmt: skip
     own, encoded = run.recipe.hyperparameters, base.encoded
 
     def fit(model: nn.Module, chosen: dict[str, np.ndarray], epochs: int, work: Path) -> np.ndarray:
@@ -113,14 +105,9 @@ class Units:
 
 
 def judge_adversarial_model(
-    run: RunInfo,
-    adversarial_model: AdversarialAttention,
-    tokens: Tokens,
-    splits: dict[str, np.ndarray],
-    drawn: np.ndarray,
-    work: Path,
-    report_progress: ReportProgress,
-) -> tuple[dict[str, pd.DataFrame], dict[str, object] | None]:
+    run: RunInfo, adversarial_model: AdversarialAttention, tokens: Tokens,
+    splits: dict[str, np.ndarray], drawn: np.ndarray, work: Path, report_progress: ReportProgress,
+) -> tuple[dict[str, pd.DataFrame], dict[str, object] | None]:  # fmt: skip
     """Return the tables `documents`, `units`, `summary`, and a description of diagnostic networks.
 
     Raises HeedError: no weights that could be others; `deceive` without a rationale.
@@ -170,12 +157,9 @@ def _read_units(subject: Subject, reader: explanation.RationaleReader, rows: np.
 
 
 def _train(
-    learner: AdversarialLearner,
-    run: RunInfo,
-    adversarial_model: AdversarialAttention,
-    work: Path,
+    learner: AdversarialLearner, run: RunInfo, adversarial_model: AdversarialAttention, work: Path,
     report_progress: ReportProgress,
-) -> Classifier:
+) -> Classifier:  # fmt: skip
     h = dataclasses.replace(
         run.recipe.hyperparameters, epochs=adversarial_model.epochs, monitor=LAST, patience=0
     )
@@ -200,12 +184,9 @@ def _compare(
 
 
 def _tables(
-    compared: list[adversarial.Compared],
-    tokens: Tokens,
-    run: RunInfo,
-    units: Units,
+    compared: list[adversarial.Compared], tokens: Tokens, run: RunInfo, units: Units,
     reader: explanation.RationaleReader,
-) -> dict[str, pd.DataFrame]:
+) -> dict[str, pd.DataFrame]:  # fmt: skip
     columns = tokens.documents(["id", f"label_{run.recipe.data.label}"]).to_numpy()
     classes, documents, weights = run.recipe.data.classes, [], []
     for each in compared:

@@ -37,13 +37,9 @@ NO_RATIONALE = "no explained document has rationales"
 
 
 def explain_run(
-    run: RunInfo,
-    tokens: Tokens,
-    rows: np.ndarray,
-    scale: float,
-    report_progress: Callable[[int, int], None],
-    noise: Tokens | None = None,
-) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
+    run: RunInfo, tokens: Tokens, rows: np.ndarray, scale: float,
+    report_progress: Callable[[int, int], None], noise: Tokens | None = None,
+) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:  # fmt: skip
     """Return the tables of one seed (TABLES of stage.py), and test → why it is not defined.
 
     `rows` are test documents that are not empty, in the order of their draw; `scale` multiplies
@@ -96,11 +92,9 @@ def summarize_tables(
 
 
 def explanation_tables(
-    documents: Iterable[tuple[int, UnitPositions, Explained]],
-    tokens: Tokens,
-    data: Data,
+    documents: Iterable[tuple[int, UnitPositions, Explained]], tokens: Tokens, data: Data,
     share: float,
-) -> dict[str, pd.DataFrame]:
+) -> dict[str, pd.DataFrame]:  # fmt: skip
     """Return the tables; `share` of the units is chosen to find the rationale."""
     rows, rankings, units, probabilities = [], [], [], []
     columns = tokens.documents(["id", f"label_{data.label}", "text"]).to_numpy()

@@ -86,15 +86,9 @@ class ClassificationLearner(Learner):
     """A classifier and the documents that it learns from; a task based on this may change both."""
 
     def __init__(
-        self,
-        model: nn.Module,
-        encoded: EncodedCorpus,
-        labels: np.ndarray,
-        rows: dict[str, np.ndarray],
-        hyperparameters: Hyperparameters,
-        seed: int,
-        device: str,
-    ) -> None:
+        self, model: nn.Module, encoded: EncodedCorpus, labels: np.ndarray,
+        rows: dict[str, np.ndarray], hyperparameters: Hyperparameters, seed: int, device: str,
+    ) -> None:  # fmt: skip
         """Store the arguments: `labels` of all documents of the corpus, as of `read_labels`."""
         self.model, self.encoded, self.device, self.seed = model, encoded, device, seed
         self.train, self.validation = rows["train"], rows["validation"]
@@ -170,13 +164,9 @@ class_indices = ClassificationLearner.read_labels
 
 
 def make_learner(
-    recipe: Recipe[Data, Hyperparameters],
-    tokens: Tokens,
-    rows: dict[str, np.ndarray],
-    seed: int,
-    device: str,
-    kind: type[ClassificationLearner] = ClassificationLearner,
-) -> ClassificationLearner:
+    recipe: Recipe[Data, Hyperparameters], tokens: Tokens, rows: dict[str, np.ndarray], seed: int,
+    device: str, kind: type[ClassificationLearner] = ClassificationLearner,
+) -> ClassificationLearner:  # fmt: skip
     """Return the learner of a training; the caller seeds torch, which initialises the model."""
     h, read = recipe.hyperparameters, np.concatenate([rows["train"], rows["validation"]])
     vocabulary = build_vocabulary(tokens, rows["train"], h.vocabulary_size, h.lowercase)
@@ -195,12 +185,9 @@ def make_model(vocabulary: Vocabulary, recipe: Recipe[Data, Hyperparameters]) ->
 
 
 def probabilities(
-    model: nn.Module,
-    batches: Iterable[Batch],
-    rows: np.ndarray,
-    device: str,
+    model: nn.Module, batches: Iterable[Batch], rows: np.ndarray, device: str,
     activation: Callable[[torch.Tensor], torch.Tensor] = activation,
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     """Return the class probabilities in the order of `rows`, float32 (rows, classes)."""
     model.eval()
     by_batch, order = list[np.ndarray](), list[np.ndarray]()

@@ -239,13 +239,9 @@ def _token_table(
 
 
 def load_predictor(
-    folder: Path,
-    recipe: Recipe[Data, Hyperparameters],
-    settings: Prediction,
-    device: str,
-    command: str,
-    kind: type[ClassificationPredictor] = ClassificationPredictor,
-) -> ClassificationPredictor:
+    folder: Path, recipe: Recipe[Data, Hyperparameters], settings: Prediction, device: str,
+    command: str, kind: type[ClassificationPredictor] = ClassificationPredictor,
+) -> ClassificationPredictor:  # fmt: skip
     """Return the run in `folder` on `device`. Raises HeedError: a file is broken, or another's."""
     largest = recipe.hyperparameters.vocabulary_size
     with whole_run(folder, command):

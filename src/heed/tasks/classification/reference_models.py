@@ -270,13 +270,10 @@ class Optimum:
 
 
 def optima(
-    rows: SparseFile,
-    columns: int,
-    labels: np.ndarray,
-    strengths: Sequence[float],
+    rows: SparseFile, columns: int, labels: np.ndarray, strengths: Sequence[float],
     report: Callable[[float, int], None] = lambda strength, passes: None,
     weights: np.ndarray | None = None,
-) -> Iterator[Optimum]:
+) -> Iterator[Optimum]:  # fmt: skip
     """Yield the optimum of each C; where classes are fitted in groups, one group at a time.
 
     rows: features of the training documents, (documents, columns).
@@ -368,13 +365,9 @@ class _Problem:
 
         limits = {"maxfun": MAX_PASSES, "maxiter": MAX_PASSES, "ftol": 0, "gtol": 0}
         result = scipy.optimize.minimize(
-            objective,
-            (start / scale).ravel(),
-            jac=True,
-            method="L-BFGS-B",
-            callback=stop,
+            objective, (start / scale).ravel(), jac=True, method="L-BFGS-B", callback=stop,
             options={"maxcor": CORRECTIONS, **limits},
-        )
+        )  # fmt: skip
         weights = result.x.reshape(self._shape) * scale
         return Optimum(strength, weights, "L-BFGS", passes, converged())
 

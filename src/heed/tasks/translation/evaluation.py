@@ -10,7 +10,7 @@ from heed.evaluation.tested import TestedModel
 from heed.paths import TOKENS
 from heed.tasks.translation import metrics
 from heed.tasks.translation.recipe import Data
-from heed.tasks.translation.statistical import (
+from heed.tasks.translation.reference_models import (
     TranslationTable,
     read_sentences,
     separated_words,

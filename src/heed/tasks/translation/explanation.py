@@ -43,13 +43,9 @@ def document_offsets(tokens: ParallelTokens, data: Data) -> np.ndarray:
 
 
 def explain_run(
-    run: RunInfo,
-    tokens: ParallelTokens,
-    rows: np.ndarray,
-    scale: float,
-    report_progress: Callable[[int, int], None],
-    _: ParallelTokens | None = None,
-) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
+    run: RunInfo, tokens: ParallelTokens, rows: np.ndarray, scale: float,
+    report_progress: Callable[[int, int], None], _: ParallelTokens | None = None,
+) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:  # fmt: skip
     """Return the tables of one seed, and test → why it is not defined.
 
     `next_units` has the probabilities of the unit after each drawn step. `rows` are test pairs with
@@ -76,11 +72,9 @@ def explain_run(
 
 
 def _tables(
-    predictor: TranslationPredictor,
-    tokens: ParallelTokens,
-    pairs: Iterable[JudgedPair],
+    predictor: TranslationPredictor, tokens: ParallelTokens, pairs: Iterable[JudgedPair],
     known: dict[int, metrics.Gold | None],
-) -> dict[str, pd.DataFrame]:
+) -> dict[str, pd.DataFrame]:  # fmt: skip
     ids = tokens.documents(["id"])["id"].to_numpy()
     vocabulary = np.asarray(predictor.target.units(np.arange(len(predictor.target))), object)
     documents, rankings, units, next_units = [], [], [], []
@@ -142,12 +136,9 @@ def _linked(words: tuple[np.ndarray, np.ndarray], links: metrics.Links) -> np.nd
 
 
 def _rankings(
-    pair: JudgedPair,
-    words: tuple[np.ndarray, np.ndarray],
-    sure: np.ndarray,
-    possible: np.ndarray,
+    pair: JudgedPair, words: tuple[np.ndarray, np.ndarray], sure: np.ndarray, possible: np.ndarray,
     gold: metrics.Gold | None,
-) -> dict[str, dict[str, float]]:
+) -> dict[str, dict[str, float]]:  # fmt: skip
     """Return means of measures, and counts; possible links are neither right nor wrong."""
     linked = sure.any(1)
     share = float(sure[linked].mean()) if linked.any() else 0.0

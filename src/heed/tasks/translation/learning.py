@@ -80,13 +80,9 @@ class TranslationLearner(Learner):
     model: Translator
 
     def __init__(
-        self,
-        recipe: Recipe[Data, Hyperparameters],
-        tokens: ParallelTokens,
-        rows: dict[str, np.ndarray],
-        seed: int,
-        device: str,
-    ) -> None:
+        self, recipe: Recipe[Data, Hyperparameters], tokens: ParallelTokens,
+        rows: dict[str, np.ndarray], seed: int, device: str,
+    ) -> None:  # fmt: skip
         """Read the pairs in `rows` alone. Raises HeedError: none is within the length caps."""
         h, data, train = recipe.hyperparameters, recipe.data, rows["train"]
         if h.training_share < 1:

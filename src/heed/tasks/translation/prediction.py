@@ -200,14 +200,11 @@ class TranslationPredictor(Predictor):
             ids = np.asarray(found.tokens, np.int64)
             text = self.target.decode(ids)
             return Translation(
-                text,
-                found.score,
-                found.log_probability,
-                self.words(side, row),
+                text, found.score, found.log_probability, self.words(side, row),
                 self.target.units(ids) if is_words else text.split(),
                 int((source == UNKNOWN).sum()),
                 self.align(EncodedPairs(alone, [source], [ids]), alone)[0],
-            )
+            )  # fmt: skip
 
         return [
             [translation(row, source, each) for each in found]
@@ -276,12 +273,9 @@ def count_unknown_words(segmenter: Segmenter, ids: np.ndarray) -> int:
 
 
 def load_predictor(
-    folder: Path,
-    recipe: Recipe[Data, Hyperparameters],
-    settings: Prediction,
-    device: str,
+    folder: Path, recipe: Recipe[Data, Hyperparameters], settings: Prediction, device: str,
     command: str,
-) -> TranslationPredictor:
+) -> TranslationPredictor:  # fmt: skip
     """Return the run in `folder` on `device`. Raises HeedError: a file is broken, or another's."""
     h = recipe.hyperparameters
     with whole_run(folder, command):

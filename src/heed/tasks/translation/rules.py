@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from heed.hyperparameters import Preset
 from heed.records import suggest
 from heed.task.interface import Contradiction, DeclaredCorpus
 from heed.tasks.translation.recipe import Hyperparameters
@@ -13,6 +14,7 @@ LABELS = "none"  # it reads none
 READS_PAIRS = True  # the items of its corpora are sentences in several languages
 EXPLAINED_METRICS = ()
 FURTHER_METRICS = ("aer",)  # of an expected result: not of the test split's statistics
+PRESETS: dict[str, Preset] = {}
 
 
 def corpus_contradictions(data: Any, corpus: DeclaredCorpus) -> Iterator[tuple[str, str]]:

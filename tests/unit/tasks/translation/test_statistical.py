@@ -7,8 +7,8 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from heed.tasks.translation import statistical
-from heed.tasks.translation.statistical import (
+from heed.tasks.translation import reference_models
+from heed.tasks.translation.reference_models import (
     BOS,
     EOS,
     NULL,
@@ -50,8 +50,8 @@ def slow_ibm1(sources, targets, rounds: int) -> dict[tuple[int, int], float]:
 
 def test_ibm_model_1_is_that_of_a_slow_implementation(monkeypatch):
     sources, targets = drawn_pairs(60, 12, 0)
-    expected = slow_ibm1(sources, targets, statistical.ROUNDS)
-    monkeypatch.setattr(statistical, "CHUNK", 7)  # sentences that are listed at once
+    expected = slow_ibm1(sources, targets, reference_models.ROUNDS)
+    monkeypatch.setattr(reference_models, "CHUNK", 7)  # sentences that are listed at once
     table = train_ibm1(sources, targets)
     assert len(table.codes) == len(expected)
     for (source, target), probability in expected.items():

@@ -11,7 +11,7 @@ import pytest
 
 from heed.corpora.sample_translation import LINKS, NORVIC, SOLDAN, generate_rows
 from heed.evaluation import tested as evaluated
-from heed.tasks.translation import evaluation, reference_models, statistical
+from heed.tasks.translation import evaluation, reference_models
 from heed.tasks.translation.metrics import format_links, make_metrics, read_links
 from heed.tasks.translation.recipe import Data, Prediction
 from heed.tokens.arrays import Gold, ParallelTokens, Side
@@ -102,18 +102,18 @@ def test_the_reference_models_read_no_test_sentence(fitted):
 def test_words_are_joined_to_text_as_the_training_part_is():
     tokens = InMemory(ROWS[:50], gold=False, end=".")
     sentences, side = (
-        statistical.read_sentences(tokens, NORVIC, lowercase=False),
+        reference_models.read_sentences(tokens, NORVIC, lowercase=False),
         tokens.sides[NORVIC],
     )
-    detokenizer = statistical.learn_sentence_detokenizer(sentences, side, np.arange(50))
+    detokenizer = reference_models.learn_sentence_detokenizer(sentences, side, np.arange(50))
     unknown = len(sentences.words)
     for row, text in enumerate(side.texts(np.arange(50))):
         ids = sentences.rows[row].tolist()
         words = [sentences.words[id_] for id_ in ids]
-        assert statistical.join_words(ids, words, detokenizer, unknown) == text
-        copied = statistical.join_words([-1, *ids[1:]], ["Zug", *words[1:]], detokenizer, unknown)
+        assert reference_models.join_words(ids, words, detokenizer, unknown) == text
+        copied = reference_models.join_words([-1, *ids[1:]], ["Zug", *words[1:]], detokenizer, unknown)
         assert copied == text.replace(words[0], "Zug", 1)
-    assert statistical.join_words([], [], detokenizer, unknown) == ""
+    assert reference_models.join_words([], [], detokenizer, unknown) == ""
 
 
 def as_model(table: pd.DataFrame, fits, data: Data, learns_weights=True) -> evaluated.TestedModel:
@@ -166,14 +166,14 @@ def test_without_gold_links_agreement_with_ibm_model_1_is_called_agreement(monke
 
 def test_tokens_belong_to_the_words_that_white_space_separates():
     side = make_side(["ka mi.", "mi. . ka", "mi"])
-    words = [statistical.separated_words(side, row).tolist() for row in range(3)]
+    words = [reference_models.separated_words(side, row).tolist() for row in range(3)]
     assert words == [[0, 1, 1], [0, 0, 1, 2], [0]]
 
 
 def test_types_that_differ_in_case_are_one_word_where_scores_ignore_case():
     tokens = InMemory(ROWS[:3], gold=False)
     tokens.sides[NORVIC] = make_side(["Ka mi", "ka Mi.", "KA"])
-    read = statistical.read_sentences(tokens, NORVIC, lowercase=True)
+    read = reference_models.read_sentences(tokens, NORVIC, lowercase=True)
     assert read.words == ["ka", "mi", "."]
     assert [row.tolist() for row in read.rows] == [[0, 1], [0, 1, 2], [0]]
-    assert len(statistical.read_sentences(tokens, NORVIC, lowercase=False).words) == 6
+    assert len(reference_models.read_sentences(tokens, NORVIC, lowercase=False).words) == 6
