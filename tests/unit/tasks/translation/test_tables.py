@@ -111,7 +111,9 @@ def test_words_are_joined_to_text_as_the_training_part_is():
         ids = sentences.rows[row].tolist()
         words = [sentences.words[id_] for id_ in ids]
         assert reference_models.join_words(ids, words, detokenizer, unknown) == text
-        copied = reference_models.join_words([-1, *ids[1:]], ["Zug", *words[1:]], detokenizer, unknown)
+        copied = reference_models.join_words(
+            [-1, *ids[1:]], ["Zug", *words[1:]], detokenizer, unknown
+        )
         assert copied == text.replace(words[0], "Zug", 1)
     assert reference_models.join_words([], [], detokenizer, unknown) == ""
 
