@@ -25,7 +25,7 @@ REFERENCES = (LINEAR, PRETRAINED)  # that are recommended where they do as well:
 VERDICT_WORDS = {  # by reading: a word never fights the interval that it stands beside
     BETTER: "better",
     SLIGHTLY_BETTER: "better, by less than {within}",
-    SAME: "no different by {within}",
+    SAME: "the same within {within}",
     SLIGHTLY_WORSE: "worse, by less than {within}",
     WORSE: "worse",
     UNDECIDED: "undecided",
