@@ -59,7 +59,7 @@ def test_a_second_snakemake_is_refused_and_the_first_runs_exactly_the_stages_bel
         output = first.communicate()[0]
     assert first.returncode == 0, output
     assert stages_printed(output) == 2  # `code` runs first
-    assert "heed: 1 of 2 stages are done: compare\n" in output and toy.logged() == expected
+    assert "heed: 1 of 2 stages are done" in output and toy.logged() == expected
     assert toy.is_up_to_date()
 
 

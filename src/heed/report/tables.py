@@ -5,7 +5,6 @@ is in the CSV file alone, and one with `csv: false` in none.
 """
 
 import dataclasses
-import importlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -15,11 +14,27 @@ import pandas as pd
 from heed.report.experiments import Experiment
 from heed.report.formats import TEXT, Format, format_named, read_yaml
 from heed.report.results import Results
-from heed.report.rows import Rows
+from heed.report.rows import (
+    Rows,
+    classification,
+    comparisons,
+    expected,
+    explanation,
+    glossary,
+    hyperparameters,
+    summary,
+    trainings,
+    translation,
+)
 from heed.report.sources import Source
 from heed.tables import csv_text
 from heed.terminal import visible
 
+MODULES = {  # that `rows` in tables.yaml names
+    each.__name__.rpartition(".")[2]: each
+    for each in (classification, comparisons, expected, explanation, glossary, hyperparameters,
+                 summary, trainings, translation)
+}  # fmt: skip
 PAGE, PAPER = "page", "paper"
 
 
@@ -153,7 +168,7 @@ def build_tables(results: Results) -> dict[tuple[str, str], list[Table]]:
     tables: dict[tuple[str, str], list[Table]] = {}
     for name, declared in declarations().items():
         module, function = declared["rows"].split(".")
-        make = getattr(importlib.import_module(f"{Rows.__module__}.{module}"), function)
+        make = getattr(MODULES[module], function)
         if declared.get("of") == "study":
             tables[name, ""] = [*_build(name, declared, results, None, make(results))]
             continue
