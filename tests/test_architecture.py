@@ -119,14 +119,14 @@ def test_no_function_is_longer_than_45_lines():
 # is raised.
 
 CEILINGS = {
-    "cli": 781, "corpora": 3291, "evaluation": 1396, "explanation": 2954, "hyperparameters": 513,
-    "inputs": 1051, "models": 2512, "modules": 2297, "published": 828, "report": 8787,
-    "search": 1090, "study": 3563, "task": 286, "tasks": 5675, "tokens": 1993, "training": 1128,
+    "cli": 755, "corpora": 3107, "evaluation": 1396, "explanation": 2916, "hyperparameters": 494,
+    "inputs": 997, "models": 2512, "modules": 2323, "published": 752, "report": 7654,
+    "search": 1023, "study": 3031, "task": 294, "tasks": 4221, "tokens": 1843, "training": 1139,
 }  # fmt: skip  # `modules` are those of no package
-MOST_MODULES = 198
+MOST_MODULES = 169
 # functions by their cyclomatic complexity, comprehensions and boolean operators included (as radon
 # counts it; ruff counts neither, and stops at 12)
-MOST_ABOVE_10, MOST_COMPLEX = 23, 15
+MOST_ABOVE_10, MOST_COMPLEX = 9, 14
 BRANCHES = ast.If | ast.IfExp | ast.For | ast.While | ast.Assert
 
 
