@@ -13,7 +13,7 @@ from heed.report.drawing import make_figures
 from heed.report.figures import curves as of_epochs
 from heed.report.figures import shapes, study
 from heed.report.figures.compared import compared, published
-from heed.report.figures.recency import coloured, importance, recency
+from heed.report.figures.recency import PLAIN, coloured, importance, recency
 from heed.report.figures.scores import Cost, cost_figure
 from heed.report.figures.shapes import EVERYWHERE, FILES, PAGE, Figure, Panel
 from heed.report.figures.study import ladder, study_figure
@@ -309,9 +309,20 @@ def test_a_page_and_a_paper_have_no_figure_that_is_a_file_alone():
             for key, media in (("both", EVERYWHERE), ("local", PAGE), ("file", FILES))
         ]
     }
-    experiment = types.SimpleNamespace(key="own")
+    experiment = types.types.SimpleNamespace(key="own")
     page = Page({}, figures, image=lambda figure: figure.key, copies=lambda table: {})
     shown = page.figure("lengths", experiment)
     assert re.findall(r'<figure id="figure-(\w+)"', shown) == ["both", "local"]
     printed = Paper(None, {}, figures, {}).figure("lengths", experiment)
     assert "both.pdf" in printed and "local.pdf" not in printed and "file.pdf" not in printed
+
+
+def test_recency_without_its_ends_and_its_middle_is_not_drawn():
+    """Of few documents some tenths have no mean, and a title would compare what is not there."""
+
+    def explained(tenths: list[int]) -> types.SimpleNamespace:
+        rows = {"measure": PLAIN, "at": [str(tenth - 1) for tenth in tenths], "mean": 0.1}
+        return types.SimpleNamespace(variant="attention", recency=pd.DataFrame(rows))
+
+    assert importance([explained([8])]) == {} == importance([explained([1, 2, 9, 10])])
+    assert [*importance([explained([1, 5, 6, 10])])["attention"]["value"]] == [1, 1, 1, 1]
