@@ -230,7 +230,11 @@ def find_removed(stages: Iterable[Stage], root: Path = Path()) -> list[str]:
     return sorted(
         path
         for path in recorded - outs
-        if path.startswith("results/") and not path.startswith(KEPT) and (root / path).exists()
+        if path.startswith("results/")
+        and not path.startswith(KEPT)
+        and (root / path).exists()
+        # what an older heed recorded may lie within a result of today
+        and not {parent.as_posix() for parent in Path(path).parents} & outs
     )
 
 

@@ -7,6 +7,7 @@ holds, and `dvc status`. It imports nothing of DVC.
 import contextlib
 import hashlib
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -93,6 +94,14 @@ def recorded_files(stage: str) -> dict[Path, Path]:
             for each in json.loads(listing.read_text(encoding="utf-8")):
                 files[Path(out["path"], each["relpath"])] = _cached(cache, each["md5"])
     return files
+
+
+def restore_files(stage: str, folder: Path) -> None:
+    """Bring back what a stage made last in a folder, where it is missing, from DVC's cache."""
+    for path, cached in recorded_files(stage).items():
+        if path.is_relative_to(folder) and cached.exists() and not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(cached, path)
 
 
 def _cached(cache: Path, digest: str) -> Path:

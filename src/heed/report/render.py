@@ -196,7 +196,7 @@ def _write_tables(
             if "tex" in table.files:
                 write_text(out / f"{table.key}.tex", typesetting.table(table))
     return lambda table: {
-        "CSV": csv_table(table),
+        **({"CSV": csv_table(table)} if "csv" in table.files else {}),
         "LaTeX": typesetting.table(table),
         "Markdown": markdown_table(table),
     }

@@ -34,6 +34,7 @@ from heed.files import (
 )
 from heed.hyperparameters import Configuration
 from heed.paths import SEARCHES, TIMING
+from heed.pipeline import restore_files, stage_name
 from heed.progress import progress_bar
 from heed.search import ADDRESS, LOCAL, read_address, results
 from heed.search.candidates import STARTS, TrialSetup, find_candidates, make_setup
@@ -50,6 +51,8 @@ def run_searches(params: Params, experiment: str, tokens: Path, cores: int) -> I
     folder = SEARCHES / experiment
     # all before the first search, which imports more modules: these are part of a setup
     setups = {name: _make_setups(params, name, tokens) for name in params.searches_of(experiment)}
+    if not all((folder / name).is_dir() for name in setups):  # such as after another study
+        restore_files(stage_name("recipe", experiment), folder)
     for name, each in setups.items():
         if _is_todays(folder / name, _digest(params, name, each)):
             yield f"{name}: kept"

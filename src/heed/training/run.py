@@ -24,7 +24,7 @@ from heed.files import (
     writing_folder,
 )
 from heed.hyperparameters import MAX_COUNT
-from heed.pipeline import recorded_files, stage_name
+from heed.pipeline import restore_files, stage_name
 from heed.processes import process_pool
 from heed.progress import Progress, training_progress
 from heed.recipe import Recipe, parse_recipe, read_model_recipe
@@ -352,12 +352,8 @@ def _train_together(
 
 def _restore_runs(name: str, trainings: list[_Training]) -> None:
     """Bring back the runs of a model that DVC deleted when it began to run this stage."""
-    if all(paths.run_folder(name, each.key).is_dir() for each in trainings):
-        return
-    for path, cached in recorded_files(stage_name("train", name)).items():
-        if cached.exists() and not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(cached, path)
+    if not all(paths.run_folder(name, each.key).is_dir() for each in trainings):
+        restore_files(stage_name("train", name), Path("results"))
 
 
 def _read_present(training: _Training, code: str) -> RunInfo | LongerInfo | None:

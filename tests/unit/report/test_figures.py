@@ -309,7 +309,7 @@ def test_a_page_and_a_paper_have_no_figure_that_is_a_file_alone():
             for key, media in (("both", EVERYWHERE), ("local", PAGE), ("file", FILES))
         ]
     }
-    experiment = types.types.SimpleNamespace(key="own")
+    experiment = types.SimpleNamespace(key="own")
     page = Page({}, figures, image=lambda figure: figure.key, copies=lambda table: {})
     shown = page.figure("lengths", experiment)
     assert re.findall(r'<figure id="figure-(\w+)"', shown) == ["both", "local"]

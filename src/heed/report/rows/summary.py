@@ -28,6 +28,7 @@ from heed.report.measures import (
 from heed.report.published import RESULTS
 from heed.report.results import Results
 from heed.report.rows import Known, Rows
+from heed.report.words import model_kind
 
 MOST_ROWS, MOST_MODELS = 8, 6  # of the first screen's table
 LINEAR, PRETRAINED, MEAN = "linear", "pretrained", "mean"
@@ -269,6 +270,18 @@ class Finding:
         return gain if is_other else None
 
     @property
+    def over_last(self) -> TestedDifference | None:
+        """Attention over the baseline, where that reads the last state alone."""
+        gain, models = self.experiment.gain, self.experiment.result.models
+        is_last = gain and model_kind(BASELINE, models[BASELINE].hyperparameters).startswith("last")
+        return gain if is_last else None
+
+    @property
+    def title(self) -> str:
+        """The title of the experiment, within a sentence."""
+        return f"“{self.experiment.title.rstrip('.?!')}”"
+
+    @property
     def reference(self) -> TestedDifference | None:
         """Attention over the strongest reference model that is not trivial, if there is one."""
         compared = self.experiment.attention_comparison
@@ -290,7 +303,8 @@ class Cautions:
     open: list[Finding]
     seeds_needed: int | None  # of the one open finding
     misses: str  # the largest difference that a study is likely to miss; empty where all are small
-    uncontrolled: list[Experiment]
+    missing: Finding | None  # that may miss it
+    uncontrolled: list[Finding]
     degenerate: list[str]
     differently_tuned: list[Finding]
 
@@ -307,21 +321,18 @@ def cautions(results: Results) -> Cautions:
         all(each.generated for each in results.experiments),
         opened,
         opened[0].difference.result.seeds_needed if len(opened) == 1 else None,
-        _misses(found),
-        [each.experiment for each in found if _lacks_control(each)],
+        *_misses(found),
+        [each for each in found if _lacks_control(each)],
         [*filter(None, sentences)],
         [each for each in found if each.difference.remark],
     )
 
 
-def _misses(found: list[Finding]) -> str:
-    detectable = (
-        (each.difference.result.detectable_pp or 0.0, each.experiment.measure)
-        for each in found
-        if is_coarse(each.difference.result.detectable_pp)
-    )
-    largest, measure = max(detectable, key=lambda each: each[0], default=(0.0, None))
-    return measure.limit(largest, 1) if measure else ""
+def _misses(found: list[Finding]) -> tuple[str, Finding | None]:
+    coarse = [each for each in found if is_coarse(each.difference.result.detectable_pp)]
+    largest = max(coarse, key=lambda each: each.difference.result.detectable_pp or 0, default=None)
+    size = largest.difference.result.detectable_pp if largest else None
+    return (largest.experiment.measure.limit(size, 1), largest) if largest and size else ("", None)
 
 
 def _lacks_control(finding: Finding) -> bool:
