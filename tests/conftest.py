@@ -173,7 +173,7 @@ def make_workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         statistics=CorpusStatistics(**statistics), data=Data("kind", ["bad", "good"]),
         hyperparameters=HYPERPARAMETERS,
     )  # fmt: skip
-    write_recipe(tmp_path / "results/recipe/tiny-attention.yaml", recipe)
+    write_recipe(tmp_path / "results/recipe/tiny/tiny-attention.yaml", recipe)
     write_prediction(tmp_path / prediction_file("tiny-attention"), Prediction())
 
 

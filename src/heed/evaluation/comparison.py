@@ -141,7 +141,7 @@ def _results_table(
 def _read_experiment(
     name: str, models: dict[str, str], seeds: list[int], question: Question
 ) -> _Experiment:
-    tested = {variant: read_model(model, seeds) for variant, model in models.items()}
+    tested = {variant: read_model(model, seeds, name) for variant, model in models.items()}
     recipe = next(iter(tested.values())).recipe
     for other in tested.values():
         if other.recipe.tokens != recipe.tokens:

@@ -97,9 +97,13 @@ class _Run:
     machine_kind: str = ""
 
 
-def read_model(model: str, seeds: list[int]) -> TestedModel:
-    """Return the statistics of a model's runs. Raises HeedError: missing, broken, other seeds."""
-    folder, command = paths.prediction_folder(model), paths.score_command(model)
+def read_model(model: str, seeds: list[int], experiment: str = "") -> TestedModel:
+    """Return the statistics of a model's runs. Raises HeedError: missing, broken, other seeds.
+
+    Without `experiment` it is the one that has the model's recipe.
+    """
+    experiment = experiment or paths.experiment_of(model)
+    folder, command = paths.PREDICTIONS / experiment / model, f"heed score {experiment}"
     verify_checksums(folder, command)
     recipe = read_recipe(folder / paths.MODEL_RECIPE, command)
     with reading(folder / paths.MODEL_RUNS, command):

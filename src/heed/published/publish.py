@@ -184,7 +184,7 @@ def _published_statistics(name: str, result: ExperimentResult, seeds: list[int])
     """
     corpus = result.corpus.name if "pretrained" in result.reference_models else ""
     tested: Mapping[str, Tested] = {
-        **{variant: read_model(each.model, seeds) for variant, each in result.models.items()},
+        **{key: read_model(each.model, seeds, name) for key, each in result.models.items()},
         **read_reference_models(name, corpus),
     }
     parts = []

@@ -37,8 +37,8 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
         make_workplace(folder, monkeypatch)
         plain = recipes.read_model_recipe("tiny-attention").changed({"attention": "none"})
         plain = dataclasses.replace(plain, model="tiny-baseline", variant="baseline")
-        recipes.write_recipe("results/recipe/tiny-baseline.yaml", plain)
-        recipes.write_prediction("results/recipe/tiny-baseline.prediction.yaml", Prediction())
+        recipes.write_recipe("results/recipe/tiny/tiny-baseline.yaml", plain)
+        recipes.write_prediction("results/recipe/tiny/tiny-baseline.prediction.yaml", Prediction())
         for model in ("tiny-baseline", "tiny-attention"):
             train_and_predict(model, (1, 2))
         write_reference_models("tiny", TINY)
@@ -121,7 +121,7 @@ def test_the_tidy_table_has_every_score_of_every_run_as_pandas_reads_it(study):
         for metric, score in each.summary.items():
             assert values.pop((name, "test", metric)) == score.values
     for variant, model in MODELS["tiny"].items():
-        runs = json.loads(Path(f"results/predict/{model}/runs.json").read_text())
+        runs = json.loads(Path(f"results/predict/tiny/{model}/runs.json").read_text())
         for metric in runs[0]["validation"]:
             kept = [run["validation"][metric][run["best_epoch"] - 1] for run in runs]
             assert values.pop((variant, "validation", metric)) == kept
@@ -151,7 +151,7 @@ def test_an_edition_gets_every_answer_of_every_run_and_no_id(study):
 
 
 def read_test_predictions(model: str, seed: int) -> pd.DataFrame:
-    table = pd.read_parquet(f"results/predict/{model}/predictions.parquet")
+    table = pd.read_parquet(f"results/predict/tiny/{model}/predictions.parquet")
     return table.query("seed == @seed and split == 'test'")
 
 
@@ -228,7 +228,7 @@ def put_into_two_folds(folder: Path, by: str) -> dict[str, list[np.ndarray]]:
 def test_with_folds_each_seed_is_paired_with_the_reference_model_of_its_fold(study):
     right = put_into_two_folds(Path("results/reference_models/tiny"), "reference_model")
     for variant, model in MODELS["tiny"].items():
-        folder = Path("results/predict") / model
+        folder = Path("results/predict/tiny") / model
         recipe = recipes.read_recipe(folder / "recipe.yaml", "heed score")
         recipes.write_recipe(folder / "recipe.yaml", dataclasses.replace(recipe, folds=2))
         right[variant] = put_into_two_folds(folder, "seed")[""]
@@ -242,7 +242,7 @@ def test_with_folds_each_seed_is_paired_with_the_reference_model_of_its_fold(stu
 
 
 def test_answers_on_other_documents_are_refused(study):
-    path = Path("results/predict/tiny-baseline/statistics.parquet")
+    path = Path("results/predict/tiny/tiny-baseline/statistics.parquet")
     table = pd.read_parquet(path)
     path.with_name(CHECKSUMS).unlink()
     table[table["id"] != table["id"][0]].to_parquet(path, index=False)
@@ -252,12 +252,12 @@ def test_answers_on_other_documents_are_refused(study):
     with pytest.raises(HeedError, match="tiny-baseline: its runs were not tested on the same"):
         compared()
     path.unlink()
-    with pytest.raises(HeedError, match="Run: heed score EXPERIMENT"):
+    with pytest.raises(HeedError, match="Run: heed score tiny"):
         compared()
 
 
 def test_models_that_were_scored_with_other_repeats_are_refused(study):
-    path = Path("results/predict/tiny-attention")
+    path = Path("results/predict/tiny/tiny-attention")
     recipe = recipes.read_recipe(path / "recipe.yaml", "")
     (path / CHECKSUMS).unlink()
     again = dataclasses.replace(recipe, folds=4, repeats=2)
@@ -288,7 +288,7 @@ def test_an_experiment_is_compared_with_its_own_seeds(study):
 
 
 def test_predictions_of_other_seeds_or_missing_ones_are_refused(study):
-    message = r"is of seeds \[1, 2\], the study has \[1, 2, 3\]. Run: heed score EXPERIMENT"
+    message = r"is of seeds \[1, 2\], the study has \[1, 2, 3\]. Run: heed score tiny"
     with pytest.raises(HeedError, match=message):
         compared(seeds=(1, 2, 3))
     with pytest.raises(HeedError, match="not there"):

@@ -74,11 +74,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         sections = "".join(f"  {name}: {text}\n" for name, text in ADVERSARIAL_ATTENTION.items())
         Path("params.yaml").write_text(f"seeds: [1, 2]\nadversarial_attention:\n{sections}")
         hierarchical = dataclasses.replace(read_model_recipe(BASE), model="tiny-hierarchical")
-        write_recipe("results/recipe/tiny-hierarchical.yaml", hierarchical)
+        write_recipe("results/recipe/tiny/tiny-hierarchical.yaml", hierarchical)
         change_recipe("tiny-hierarchical", epochs=1, max_tokens=30, **HIERARCHICAL)
         change_recipe(BASE, epochs=2)
         last = dataclasses.replace(read_model_recipe(BASE), model="tiny-last")
-        write_recipe("results/recipe/tiny-last.yaml", last)
+        write_recipe("results/recipe/tiny/tiny-last.yaml", last)
         change_recipe("tiny-last", attention="none", pooling="last", epochs=1)
         for model, seed in ((BASE, 1), (BASE, 2), ("tiny-hierarchical", 1), ("tiny-last", 1)):
             train(model, seed)

@@ -35,7 +35,7 @@ def trained(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_texts_alone_have_the_probabilities_that_the_stage_wrote(trained, monkeypatch):
-    table = pd.read_parquet("results/predict/tiny-attention/predictions.parquet")
+    table = pd.read_parquet("results/predict/tiny/tiny-attention/predictions.parquet")
     tokens = load_tokens("data/tokens/tiny")
     texts = tokens.documents(["text"], tokens.rows_of(table["id"]))["text"].tolist()
     monkeypatch.setattr(text_classifier, "AT_ONCE", 7)

@@ -196,7 +196,8 @@ LIMITS = [
     ({"misses": "5.0 p.p.", "missing": finding(OPEN_ONE)},
      "Whether differences below 5.0 p.p. exist in “Letters”: they are likely missed."),
     ({"uncontrolled": [finding(BETTER_ONE)]},
-     "Whether the gain in “Letters” is one of learned weights: no network there has equal weights."),
+     "Whether the gain in “Letters” is one of learned weights: no network there has equal "
+     "weights."),
     ({"differently_tuned": [finding(BETTER_ONE)]},
      "Whether models tuned alike would differ: these were not."),
 ]  # fmt: skip

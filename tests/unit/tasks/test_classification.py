@@ -174,7 +174,7 @@ def unbalanced(workplace: Path) -> None:
     texts = [[f"w{i % 5}", "fine"] for i in range(60)]
     meta = write_tokens(workplace / "data/tokens/tiny", texts, labels, splits)
     recipe = dataclasses.replace(read_model_recipe("tiny-attention"), tokens=meta["digest"])
-    write_recipe("results/recipe/tiny-attention.yaml", recipe)
+    write_recipe("results/recipe/tiny/tiny-attention.yaml", recipe)
 
 
 def learner_with(**changes) -> ClassificationLearner:
@@ -231,7 +231,7 @@ def test_calibration_is_guo_et_als_and_has_the_certainty_of_one_in_the_last_bin(
 
 def test_score_writes_tables_of_every_seed_that_add_up_to_the_test_split(workplace):
     train_and_predict(seeds=(1, 2))
-    folder = workplace / "results/evaluate/tiny-attention"
+    folder = workplace / "results/evaluate/tiny/tiny-attention"
     summary = evaluate("tiny-attention", [1, 2])
     for name in ("confusion", "lengths", "calibration"):
         table = pd.read_csv(folder / f"{name}.csv")

@@ -133,7 +133,7 @@ def test_one_that_diverges_is_a_result_and_no_error(workplace, monkeypatch, capf
     ("study", "is_made"), [("", True), ("study: {longer_training: false}\n", False)]
 )
 def test_a_study_says_whether_it_is_made(workplace, study, is_made):
-    longer = Path("results/predict/tiny-attention/longer_training.json")
+    longer = Path("results/predict/tiny/tiny-attention/longer_training.json")
     train((1,))
     Path("params.yaml").write_text(f"{study}seeds: [1]\n")
     stages.train(MODEL)

@@ -50,7 +50,7 @@ from tests.conftest import change_recipe as change
 from tests.makers.precision import has_bfloat16
 
 FILES = [CHECKSUMS, "history.csv", "model.safetensors", "run.json", "vocabulary.txt"]
-PREDICTED = Path("results/predict/tiny-attention")
+PREDICTED = Path("results/predict/tiny/tiny-attention")
 
 
 def predicted(seed: int = 1, split: str = "test") -> pd.DataFrame:
@@ -131,16 +131,16 @@ def test_a_broken_checkpoint_is_no_checkpoint(workplace):
 def test_tokens_that_are_not_the_recipes_are_refused(workplace):
     meta = Path("data/tokens/tiny/meta.json")
     meta.write_text(json.dumps(json.loads(meta.read_text()) | {"digest": "0" * 64}))
-    with pytest.raises(HeedError, match=r"not the recipe's.*heed recipe EXPERIMENT"):
+    with pytest.raises(HeedError, match=r"not the recipe's.*heed recipe tiny"):
         train("tiny-attention", 1)
     assert not RUN.exists()
 
 
-RECIPE, TINY = Path("results/recipe/tiny-attention.yaml"), Path("data/tokens/tiny")
+RECIPE, TINY = Path("results/recipe/tiny/tiny-attention.yaml"), Path("data/tokens/tiny")
 
 
 @pytest.mark.parametrize(("break_input", "message"), [
-    (RECIPE.unlink, "heed recipe EXPERIMENT"),
+    (RECIPE.unlink, "heed recipe tiny"),
     (lambda: RECIPE.write_text("model: ["), "cut off"),
     (lambda: change_file(RECIPE, "task: class", "task: klass"), "no task klass"),
     ((TINY / "meta.json").unlink, "heed tokenize tiny"),
@@ -441,7 +441,7 @@ def in_two_folds(repeats: int = 1) -> None:
     meta = json.loads((path / "meta.json").read_text()) | folds
     (path / "meta.json").write_text(json.dumps(meta))
     recipe = dataclasses.replace(recipes.read_model_recipe("tiny-attention"), **folds)
-    recipes.write_recipe("results/recipe/tiny-attention.yaml", recipe)
+    recipes.write_recipe("results/recipe/tiny/tiny-attention.yaml", recipe)
 
 
 def test_folds_test_on_the_seeds_own_fold_and_do_not_leak(workplace):
@@ -533,7 +533,7 @@ def test_runs_of_mixed_recipes_and_of_other_seeds_are_refused(workplace):
         write_predictions("tiny-attention", [1, 2])
     with pytest.raises(HeedError, match="heed train tiny-attention --seeds 3"):
         write_predictions("tiny-attention", [1, 3])
-    message = r"is of seeds \[1, 2\], the study has \[1\]. Run: heed score EXPERIMENT"
+    message = r"is of seeds \[1, 2\], the study has \[1\]. Run: heed score tiny"
     with pytest.raises(HeedError, match=message):
         evaluate("tiny-attention", [1])
 
