@@ -39,7 +39,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         write_tokens(folder / "data/tokens/plain", [["w1", "w2"]], ["good"], ["train"])
         recipe = read_model_recipe("tiny-attention")
         for model, changes in MODELS.items():
-            write_recipe(f"results/recipe/tiny/{model}.yaml", dataclasses.replace(recipe, model=model))
+            own = dataclasses.replace(recipe, model=model)
+            write_recipe(f"results/recipe/tiny/{model}.yaml", own)
             change_recipe(model, epochs=1, max_tokens=30, **changes)
             for seed in (1, 2) if model == "tiny-attention" else (1,):
                 train(model, seed)

@@ -140,7 +140,7 @@ RECIPE, TINY = Path("results/recipe/tiny/tiny-attention.yaml"), Path("data/token
 
 
 @pytest.mark.parametrize(("break_input", "message"), [
-    (RECIPE.unlink, "heed recipe tiny"),
+    (RECIPE.unlink, "heed recipe EXPERIMENT"),
     (lambda: RECIPE.write_text("model: ["), "cut off"),
     (lambda: change_file(RECIPE, "task: class", "task: klass"), "no task klass"),
     ((TINY / "meta.json").unlink, "heed tokenize tiny"),
@@ -164,7 +164,7 @@ def test_a_recipe_of_an_older_or_another_heed_is_refused_with_its_key_and_comman
     workplace, old, new, says
 ):
     change_file(RECIPE, old, new)
-    message = f"tiny-attention.yaml: not a recipe .*{says}.*Run again: heed recipe EXP"
+    message = f"tiny-attention.yaml: not a recipe .*{says}.*Run again: heed recipe tiny"
     with pytest.raises(HeedError, match=message):
         train("tiny-attention", 1)
 
