@@ -119,9 +119,9 @@ def test_no_function_is_longer_than_45_lines():
 # is raised.
 
 CEILINGS = {
-    "cli": 755, "corpora": 3107, "evaluation": 1396, "explanation": 2916, "hyperparameters": 494,
-    "inputs": 997, "models": 2512, "modules": 2323, "published": 752, "report": 7654,
-    "search": 1023, "study": 3031, "task": 294, "tasks": 4221, "tokens": 1843, "training": 1139,
+    "cli": 755, "corpora": 3107, "evaluation": 1400, "explanation": 2916, "hyperparameters": 494,
+    "inputs": 997, "models": 2512, "modules": 2332, "published": 752, "report": 7666,
+    "search": 1026, "study": 3031, "task": 294, "tasks": 4221, "tokens": 1843, "training": 1135,
 }  # fmt: skip  # `modules` are those of no package
 MOST_MODULES = 169
 # functions by their cyclomatic complexity, comprehensions and boolean operators included (as radon
