@@ -46,24 +46,14 @@ def recipe_file(model: str) -> Path:
     return RECIPES / experiment_of(model) / f"{model}.yaml"
 
 
-def recipe_command(model: str) -> str:
-    """Return the command that writes a model's recipe, for messages."""
-    return f"heed recipe {experiment_of(model) or 'EXPERIMENT'}"
-
-
-def score_command(model: str) -> str:
-    """Return the command that predicts with a model's runs and scores them, for messages."""
-    return f"heed score {experiment_of(model) or 'EXPERIMENT'}"
+def command_of(stage: str, model: str) -> str:
+    """Return the command of a stage, recipe or score, of a model's experiment, for messages."""
+    return f"heed {stage} {experiment_of(model) or 'EXPERIMENT'}"
 
 
 def prediction_folder(model: str) -> Path:
     """Return the folder of a model's predictions, in that of its experiment."""
     return PREDICTIONS / experiment_of(model) / model
-
-
-def evaluation_folder(model: str) -> Path:
-    """Return the folder of a model's scores, in that of its experiment."""
-    return EVALUATIONS / experiment_of(model) / model
 
 
 def pretrained_folder(corpus: str) -> Path:

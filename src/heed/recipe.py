@@ -6,7 +6,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from heed.files import HeedError, read_yaml, reading, write_yaml
 from heed.hyperparameters import Configuration
-from heed.paths import MAX_NAME, NAME, RECIPES, prediction_file, recipe_command, recipe_file
+from heed.paths import MAX_NAME, NAME, RECIPES, command_of, prediction_file, recipe_file
 from heed.records import OMITTED, Limits, as_json, read_record
 from heed.task import task_module
 from heed.tokens.meta import NearDuplicates, Rationale, Tokenizer, Vectors
@@ -109,7 +109,7 @@ def read_model_recipe(model: str) -> Recipe[Any, Any]:
             f"{found[0]} and {found[1]}: two recipes of {model}. Delete the folder of the "
             "experiment that the study no longer has"
         )
-    return read_recipe(recipe_file(model), recipe_command(model))
+    return read_recipe(recipe_file(model), command_of("recipe", model))
 
 
 def parse_recipe(values: Any, path: Path, made_by: str) -> Recipe[Any, Any]:
@@ -143,4 +143,4 @@ def read_prediction(path: Path, task: str, made_by: str) -> Any:
 def read_model_prediction(recipe: Recipe[Any, Any]) -> Any:
     """Return the settings of a model's prediction. Raises HeedError."""
     model = recipe.model
-    return read_prediction(prediction_file(model), recipe.task, recipe_command(model))
+    return read_prediction(prediction_file(model), recipe.task, command_of("recipe", model))

@@ -82,3 +82,13 @@ def print_data(text: str) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(f"{text}\n".encode(errors="replace"))
         sys.stdout.buffer.flush()
+
+
+# All that starts emphasis, code, a link, an image, HTML, an entity or another cell of a table.
+SPECIAL = re.compile(r"[\\`*_\[\]<>&|~!#@]|(?<=http)s?:|(?<=www)\.", re.IGNORECASE)
+
+
+def escape_markdown(text: str) -> str:
+    """Return Markdown that prints the text, in one line."""
+    line = visible(" ".join(text.split()))
+    return SPECIAL.sub(lambda match: f"{match[0][:-1]}\\{match[0][-1]}", line)

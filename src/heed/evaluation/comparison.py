@@ -29,7 +29,7 @@ from heed.evaluation.tested import (
 )
 from heed.files import HeedError, write_json, writing_folder
 from heed.hyperparameters import besides_architecture
-from heed.paths import prediction_folder, score_command
+from heed.paths import command_of, prediction_folder
 from heed.recipe import Recipe
 from heed.tables import write_csv
 from heed.task import task_module
@@ -153,7 +153,7 @@ def _read_experiment(
             first = next(iter(tested.values())).name
             raise HeedError(
                 f"{prediction_folder(other.name)}: scored with {other.recipe.folds} folds, and "
-                f"{first} with {recipe.folds}. Run again: {score_command(first)}"
+                f"{first} with {recipe.folds}. Run again: {command_of('score', first)}"
             )
     has_pretrained = recipe.corpus in question.pretrained
     reference_models = read_reference_models(name, recipe.corpus if has_pretrained else "")
@@ -325,7 +325,7 @@ def _decisive(validation: dict[str, list[float]], metric: str, model: str) -> st
         if name in validation and (name == metric or not lower_is_better(name)):
             return name
     raise HeedError(
-        f"{prediction_folder(model)}: no validation metric. Run: {score_command(model)}"
+        f"{prediction_folder(model)}: no validation metric. Run: {command_of('score', model)}"
     )
 
 

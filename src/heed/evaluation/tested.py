@@ -36,7 +36,7 @@ class Tested:
             if any(len(run) != len(ids) or not run.index.isin(ids).all() for run in runs):
                 raise HeedError(
                     f"{self.name}: its runs were not tested on the same items. Run: "
-                    f"{paths.score_command(self.name)}"
+                    f"{paths.command_of('score', self.name)}"
                 )
             values = metric.by_item(np.stack([run.loc[ids].to_numpy() for run in runs]))
             tables.append(pd.DataFrame(values, columns=ids))
@@ -163,7 +163,7 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
     """Write the tables of a model's scores; return its summary by seed. Raises HeedError."""
     tested = read_model(name, seeds)
     predicted = paths.prediction_folder(name) / paths.PREDICTED
-    predictions = _read_table(predicted, paths.score_command(name))
+    predictions = _read_table(predicted, paths.command_of("score", name))
     task = task_module(tested.recipe.task, "evaluation")
     tables: dict[str, pd.DataFrame] = task.tables(tested, seeds, predictions)
     history = {
@@ -173,10 +173,10 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
         for seed in seeds
     }
     tables["history"] = pd.concat(history, names=["seed"]).reset_index(level="seed")
-    with writing_folder(paths.evaluation_folder(name), checksums=True) as out:
+    folder = paths.EVALUATIONS / paths.experiment_of(name) / name
+    with writing_folder(folder, checksums=True) as out:
         for key, table in tables.items():
-            digits = None if key in task.EXACT else "%.6g"
-            write_csv(out / f"{key}.csv", table, digits)
+            write_csv(out / f"{key}.csv", table, None if key in task.EXACT else "%.6g")
     return tables["summary"]
 
 

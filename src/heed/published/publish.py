@@ -24,7 +24,7 @@ from heed.files import HeedError, reading, write_json, write_text, writing_folde
 from heed.paths import COMPARISON, METRICS, PARAMS
 from heed.pipeline import LOCK, changed_files, run_git
 from heed.published.verify import CHECKED, KEYS, SCORES, STATISTICS, VERDICTS, statistics_of
-from heed.terminal import visible
+from heed.terminal import escape_markdown
 
 if TYPE_CHECKING:
     from heed.study import Params
@@ -317,8 +317,6 @@ WAYS = {
     "han": "sentences, pooling", "linear": "linear model", "pretrained": "pretrained",
 }  # fmt: skip
 WEIGHTS = {("pooling", "mean"): "Pooling − mean", ("attention", "uniform"): "Self-att. − equal"}
-# All that starts emphasis, code, a link, an image, HTML, an entity or another cell of a table.
-SPECIAL = re.compile(r"[\\`*_\[\]<>&|~!#@]|(?<=http)s?:|(?<=www)\.", re.IGNORECASE)
 Table = Callable[[Sequence[tuple[str, str]]], Sequence[Sequence[str]]]
 
 
@@ -331,7 +329,7 @@ def write_pages(root: Path, name: str, answer: Sequence[str]) -> None:
     for path, table in ((README, results_table(studies)), (INDEX, ways_to_read(studies))):
         if (root / path).exists():
             text = (root / path).read_text(encoding="utf-8")
-            block = "".join(f"{escape(line)}\n\n" for line in answer).rstrip("\n") + "\n"
+            block = "".join(f"{escape_markdown(line)}\n\n" for line in answer).rstrip("\n") + "\n"
             write_text(root / path, with_tables(with_block(text, name, block), table))
 
 
@@ -343,12 +341,6 @@ def with_block(text: str, name: str, block: str) -> str:
     if has_begin and not has_end:
         raise HeedError(f"a page has {begin}, and no {end} after it. Write it there")
     return f"{before}{begin}\n{block}{end}{after}" if has_begin and has_end else text
-
-
-def escape(text: str) -> str:
-    """Return Markdown that prints the text, in one line."""
-    line = visible(" ".join(text.split()))
-    return SPECIAL.sub(lambda match: f"{match[0][:-1]}\\{match[0][-1]}", line)
 
 
 def with_tables(page: str, table: tuple[re.Pattern[str], Table]) -> str:

@@ -50,12 +50,6 @@ def _own(results: Results) -> list[Figure]:
     return [figure] if figure else []
 
 
-def _recency(results: Results) -> list[Figure]:
-    """Return the figures of recency, but the one that is the study's own."""
-    own = {each.key for each in _own(results)}
-    return [each for each in recency(results) if each.key not in own]
-
-
 def _costs(results: Results) -> list[Figure]:
     found = read_costs(results)
     costs = [Cost(each.experiment, each.variant, each.score, each.mean) for each in found]
@@ -67,7 +61,7 @@ STUDY_FIGURES: dict[str, StudyFigures] = {
     "cost": _costs,
     "models": dot_charts,
     "rankings": document_rankings,
-    "recency": _recency,
+    "recency": recency,
 }
 EVERY_TASK: dict[str, ExperimentFigures] = {"curves": _of_variants(curves)}
 TASK_FIGURES: dict[str, dict[str, ExperimentFigures]] = {
@@ -91,6 +85,8 @@ TASK_FIGURES: dict[str, dict[str, ExperimentFigures]] = {
 def make_figures(results: Results) -> Figures:
     """Return all figures of a study by name and experiment."""
     figures = {(name, ""): tuple(make(results)) for name, make in STUDY_FIGURES.items()}
+    own = {each.key for each in figures["study", ""]}  # which may be one of recency
+    figures["recency", ""] = tuple(e for e in figures["recency", ""] if e.key not in own)
     for each in results.experiments:
         kinds = EVERY_TASK | TASK_FIGURES.get(each.measure.task, {})
         figures |= {(name, each.key): tuple(make(results, each)) for name, make in kinds.items()}

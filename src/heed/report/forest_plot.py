@@ -20,8 +20,8 @@ from heed.report.figures.study import ladder, learning_curve, staircase
 from heed.report.figures.variants import make_figure
 from heed.report.figures.vega import as_svg
 from heed.report.measures import Measure
-from heed.report.tables import escape_markdown
 from heed.task import task_module
+from heed.terminal import escape_markdown
 
 PAGE, STUDIES = Path("docs/index.md"), Path("docs/studies")
 PLACE = re.compile(r"(<!-- forest plot: begin -->\n).*?(<!-- forest plot: end)", re.DOTALL)

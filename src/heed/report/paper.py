@@ -54,25 +54,18 @@ class Paper:
     names: Mapping[str, list[str]]
     cited: dict[str, str] = dataclasses.field(default_factory=dict)  # key → text, in order
 
-    def table(
-        self, name: str, experiment: Experiment | None = None, part: str = "", caption: str = ""
-    ) -> Latex:
-        """Return a table with its caption; its title without one."""
+    def table(self, name: str, experiment: Experiment | None = None) -> Latex:
+        """Return a table with its title as caption."""
         macros: Any = environment().get_template("table.tex.jinja").module
         found = find(self.tables, name, experiment, declarations())
-        chosen = [
-            each for each in found if each.rows and (not part or each.key.endswith(f"--{part}"))
-        ]
-        return Latex("".join(macros.captioned(each, caption) for each in chosen))
+        return Latex("".join(macros.captioned(each) for each in found if each.rows))
 
-    def figure(self, name: str, experiment: Experiment | None = None, caption: str = "") -> Latex:
+    def figure(self, name: str, experiment: Experiment | None = None) -> Latex:
         """Return the figures of a name that paper has, each with its caption."""
         macros: Any = environment().get_template("figure.tex.jinja").module
         found = find(self.figures, name, experiment, figure_names())
-        found = [each for each in found if PAPER in each.media]
-        return Latex(
-            "".join(macros.figure(each, caption, self.names.get(each.key, [])) for each in found)
-        )
+        shown = (each for each in found if PAPER in each.media)
+        return Latex("".join(macros.figure(each, self.names.get(each.key, [])) for each in shown))
 
     def cite(self, *keys: str) -> Latex:
         """Return a citation; the references of the paper are those that it cites."""

@@ -188,18 +188,25 @@ def _write_tables(
     tables: list[Table], outcome: Outcome, folder: Path
 ) -> Callable[[Table], dict[str, str]]:
     """Write the files of all tables, and ANSWER; return what the page has of a table to copy."""
+    # two tables may share a name: one has its CSV file, the other its LaTeX
+    copies = {(table.key, table.files): _texts(table) for table in tables}
     with writing_folder(folder / "tables") as out:
         write_text(out / ANSWER, "".join(f"{line}\n" for line in outcome.answer))
         for table in tables:
-            if "csv" in table.files:
-                write_text(out / f"{table.key}.csv", csv_table(table))
-            if "tex" in table.files:
-                write_text(out / f"{table.key}.tex", typesetting.table(table))
-    return lambda table: {
-        **({"CSV": csv_table(table)} if "csv" in table.files else {}),
-        "LaTeX": typesetting.table(table),
-        "Markdown": markdown_table(table),
-    }
+            for suffix in table.files:
+                write_text(
+                    out / f"{table.key}.{suffix}", copies[table.key, table.files][FORMATS[suffix]]
+                )
+    return lambda table: copies[table.key, table.files]
+
+
+FORMATS = {"csv": "CSV", "tex": "LaTeX"}  # of a table's files
+
+
+def _texts(table: Table) -> dict[str, str]:
+    """Return a table in each format in which the page offers it."""
+    texts = {"CSV": csv_table(table)} if "csv" in table.files else {}
+    return texts | {"LaTeX": typesetting.table(table), "Markdown": markdown_table(table)}
 
 
 def _write_documents(results: Results, folder: Path) -> None:

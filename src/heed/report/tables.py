@@ -5,7 +5,6 @@ is in the CSV file alone, and one with `csv: false` in none.
 """
 
 import dataclasses
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -28,7 +27,7 @@ from heed.report.rows import (
 )
 from heed.report.sources import Source
 from heed.tables import csv_text
-from heed.terminal import visible
+from heed.terminal import escape_markdown
 
 MODULES = {  # that `rows` in tables.yaml names
     each.__name__.rpartition(".")[2]: each
@@ -283,17 +282,6 @@ def csv_table(table: Table) -> str:
     ]
     keys = [table.columns[index].key for index in indices]
     return csv_text(pd.DataFrame(rows, columns=keys, dtype=str))
-
-
-# All that starts emphasis, code, a link, an image, HTML, an entity or another cell of a table.
-SPECIAL = re.compile(r"[\\`*_\[\]<>&|~!#@]|(?<=http)s?:|(?<=www)\.", re.IGNORECASE)
-
-
-def escape_markdown(text: str) -> str:
-    """Return Markdown that prints the text, in one line."""
-    return SPECIAL.sub(
-        lambda match: f"{match[0][:-1]}\\{match[0][-1]}", visible(" ".join(text.split()))
-    )
 
 
 def markdown_table(table: Table) -> str:

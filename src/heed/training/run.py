@@ -275,7 +275,7 @@ def check_tokens(recipe: Recipe[Any, Any], tokens: Tokens) -> None:
         raise HeedError(
             f"{tokens.path}: these tokens are not the recipe's (digest {tokens.meta.digest[:12]}, "
             f"{paths.recipe_file(recipe.model)} says {recipe.tokens[:12]}). Run: "
-            f"{paths.recipe_command(recipe.model)}"
+            f"{paths.command_of('recipe', recipe.model)}"
         )
 
 

@@ -15,10 +15,10 @@ from heed.files import HeedError
 from heed.paths import PUBLISHED
 from heed.pipeline import run_git
 from heed.published import publish, verify
-from heed.published.publish import BEGIN, END, INDEX, escape, with_block
+from heed.published.publish import BEGIN, END, INDEX, with_block
 from heed.report.experiments import may_publish_text
 from heed.report.render import Addresses, render
-from heed.terminal import visible
+from heed.terminal import escape_markdown, visible
 from tests.conftest import ROOT
 from tests.fixtures.git import commit_all
 from tests.fixtures.report import made_up
@@ -194,9 +194,11 @@ MARKDOWN = [
 @pytest.mark.parametrize("title", MARKDOWN)
 def test_a_title_is_text_in_the_index(title):
     place = BEGIN.format(name="sample") + END.format(name="sample")
-    text = with_block(f"# heed\n{place}\n", "sample", f"{escape(title)}\n")
-    assert with_block(text, "sample", f"{escape(title)}\n") == text, "again it is the same place"
-    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(escape(title))
+    text = with_block(f"# heed\n{place}\n", "sample", f"{escape_markdown(title)}\n")
+    assert with_block(text, "sample", f"{escape_markdown(title)}\n") == text, (
+        "again it is the same place"
+    )
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(escape_markdown(title))
     (inline,) = [token for token in tokens if token.type == "inline"]
     assert {token.type for token in inline.children} <= {"text", "text_special"}
     shown = "".join(token.content for token in inline.children)

@@ -34,7 +34,7 @@ def table(columns: int, rows: int = 3, **changes) -> Table:
 
 
 def printed(made: Table) -> str:
-    return environment().get_template("table.tex.jinja").module.captioned(made, "")
+    return environment().get_template("table.tex.jinja").module.captioned(made)
 
 
 def test_a_bookmark_has_no_command_of_print():
