@@ -353,14 +353,21 @@ def assess(
         detectable = test.equal_within_pp - 100 * abs(mean)  # without variance: the unseen
         if error > TOLERANCE:
             detectable = 100 * minimum_detectable(error, freedom, level)
-        found |= test._asdict() | {
+        found |= {
+            "interval_pp": (_possible(test.interval_pp[0]), _possible(test.interval_pp[1])),
+            "equal_within_pp": _possible(test.equal_within_pp), "p": test.p,
             "p_corrected": min(1.0, tests * test.p),
             "standard_error_pp": 100 * float(error),
             "degrees_of_freedom": None if math.isinf(freedom) else float(freedom),
             "seeds_needed": seeds_needed(mean, components, level),
-            "detectable_pp": detectable,
-        }
+            "detectable_pp": _possible(detectable),
+        }  # fmt: skip
     return Difference(**found)  # type: ignore[arg-type]
+
+
+def _possible(points: float) -> float:
+    """Return a difference of two scores, which are shares, cut at those that can be."""
+    return min(100.0, max(-100.0, points))
 
 
 def signature(folds: bool, fixed: bool) -> str:
