@@ -308,7 +308,7 @@ def differences(first: Scores, second: Scores) -> Blocks:
     return blocks
 
 
-def mean_difference(blocks: Blocks) -> float:
+def mean_difference(blocks: Scores) -> float:
     """Return the mean difference; test splits are weighted by their seeds, not their documents."""
     means, seeds = [block.mean() for block in blocks], [len(block) for block in blocks]
     return float(np.average(means, weights=seeds))

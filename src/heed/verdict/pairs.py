@@ -127,11 +127,11 @@ def compare(
     method = results.Significance("", significance.ALPHA, significance.POWER, margin, None, {})
     found = dataclasses.replace(found, verdict=results.verdict(found, method, 0.0, 0.0))
     components = significance.variance_components(one, other, repeats, alone=True)
-    if len(one[0]) == len(other[0]) == 1:
+    if (seeds := max(len(one[0]), len(other[0]))) == 1:
         found = dataclasses.replace(found, seeds_needed=None)  # one seed does not tell
     needed, level = None, significance.ALPHA / tests
     if components and found.verdict == UNDECIDED:
-        needed = significance.items_needed(found.mean_pp / 100, components, len(one[0]), level)
+        needed = significance.items_needed(found.mean_pp / 100, components, seeds, level)
     return Pair(first, second, found, needed)
 
 
