@@ -109,6 +109,20 @@ def verdict(
     command.verdict(files, asked, metric, references, csv)
 
 
+def pool(
+    editions: list[Path], join: list[str] | None = None, without: list[str] | None = None,
+    csv: Path | None = None,
+) -> None:  # fmt: skip
+    """Say what the published studies find over all their corpora, and expect of another one."""
+    from heed.files import HeedError
+    from heed.verdict.editions import print_answers
+
+    pairs = [text.split("=") for text in join or []]
+    if wrong := [pair for pair in pairs if len(pair) != 2]:
+        raise HeedError(f"--join: expected EXPERIMENT=EXPERIMENT, found {'='.join(wrong[0])}")
+    print_answers(editions, {first: second for first, second in pairs}, without or [], csv)
+
+
 def classify(model: str, text: str) -> None:
     """Classify a text: mean probabilities of a model's runs, and the weights over its words."""
     print_line(_texts_of(model, "classify").classify(model, text))
@@ -220,6 +234,11 @@ MEANINGS: dict[str, Meaning] = {
     "verdict.files": ("FILE", "a table with the columns model, seed, item and score, or a file of "
         "another tool (docs/verdict.md); NAME=FILE names the model of a file that does not",
         {"nargs": "+"}),
+    "editions": ("EDITION", "docs/studies/NAME, which `heed publish` made",
+        {"nargs": "+", "type": Path}),
+    "join": ("EXPERIMENT=EXPERIMENT", "two experiments on the same texts are one corpus; several "
+        "times for several"),
+    "without": ("EXPERIMENT", "leave an experiment out; several times for several"),
     "control": ("MODEL", "compare the others with this model; default: all pairs"),
     "margin": ("POINTS", "models whose difference is shown to be less are practically the same; "
         "default: 1 where scores are shares"),
@@ -279,7 +298,7 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="COMMAND",
         required=True,
     )
-    further = (stages.search, verdict, publish, verify, study, classify, translate, check)
+    further = (stages.search, verdict, pool, publish, verify, study, classify, translate, check)
     for function in (*stages.STAGES, *further):
         _add_command(subparsers, function, function.__name__)
     description = "corpora of your own: heed corpus add --help"
