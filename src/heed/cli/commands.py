@@ -120,7 +120,7 @@ def pool(
     pairs = [text.split("=") for text in join or []]
     if wrong := [pair for pair in pairs if len(pair) != 2]:
         raise HeedError(f"--join: expected EXPERIMENT=EXPERIMENT, found {'='.join(wrong[0])}")
-    print_answers(editions, {first: second for first, second in pairs}, without or [], csv)
+    print_answers(editions, dict(pairs), without or [], csv)
 
 
 def classify(model: str, text: str) -> None:

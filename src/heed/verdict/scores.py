@@ -126,14 +126,19 @@ def _of_harness(given: Given, rows: list[dict[str, Any]]) -> Iterator[tuple[Any,
 
 
 def _of_helm(given: Given, rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
-    """Yield the means in `per_instance_stats.json` of HELM; a trial of the prompt is a seed."""
+    """Yield the means in `per_instance_stats.json` of HELM; a trial of the prompt is a seed.
+
+    The folder has the names of the scenario and the model: mmlu:subject=anatomy,model=openai_gpt2.
+    """
+    scenario, _, model = given.model.rpartition("model=")
+    model = model.partition(",")[0]
     for number, row in enumerate(rows, 1):
         for stat in row["stats"]:
             name = stat["name"]
-            if not name.get("perturbation"):
-                at = f"{given.path}: {number}"
-                seed, item = row.get("train_trial_index", 0) + 1, row["instance_id"]
-                yield at, "", name["name"], given.model, seed, 0, item, stat.get("mean")
+            if "mean" in stat and "perturbation" not in name:  # without: nothing was counted
+                at, seed = f"{given.path}: {number}", row.get("train_trial_index", 0) + 1
+                own = scenario.strip(":,"), name["name"], given.name or model
+                yield at, *own, seed, 0, row["instance_id"], stat["mean"]
 
 
 FORMS: dict[tuple[str, ...], Callable[[Given, list[dict[str, Any]]], Iterator[tuple[Any, ...]]]] = {
