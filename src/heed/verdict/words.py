@@ -64,8 +64,11 @@ def to_decide(pair: Pair, verdict: Verdict) -> str:
     """Return what would decide an open pair if the difference is the one seen; else a dash."""
     if pair.result.verdict != UNDECIDED or pair.result.interval_pp is None:
         return DASH
-    seeds, items = pair.result.seeds_needed, pair.items_needed
-    ways = [f"{count:,} {what}" for count, what in ((seeds, "seeds"), (items, "items")) if count]
+    needed = (
+        (pair.result.seeds_needed, verdict.seeds, "seeds"),
+        (pair.items_needed, verdict.items, "items"),
+    )
+    ways = [f"{count:,} {what}" for count, has, what in needed if count and count > has]
     return " or ".join(ways) or (f"more than {MAX_SEEDS} seeds" if verdict.seeds > 1 else DASH)
 
 
