@@ -21,7 +21,7 @@ from heed.reference_models import write_reference_models
 from heed.study import Experiment
 from heed.tasks.classification.recipe import Options, Prediction, Target
 from heed.tasks.classification.texts import classify
-from tests.conftest import make_workplace, train_and_predict
+from tests.conftest import new_workplace, train_and_predict
 
 TINY = Experiment(
     task="classification", corpus="tiny", data=Target("kind"), title="Tiny",
@@ -32,9 +32,7 @@ TINY = Experiment(
 @pytest.fixture(scope="module")
 def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two models, trained with two seeds and evaluated, and the reference models."""
-    folder = tmp_path_factory.mktemp("evaluated")
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        make_workplace(folder, monkeypatch)
+    with new_workplace(tmp_path_factory) as folder:
         plain = recipes.read_model_recipe("tiny-attention").changed({"attention": "none"})
         plain = dataclasses.replace(plain, model="tiny-baseline", variant="baseline")
         recipes.write_recipe("results/recipe/tiny/tiny-baseline.yaml", plain)
