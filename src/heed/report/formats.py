@@ -20,7 +20,7 @@ DASH = "–"
 @functools.cache
 def read_yaml(name: str) -> Any:
     """Return what a YAML file beside this module declares."""
-    return yaml.safe_load(Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8"))
+    return yaml.safe_load((Path(__file__).parent / f"{name}.yaml").read_text(encoding="utf-8"))
 
 
 def format_number(value: float | None, digits: int = 4) -> str:

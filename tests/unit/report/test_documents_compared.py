@@ -13,8 +13,9 @@ from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.models.classifier import Classifier
 from heed.report.browser import ShadedText, excerpt, shade_sentences, typical_documents
-from heed.report.figures.heatmaps import head_weights
+from heed.report.figures.heatmaps import heads
 from heed.report.figures.shapes import Heads
+from heed.report.figures.variants import Drawn
 from heed.report.measures import equal_weights_control, lacks_layer
 from heed.report.rows.classification import changes
 from heed.tasks.classification.prediction import (
@@ -164,13 +165,13 @@ def test_the_page_has_the_weights_of_every_head_and_no_more():
 def test_a_model_of_one_head_has_no_choice_and_one_of_two_has_all_its_weights(tmp_path):
     results = read_made_up(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
     (experiment,) = (each for each in results.experiments if each.key == "sample-sentiment")
-    (figure, *_) = head_weights(results, experiment, "attention")
+    (figure, *_) = heads(Drawn(results, experiment, []))
     assert figure.heads.weights.shape == (2, 4, 4) and figure.heads.words[1] == "fine"
     assert (figure.heads.weights[0] == np.eye(4)).all() and (figure.heads.weights[1] == 0.25).all()
     path = results.prediction_folder("sample-sentiment-attention") / "heads.parquet"
     table = pd.read_parquet(path)
     table[table["head"] == 0].to_parquet(path)
-    assert head_weights(results, experiment, "attention")[0].heads is None
+    assert next(heads(Drawn(results, experiment, []))).heads is None
 
 
 def test_each_class_has_its_change_in_recall_the_largest_gain_first(tmp_path):
