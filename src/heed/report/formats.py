@@ -88,22 +88,23 @@ def _text(value: object) -> str:
     return DASH if value is None else str(value)
 
 
+def _agreement(value: object) -> str:
+    return "yes" if value else "NO"
+
+
 TEXT = Format(_text, _plain(str), "left")
 RIGHT = Format(_text, _plain(str), "right")
-PRINTED = Format(str, lambda value: value.replace("−", "-"))  # numbers that are formatted already
 POINTS = Format(format_points, _plain(format_rounded, 2, "+"))
 PROBABILITY = Format(format_p, _plain(format_significant, 3), "right")
-INTERVAL = Format(format_interval, format_interval, "right")
 COUNT = Format(lambda value: format_number(value, 0), _plain(format, "d"))
-VERDICT = Format(lambda value: value if value else DASH, lambda value: value or "", "left")
-PARAMETERS = Format(
-    lambda value: DASH if value is None else format_count(value), COUNT.plain, "right"
-)
 NAMED = {
-    "text": TEXT, "right": RIGHT, "printed": PRINTED, "points": POINTS, "count": COUNT,
-    "probability": PROBABILITY, "interval": INTERVAL, "verdict": VERDICT, "parameters": PARAMETERS,
+    "text": TEXT, "right": RIGHT, "points": POINTS, "probability": PROBABILITY, "count": COUNT,
+    "printed": Format(str, lambda value: value.replace("−", "-")),  # numbers that are formatted
+    "interval": Format(format_interval, format_interval, "right"),
+    "verdict": Format(lambda value: value or DASH, lambda value: value or "", "left"),
+    "agreement": Format(_agreement, _agreement, "left"),
+    "parameters": Format(lambda n: DASH if n is None else format_count(n), COUNT.plain, "right"),
     "hundreds": decimals(2), "share": decimals(4),
-    "deviation": Format(lambda value: f"± {format_number(value, 2)}", str),
 }  # fmt: skip
 
 

@@ -77,12 +77,6 @@ def experiment_scores(
     return published[name]
 
 
-def talk_gain(talk: dict[str, Talk]) -> float | None:
-    """Return the talk's gain in percentage points, from the accuracies that it prints."""
-    tested = talk_test(talk)
-    return tested.gain_pp if tested else None
-
-
 @dataclasses.dataclass(frozen=True)
 class TalkTest:
     """The talk's gain against chance in the choice of test documents: z and the two-sided p."""

@@ -169,8 +169,8 @@ def _write_plots(results: Results, folder: Path) -> None:
             if (evaluation / "confusion.csv").exists():
                 confusions.append(_confusion(evaluation))
     comparisons = [
-        (experiment.key, f"{each.first} − {each.second}", each.mean, each.low, each.high,
-         each.result.p_corrected)
+        (experiment.key, f"{each.first} − {each.second}", each.mean,
+         *(each.ends or (None, None)), each.result.p_corrected)
         for experiment in results.experiments
         for each in experiment.comparisons
     ]  # fmt: skip

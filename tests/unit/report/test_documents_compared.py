@@ -178,11 +178,11 @@ def test_each_class_has_its_change_in_recall_the_largest_gain_first(tmp_path):
     results = read_made_up(made_up.study("talk"), made_up.comparison("talk"), tmp_path)
     experiment = max(results.experiments, key=lambda each: len(each.result.groups["classes"]))
     found = changes(results, experiment).records
-    means = [each.gain.mean_pp for each in found]
+    means = [each["gain"].mean_pp for each in found]
     assert means == sorted(means, reverse=True) and len(means) > 5
     attention, baseline = (
-        experiment.result.models[each].details["classes"][found[0].name]["recall"].values
+        experiment.result.models[each].details["classes"][found[0]["name"]]["recall"].values
         for each in ("attention", "baseline")
     )
     differences = [100 * (a - b) for a, b in zip(attention, baseline, strict=True)]
-    assert found[0].gain.values_pp == pytest.approx(differences)
+    assert found[0]["gain"].values_pp == pytest.approx(differences)
