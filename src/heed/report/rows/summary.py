@@ -10,7 +10,6 @@ from heed.explanation.test import measured
 from heed.report.browser import (
     Browser,
     Document,
-    ShadedText,
     excerpt,
     list_documents,
     shade_sentences,
@@ -291,7 +290,7 @@ def example(results: Results) -> dict[str, Any] | None:
             shaded = shade_sentences(document.text, document.tokens, tokens.index)
             share, explained = explained_share(results, experiment, variant)
             return {
-                "experiment": experiment, "document": document, "text": ShadedText(shaded),
+                "experiment": experiment, "document": document, "text": shaded,
                 "legend": browser.legend, "share": share, "explained": explained,
             }  # fmt: skip
     return None
