@@ -115,7 +115,7 @@ def pool(
 ) -> None:  # fmt: skip
     """Say what the published studies find over all their corpora, and expect of another one."""
     from heed.files import HeedError
-    from heed.verdict.editions import print_answers
+    from heed.verdict.pooled import print_answers
 
     pairs = [text.split("=") for text in join or []]
     if wrong := [pair for pair in pairs if len(pair) != 2]:
