@@ -120,6 +120,11 @@ class Experiment:
         return models | dict.fromkeys(self.result.reference_models)
 
     @property
+    def link(self) -> str:
+        """The address of its section."""
+        return f"#experiment-{self.key}"
+
+    @property
     def attention(self) -> str:
         """The first variant that answers the study's question; empty: none."""
         return attention_of(self.result)

@@ -88,8 +88,9 @@ def _text(value: object) -> str:
     return DASH if value is None else str(value)
 
 
-def _agreement(value: object) -> str:
-    return "yes" if value else "NO"
+def _answer(no: str) -> Format:
+    words: dict[object, str] = {True: "yes", False: no}
+    return Format(words.__getitem__, words.__getitem__, "left")
 
 
 TEXT = Format(_text, _plain(str), "left")
@@ -102,7 +103,7 @@ NAMED = {
     "printed": Format(str, lambda value: value.replace("−", "-")),  # numbers that are formatted
     "interval": Format(format_interval, format_interval, "right"),
     "verdict": Format(lambda value: value or DASH, lambda value: value or "", "left"),
-    "agreement": Format(_agreement, _agreement, "left"),
+    "answer": _answer("no"), "agreement": _answer("NO"),
     "parameters": Format(lambda n: DASH if n is None else format_count(n), COUNT.plain, "right"),
     "hundreds": decimals(2), "share": decimals(4),
 }  # fmt: skip

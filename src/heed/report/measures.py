@@ -118,10 +118,6 @@ class Measure:
         """Return a difference with its sign and its unit."""
         return f"{format_points(value, digits)} {self.unit}"
 
-    def margin(self, value: float) -> str:
-        """Return a margin around zero with its unit."""
-        return f"±{value:g} {self.unit}"
-
     def limit(self, value: float, digits: int | None = None) -> str:
         """Return the size of a difference with its unit; `digits`: decimals, None: all."""
         number = f"{value:g}" if digits is None else format_number(value, digits)

@@ -122,15 +122,12 @@ class Results:
         section = self.params.models.get(model)
         if section is None or section.search not in self.searches(experiment):
             return None
-        return self.read_search_folder(self.search_folder(experiment, model), section.search)
+        return self.read_search_folder(experiment, self.params.winner(model))
 
-    def search_folder(self, experiment: Experiment, model: str) -> Path:
-        """Return the folder of the winner that a model takes."""
-        return self.folder / "search" / experiment.key / self.params.winner(model)
-
-    def read_search_folder(self, folder: Path, name: str) -> Search | None:
-        """Return the search in a folder, whose file is then a source of the report."""
-        if search := read_search(folder, name):
+    def read_search_folder(self, experiment: Experiment, winner: str) -> Search | None:
+        """Return the search in a winner's folder, whose file is then a source of the report."""
+        folder = self.folder / "search" / experiment.key / winner
+        if search := read_search(folder, winner.partition("/")[0]):
             self.sources.add(folder / RESULT)
         return search
 

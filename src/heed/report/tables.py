@@ -187,40 +187,38 @@ def _build(
     made: Rows | Iterable[Rows] | None,
 ) -> Iterator[Table]:
     """Yield the tables that the records of a declaration make."""
-    joined, default = declared.get("joined", ""), f"{{key}}_{name}" if experiment else name
-    first = JOINED if experiment or joined else []
+    default = f"{{key}}_{name}" if experiment else name
+    known = {"coverage": results.coverage} | (_facts(experiment) if experiment else {})
+    first = JOINED if experiment or "joined" in declared else []
     for part in [made] if isinstance(made, Rows) else made or []:
-        facts = {**study_facts(results, experiment), **part.facts, "part": part.part}
+        facts = {**known, **part.facts, "part": part.part}
         columns = tuple(_columns([*first, *declared["columns"]], facts))
         yield Table(
             key=declared.get("file", default).format(**facts),
             title=declared.get("title", "").format(**facts),
             columns=columns,
-            rows=tuple(
-                _row(declared, columns, each, experiment or (joined and get_path(each, joined)))
-                for each in part.records
-            ),
+            rows=tuple(_row(declared, columns, each, experiment) for each in part.records),
             sources=part.sources or results.comparison_sources,
             mark=facts.get("mark", ""), style=declared.get("style", ""),
             files=tuple(declared.get("files", ("csv", "tex"))),
         )  # fmt: skip
 
 
-def study_facts(results: Results, experiment: Experiment | None) -> dict[str, Any]:
-    """Return what every declaration may name: the level of intervals, and of an experiment more."""
-    facts = {"coverage": results.coverage}
-    if experiment:
-        measure = experiment.measure
-        facts |= {
-            "key": experiment.key, "experiment": experiment.title, "mark": experiment.mark,
-            "metric": measure.name, "unit": measure.unit, "long_unit": measure.long_unit,
-        }  # fmt: skip
-    return facts
+def _facts(experiment: Experiment) -> dict[str, str]:
+    """Return what every declaration of a table of an experiment may name."""
+    measure = experiment.measure
+    return {
+        "key": experiment.key, "experiment": experiment.title, "mark": experiment.mark,
+        "metric": measure.name, "unit": measure.unit, "long_unit": measure.long_unit,
+    }  # fmt: skip
 
 
 def _row(
     declared: dict[str, Any], columns: tuple[Column, ...], record: Any, experiment: Any
 ) -> Row:
+    if "joined" in declared:
+        experiment = get_path(record, declared["joined"])
+
     def get(path: str) -> Any:
         if path.startswith("@"):
             return get_path(experiment, path[1:])

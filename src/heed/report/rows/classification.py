@@ -178,13 +178,12 @@ def beneath(results: Results, experiment: Experiment) -> Rows | None:
     models = [experiment.result.models[name] for name in pair]
     deviations = (experiment.result.compared_score(each).std_pp for each in models)
     printed = [format_number(each, 3) for each in deviations]
-    rows = [("", "standard deviation, p.p.", "std_percent", printed)]
-    for group, keys in GROUPS.items():
-        for place, (key, words) in enumerate(keys.items()):
-            values = [f"{shown_setting(each.hyperparameters, key):g}" for each in models]
-            rows.append((group * (not place), words, talk_column(key), values))
     counts = [f"{each.parameters / 1e6:.2f}" for each in models]
-    rows.append(("", "million parameters", "parameters_million", counts))
+    rows = [
+        ("", "standard deviation, p.p.", "std_percent", printed),
+        *_settings(models),
+        ("", "million parameters", "parameters_million", counts),
+    ]
     talk = [experiment.talk.get(name, NO_SCORES).summary for name in pair]
     records = [
         {"group": group, "words": words, "ours": ours, "talk": [e.get(column, "") for e in talk]}
@@ -193,29 +192,39 @@ def beneath(results: Results, experiment: Experiment) -> Rows | None:
     return Rows(records, _words_of(experiment, pair))
 
 
+def _settings(models: list[ModelResult]) -> Iterator[tuple[str, str, str, list[str]]]:
+    """Yield group, words, the talk's column and our values of its hyperparameters."""
+    for group, keys in GROUPS.items():
+        for place, (key, words) in enumerate(keys.items()):
+            values = [f"{shown_setting(each.hyperparameters, key):g}" for each in models]
+            yield group * (not place), words, talk_column(key), values
+
+
 def slide_facts(experiment: Experiment) -> dict[str, list[Any]]:
     """Return what the sentences around the slide of an experiment of the talk name.
 
     `never`: the classes of which a model has no right prediction, `others` those that the talk
     alone has, `losses` those by degraded hyperparameters. The talk's values are as it prints them.
     """
-    talk, never = experiment.talk, []
-    for variant in pair_of(experiment) or ():
-        names = [
-            name
-            for name, row in report_of(experiment, variant).items()
-            if row["kind"] == "class" and row["support"].score.mean and not row["f1"].score.mean
-        ]
-        own = talk.get(variant, NO_SCORES)
-        scores = [*filter(None, (own.class_scores(name).get("f1") for name in names))]
-        if names:
-            model = experiment.sentences[variant]
-            never.append({"model": model, "names": names, "talk": scores})
-    of_talk = next(iter(talk.values()), NO_SCORES)
+    of_talk = next(iter(experiment.talk.values()), NO_SCORES)
     ours = {name.casefold() for name in experiment.result.groups["classes"]}
     losses = [
         {"words": experiment.words[each.variant], "change": each.change.mean_pp, "talk": each.talk}
         for each in experiment.degradations
     ]
     others = [row["class"] for name, row in of_talk.classes.items() if name not in ours]
-    return {"never": never, "others": others, "misprints": of_talk.misprints, "losses": losses}
+    return {
+        "never": [*_never_predicted(experiment)], "others": others,
+        "misprints": of_talk.misprints, "losses": losses,
+    }  # fmt: skip
+
+
+def _never_predicted(experiment: Experiment) -> Iterator[dict[str, Any]]:
+    for variant in pair_of(experiment) or ():
+        rows = report_of(experiment, variant).items()
+        tested = ((name, row) for name, row in rows if row["kind"] == "class")
+        names = [n for n, row in tested if row["support"].score.mean and not row["f1"].score.mean]
+        own = experiment.talk.get(variant, NO_SCORES)
+        scores = [*filter(None, (own.class_scores(name).get("f1") for name in names))]
+        if names:
+            yield {"model": experiment.sentences[variant], "names": names, "talk": scores}

@@ -71,13 +71,9 @@ def score_functions(results: Results) -> Rows | None:
     experiments = [each for each in results.experiments if report_of(each.measure.task).HAS_SCORES]
     # The lectures' numbers say nothing to the reader of a study that is not of their talk.
     of_talk = any(each.talk for each in results.experiments)
-    sources = {
-        name: "; ".join(filter(None, both)) if of_talk else both[1] or DASH
-        for name, both in SCORES.items()
-    }
     records = [
         each.named(variant) | {
-            "score": score, "source": sources[score], "where": where,
+            "score": score, "source": _source(score, of_talk), "where": where,
             "metric": each.result.compared_score(each.result.models[variant]),
             "gain": each.difference(variant, BASELINE),
         }
@@ -87,6 +83,11 @@ def score_functions(results: Results) -> Rows | None:
     ]  # fmt: skip
     records.sort(key=lambda record: [*SCORES].index(record["score"]))
     return Rows(records) if experiments else None
+
+
+def _source(score: str, of_talk: bool) -> str:
+    lecture, paper = SCORES[score]
+    return "; ".join(filter(None, [lecture, paper])) if of_talk else paper or DASH
 
 
 def lengths(results: Results, experiment: Experiment) -> Rows:

@@ -103,9 +103,13 @@ def judge(
         holds = found == expected.outcome
     else:
         value = _score(expected, experiment.result, explanation, explanations)
-        high = 1.0 if expected.at_most is None else expected.at_most
-        holds = value is not None and (expected.at_least or 0.0) <= value <= high
+        holds = value is not None and _lies_within(value, expected)
     return Finding(experiment, expected, found, value, difference, holds)
+
+
+def _lies_within(value: float, expected: "ExpectedResult") -> bool:
+    high = 1.0 if expected.at_most is None else expected.at_most
+    return (expected.at_least or 0.0) <= value <= high
 
 
 def _score(
@@ -117,26 +121,31 @@ def _score(
     """Return a score of a variant or an adversarial model, the mean over its seeds; or None."""
     metric = expected.metric or ""
     if expected.adversarial_model:
-        for model in (model for each in explanations for model in each.adversarial_attention):
-            if model.name == expected.adversarial_model:
-                return _mean(measured(model.summary, "adversarial_model", metric)["mean"])
-        return None
+        models = {each.name: each for own in explanations for each in own.adversarial_attention}
+        model = models.get(expected.adversarial_model)
+        return _mean(model.summary, "adversarial_model", metric) if model else None
     summary = result.models[expected.variant or ""].summary
     if metric in summary:
         return summary[metric].mean
-    if explanation and metric == "rationale_weight":
-        return _mean(measured(explanation.summary, "adversarial_weights", metric)["mean"])
-    if explanation is None or explanation.recency is None:
+    if explanation is None:
+        return None
+    if metric == "rationale_weight":
+        return _mean(explanation.summary, "adversarial_weights", metric)
+    return _accuracy_in_middle(explanation.recency)
+
+
+def _accuracy_in_middle(rows: pd.DataFrame | None) -> float | None:
+    if rows is None:
         return None
     # the accuracy where the rationale is in the middle fifth, of all documents of all seeds
-    rows = explanation.recency
     rows = rows[(rows["measure"] == "accuracy_by_place") & rows["at"].isin(MIDDLE)]
     documents = float(rows["documents"].sum())
     return float((rows["mean"] * rows["documents"]).sum()) / documents if documents else None
 
 
-def _mean(values: pd.Series) -> float | None:
-    return statistics.fmean(values) if len(values) else None
+def _mean(summary: pd.DataFrame, test: str, metric: str) -> float | None:
+    means = measured(summary, test, metric)["mean"]
+    return statistics.fmean(means) if len(means) else None
 
 
 def expected_results(results: Results) -> Rows | None:

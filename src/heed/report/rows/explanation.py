@@ -49,7 +49,7 @@ def _criteria(explanation: Explanation) -> dict[str, Any]:
     interval = f": {format_interval(gain.interval)}" if gain.interval else ""
     control = explanation.experiment.words.get(gain.control, gain.control)
     return _named(explanation) | {
-        "link": f"#experiment-{explanation.experiment.key}", "gain": gain,
+        "gain": gain,
         "over": "" if gain.gain is None else f"{control}{interval}",
         "outcome": dict(outcomes),
         "note": {

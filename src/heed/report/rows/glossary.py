@@ -1,8 +1,8 @@
 """The rows of what a study is made of: networks, words, corpora, files and machine kinds."""
 
-import dataclasses
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 from heed.evaluation.results import BASELINE, NOT_NOTED, runs_by_machine_kind
 from heed.report.experiments import Experiment
@@ -13,35 +13,29 @@ from heed.report.rows import Rows
 from heed.report.words import describe_network
 
 
-@dataclasses.dataclass
-class Entry:
-    """A network of a study in those experiments where it is the same."""
+def networks(results: Results) -> list[dict[str, Any]]:
+    """Return the networks of a study; one that differs between experiments has several entries.
 
-    variant: str  # its name in params.yaml
-    words: str
-    description: str
-    role: str  # baseline, control, matched or nothing
-    search: str  # of its hyperparameters; nothing without one
-    experiments: list[str]  # titles
-
-
-def networks(results: Results) -> list[Entry]:
-    """Return the networks of a study; one that differs between experiments has several entries."""
-    entries: dict[tuple[str, ...], Entry] = {}
+    role: baseline, control, matched or nothing. search: of its hyperparameters; nothing without
+    one. experiments: titles of those where it is the same.
+    """
+    titles: dict[tuple[str, ...], list[str]] = {}
     for experiment in results.experiments:
         for name, model in experiment.result.models.items():
             declared = results.params.models.get(model.model)
-            search = declared.search if declared and declared.search != "none" else ""
             roles = {
                 BASELINE: name == BASELINE, "control": name in experiment.result.controls,
                 "matched": declared and declared.match_parameters_of != model.model,
             }  # fmt: skip
+            search = declared.search if declared and declared.search != "none" else ""
             told = (
                 name, experiment.words[name], describe_network(model.hyperparameters),
                 next(filter(roles.get, roles), ""), search,
             )  # fmt: skip
-            entries.setdefault(told, Entry(*told, [])).experiments.append(experiment.title)
-    return sorted(entries.values(), key=lambda each: each.variant != BASELINE)
+            titles.setdefault(told, []).append(experiment.title)
+    keys = ("variant", "words", "description", "role", "search")
+    entries = [dict(zip(keys, told, strict=True), experiments=own) for told, own in titles.items()]
+    return sorted(entries, key=lambda each: each["variant"] != BASELINE)
 
 
 def words(results: Results) -> dict[str, tuple[str, str]]:
@@ -50,7 +44,7 @@ def words(results: Results) -> dict[str, tuple[str, str]]:
     experiments, measures = results.experiments, [each.measure for each in results.experiments]
     values = {
         "level": f"{method.alpha:g}",
-        "margin": _alternatives(each.margin(method.equivalence_margin) for each in measures),
+        "margin": _alternatives(f"±{each.limit(method.equivalence_margin)}" for each in measures),
         "limit": _alternatives(
             each.of_validation.convergence_margin(method.convergence_pp) for each in measures
         ),

@@ -167,9 +167,8 @@ def searches(results: Results, experiment: Experiment) -> Iterator[dict[str, Any
     words = {model: experiment.words[name] for name, model in results.models(experiment).items()}
     for name in results.searches(experiment):
         declared, models = results.params.searches[name], results.params.searched_models(name)
-        folder = results.folder / "search" / experiment.key / name
-        path = folder if declared.model else folder / models[0]
-        if search := results.read_search_folder(path, name):
+        winner = name if declared.model else f"{name}/{models[0]}"
+        if search := results.read_search_folder(experiment, winner):
             measure = Measure(experiment.measure.task, search.metric)
             yield {
                 "name": name, "models": [words[each] for each in models if each in words],
@@ -180,16 +179,17 @@ def searches(results: Results, experiment: Experiment) -> Iterator[dict[str, Any
 
 def tuning(results: Results, experiment: Experiment) -> Rows | None:
     """Return how each model was tuned; None where none was searched for itself."""
-    records, folders = [], []
+    records, winners = [], []
     for name, model in results.models(experiment).items():
         search = results.read_search(experiment, model)
         if search and search.training and search.model == model:
-            folders.append(results.search_folder(experiment, model))
+            winners.append(results.params.winner(model))
         else:
             search = None
         records += [experiment.named(name) | record for record in tuning_values(search)]
-    files = results.sources.add(*(folder / RESULT for folder in folders))
-    return Rows(records, sources=files) if folders else None
+    folder = results.folder / "search" / experiment.key
+    files = results.sources.add(*(folder / winner / RESULT for winner in winners))
+    return Rows(records, sources=files) if winners else None
 
 
 def tuning_values(search: Search | None) -> Iterator[dict[str, str]]:

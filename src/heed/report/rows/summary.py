@@ -55,15 +55,14 @@ def _columns(task: str, experiments: list[Experiment]) -> list[str]:
 
 
 def _summary(experiment: Experiment) -> dict[str, Any]:
-    attention, line, result = experiment.attention, experiment.line, experiment.result
+    attention, result = experiment.attention, experiment.result
     names = (*result.models, *result.reference_models)
     scores = known({name: experiment.measure.scaled(result.score_of(name)) for name in names})
     gain = result.models[attention].gain if attention else None
     changes = {each.variant: each.change.mean_pp for each in experiment.degradations}
     return {
-        "experiment": experiment, "gain": experiment.gain, "mean_gain": gain, "line": line,
-        "baseline": scores[BASELINE], "attention": scores[attention], "scores": scores,
-        "talk": line.talk or ("", ""), "changes": known(changes),
+        "experiment": experiment, "mean_gain": gain, "changes": known(changes),
+        "scores": scores, "attention": scores[attention],
     }  # fmt: skip
 
 
@@ -135,7 +134,7 @@ def _question(finding: "Finding") -> dict[str, Any]:
     scores = (own.result.score_of(each) for each in (leading.first, leading.second))
     first, second = map(own.measure.brief, scores)
     return {
-        "experiment": own, "link": f"#experiment-{own.key}", "difference": leading,
+        "experiment": own, "difference": leading,
         "attention": own.words[leading.first], "own": first,
         "other": own.words[leading.second], "score": second,
     }  # fmt: skip
@@ -150,17 +149,14 @@ def talk(results: Results) -> Rows | None:
 
 
 def _talk(experiment: Experiment) -> dict[str, Any]:
-    line, result = experiment.line, experiment.result
+    result = experiment.result
     names = (*result.models, *result.reference_models)
     scores = known({name: result.score_of(name) for name in names})
     pair = [scores[name] for name in (BASELINE, experiment.attention) if name in scores]
     return {
-        "experiment": experiment, "link": f"#experiment-{experiment.key}", "line": line,
-        "talk": line.talk or ("", ""), "talk_scores": " → ".join(line.talk or ()),
-        "shown": "yes" if line.talk_test and line.talk_test.shown else "no",
-        "our_scores": " → ".join(f"{score:.4f}" for score in pair), "gain": experiment.gain,
-        "average": scores["mean"], "linear": scores[LINEAR],
-        "comparable": "yes" if line.comparable else "no",
+        "experiment": experiment, "scores": scores,
+        "talk_scores": " → ".join(experiment.line.talk or ()),
+        "our_scores": " → ".join(f"{score:.4f}" for score in pair),
     }  # fmt: skip
 
 
@@ -245,8 +241,7 @@ def cautions(results: Results) -> dict[str, Any]:
     """
     found = findings(results)
     opened = [each for each in found if each.is_open]
-    coarse = [each for each in found if is_coarse(each.difference.result.detectable_pp)]
-    missing = max(coarse, key=_detectable, default=None)
+    missing = _coarsest(found)
     return {
         "generated": all(each.generated for each in results.experiments),
         "open": opened,
@@ -254,13 +249,19 @@ def cautions(results: Results) -> dict[str, Any]:
         "misses": missing and missing.experiment.measure.limit(_detectable(missing), 1),
         "missing": missing,
         "uncontrolled": [*filter(_lacks_control, found)],
-        "degenerate": any(
-            degenerate_seeds(model, each.result, results.comparison.seeds_of(each.key))
-            for each in results.experiments
-            for model in each.result.models.values()
-        ),
+        "degenerate": any(_has_degenerate(results, each) for each in results.experiments),
         "differently_tuned": [each for each in found if each.difference.remark],
     }
+
+
+def _has_degenerate(results: Results, experiment: Experiment) -> bool:
+    result, seeds = experiment.result, results.comparison.seeds_of(experiment.key)
+    return any(degenerate_seeds(model, result, seeds) for model in result.models.values())
+
+
+def _coarsest(found: list[Finding]) -> Finding | None:
+    coarse = (each for each in found if is_coarse(each.difference.result.detectable_pp))
+    return max(coarse, key=_detectable, default=None)
 
 
 def _detectable(finding: Finding) -> float:
