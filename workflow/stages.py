@@ -406,11 +406,7 @@ class Run:
             print_message(warning)
         removed = find_removed(self.stages)
         if executing:
-            engine.start_jobs_at_once(self._workflow)
-            move_removed(removed)
-            report_damaged(self.stages)
-            for old in {*RUNS.glob("*/")} - {self.folder}:
-                shutil.rmtree(old, ignore_errors=True)
+            self._clean(removed)
             if not self._run_quick_first() and removed:
                 self.stages = read_stages(params=self._params)
             self._plan = find_stale(self.stages, [], forced=forced)
@@ -433,6 +429,14 @@ class Run:
             if not self._plan:  # Snakemake has then no hook that prints it
                 self.print_answer()
         return self._plan
+
+    def _clean(self, removed: list[str]) -> None:
+        """Remove what no stage may read, before jobs run."""
+        engine.start_jobs_at_once(self._workflow)
+        move_removed(removed)
+        report_damaged(self.stages)
+        for old in {*RUNS.glob("*/")} - {self.folder}:
+            shutil.rmtree(old, ignore_errors=True)
 
     def _announce(self, plan: dict[str, str], words: str) -> None:
         stale, total = len(plan), len(self.stages)

@@ -248,8 +248,8 @@ def load_predictor(
         words = tuple((folder / VOCABULARY).read_text(encoding="utf-8").split("\n")[:-1])
         if words[: len(SPECIAL)] != SPECIAL or len(words) > largest:
             raise ValueError(
-                f"{VOCABULARY} has {len(words):,} words. It begins with {' and '.join(SPECIAL)}, "
-                f"and vocabulary_size is {largest:,}"
+                f"{VOCABULARY} has {len(words):,} words, and vocabulary_size is {largest:,}. It "
+                f"begins with {' and '.join(SPECIAL)}"
             )
         vocabulary = Vocabulary(words, recipe.hyperparameters.lowercase)
         model = load_weights(folder / WEIGHTS, lambda: make_model(vocabulary, recipe))
