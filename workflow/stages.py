@@ -251,7 +251,7 @@ def move_removed(paths: list[str]) -> None:
     print_message(f"{paths[0]}{count}: no longer in the study, moved to {REMOVED}")
 
 
-def report_damaged(stages: list[Stage]) -> None:
+def remove_damaged(stages: list[Stage]) -> None:
     """Delete damaged files of DVC's cache that stages would be restored from, and say so."""
     for stage in stages:
         if any(reason.startswith("output ") for reason in stage.reasons):
@@ -434,7 +434,7 @@ class Run:
         """Remove what no stage may read, before jobs run."""
         engine.start_jobs_at_once(self._workflow)
         move_removed(removed)
-        report_damaged(self.stages)
+        remove_damaged(self.stages)
         for old in {*RUNS.glob("*/")} - {self.folder}:
             shutil.rmtree(old, ignore_errors=True)
 

@@ -123,8 +123,12 @@ def recorded_files(stage: str) -> dict[Path, Path]:
 
     There are none where dvc.lock has no such stage, or the cache has lost the list of a folder.
     """
+    return _files_of(read_lock().get(stage, {}).get("outs", []))
+
+
+def _files_of(outs: Iterable[File]) -> dict[Path, Path]:
     files = {}
-    for out in read_lock().get(stage, {}).get("outs", []):
+    for out in outs:
         listing = _cached(out["md5"])
         if listing.suffix == ".dir" and listing.exists():
             for each in json.loads(listing.read_text(encoding="utf-8")):
@@ -132,23 +136,18 @@ def recorded_files(stage: str) -> dict[Path, Path]:
     return files
 
 
-def remove_damaged_objects(stage: str) -> list[Path]:
-    """Delete what DVC would restore of a stage's missing results, and is not as it was; return it.
+def remove_damaged_objects(stage: str) -> Iterator[Path]:
+    """Delete what DVC would restore of a stage's missing results, and is not as it was; yield it.
 
     DVC takes a read-only file of its cache as it is, also where a disk or a copy has changed it.
     """
-    made = {Path(out["path"]): _cached(out["md5"]) for out in read_lock()[stage].get("outs", [])}
-    objects = {
-        cached
-        for path, cached in (made | recorded_files(stage)).items()
-        if not path.exists() or cached.suffix == ".dir"
-    }
-    damaged = [
-        path for path in objects if path.exists() and md5(path) != path.parent.name + path.stem
-    ]
-    for path in damaged:
-        path.unlink()
-    return damaged
+    outs = read_lock()[stage].get("outs", [])
+    made = {Path(out["path"]): _cached(out["md5"]) for out in outs}
+    for path, cached in (made | _files_of(outs)).items():
+        is_needed = not path.exists() or cached.suffix == ".dir"
+        if is_needed and cached.exists() and md5(cached) != cached.parent.name + cached.stem:
+            cached.unlink()
+            yield cached
 
 
 def restore_files(stage: str, folder: Path) -> None:

@@ -56,7 +56,6 @@ def _require_utf8() -> None:
 def _run_command() -> None:
     from heed.cli.commands import make_parser
     from heed.cli.stages import STAGES, recipe, search, train
-    from heed.pipeline import same_params  # here, since no code of a stage depends on it
 
     for text in sys.argv:
         if SURROGATES.search(text):
@@ -69,6 +68,8 @@ def _run_command() -> None:
     if function not in (*STAGES, search):
         function(**arguments)
         return
+    from heed.pipeline import same_params  # here, since no code of a stage depends on it
+
     name = next((value for value in arguments.values() if isinstance(value, str)), "")
     stage = function.__name__
     with _lock_command(f"{stage} {name}".strip()), same_params(stage, name):

@@ -34,6 +34,16 @@ VERDICT_WORDS = {  # by reading: a word never fights the interval that it stands
 }
 
 
+def reading_of(difference: Difference) -> str:
+    """Return the verdict on a difference: a key of VERDICT_WORDS that its interval bears out."""
+    if difference.interval_pp is None:
+        return UNTESTED
+    if difference.verdict != SAME:
+        return difference.verdict
+    low, high = difference.interval_pp
+    return SLIGHTLY_BETTER if low > 0 else SLIGHTLY_WORSE if high < 0 else SAME
+
+
 @dataclasses.dataclass(frozen=True)
 class TestedDifference:
     """A difference of two models by name, with its tests (docs/statistics.md)."""
@@ -67,13 +77,8 @@ class TestedDifference:
 
     @property
     def reading(self) -> str:
-        """The verdict: a key of VERDICT_WORDS that its interval bears out."""
-        if self.ends is None:
-            return UNTESTED
-        if self.verdict != SAME:
-            return self.verdict
-        low, high = self.ends
-        return SLIGHTLY_BETTER if low > 0 else SLIGHTLY_WORSE if high < 0 else SAME
+        """The verdict: a key of VERDICT_WORDS."""
+        return reading_of(self.result)
 
     @property
     def verdict_words(self) -> str:

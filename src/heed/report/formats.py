@@ -6,7 +6,7 @@ half up, and a number that is rounded to zero has no sign.
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -61,6 +61,11 @@ def format_count(value: int) -> str:
 def pluralize(singular: str, plural: str, count: int, **values: object) -> str:
     """Return the text for this count; both texts may name {count}, and `values` in braces."""
     return (singular if count == 1 else plural).format(count=count, **values)
+
+
+def join_and(names: Sequence[str], last: str = "and") -> str:
+    """Return names in a sentence; nothing without any."""
+    return f" {last} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 @dataclasses.dataclass(frozen=True)

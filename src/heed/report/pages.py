@@ -47,8 +47,8 @@ def environment() -> jinja2.Environment:
         jinja.globals[name] = getattr(verdicts, name)
     jinja.globals |= {"script": script, "policy": policy, "PAGE": PAGE, "groups": groups}
     jinja.filters |= {
-        "number": formats.format_number, "points": formats.format_points, "join_and": join_and,
-        "count": formats.format_count, "capital": capital,
+        "number": formats.format_number, "points": formats.format_points,
+        "join_and": formats.join_and, "count": formats.format_count, "capital": capital,
     }  # fmt: skip
     return jinja
 
@@ -57,11 +57,6 @@ def shown(value: Any) -> Any:
     """Return the text with the code point of each invisible character; jinja escapes it later."""
     is_text = isinstance(value, str) and not isinstance(value, Markup)
     return visible(value) if is_text else value
-
-
-def join_and(names: list[str], last: str = "and") -> str:
-    """Return names in a sentence; nothing without any."""
-    return f" {last} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def capital(text: str) -> str:

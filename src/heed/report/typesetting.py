@@ -16,7 +16,7 @@ import jinja2
 import regex
 
 from heed import __version__
-from heed.report.tables import PAPER, Row, Table
+from heed.report.tables import PAPER, Column, Row, Table
 
 SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%",
@@ -165,9 +165,7 @@ def tabulars(block: Table) -> list[Tabular]:
     """
     indices = block.column_indices(PAPER)
     columns = [block.columns[index] for index in indices]
-    is_wide = len(columns) > SMALL or sum(bool(each.width) for each in columns) >= MANY_TEXTS
-    is_small = is_wide or any(each.code for each in columns)
-    for chosen, broken in itertools.product(PRINTS[is_small:], BROKEN):
+    for chosen, broken in itertools.product(PRINTS[_is_small(columns) :], BROKEN):
         widths = [_width(block, index, chosen, broken) for index in indices]
         if fits := sum(widths) <= LINE_WIDTH:
             break
@@ -181,6 +179,12 @@ def tabulars(block: Table) -> list[Tabular]:
         )
         for part in ([indices] if fits else _parts(indices, widths, names))
     ]
+
+
+def _is_small(columns: list[Column]) -> bool:
+    """Return whether a table of these columns is in smaller print from the start."""
+    is_wide = len(columns) > SMALL or sum(bool(each.width) for each in columns) >= MANY_TEXTS
+    return is_wide or any(each.code for each in columns)
 
 
 def _parts(indices: list[int], widths: list[float], names: int) -> list[list[int]]:

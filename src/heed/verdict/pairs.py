@@ -10,8 +10,9 @@ import pandas as pd
 from heed.evaluation import results, significance
 from heed.evaluation.results import BETTER, UNDECIDED, WORSE, Difference
 from heed.evaluation.significance import Scores
+from heed.published.verify import KEYS
 
-RUN = ["model", "seed", "fold"]
+RUN = KEYS[:3]
 SHARES = ("bleu", "chrf")  # metrics that are shares, though an item may add more than 1 to them
 MARGIN = 1.0  # of shares, in points, where none is asked
 IN_POINTS = [field for field in Difference.__dataclass_fields__ if field.endswith("_pp")]
@@ -24,6 +25,10 @@ class Asked:
     control: str = ""  # the model that all others are compared with; empty: all pairs
     margin: float | None = None  # within which two models are practically the same
     lower_is_better: bool = False
+
+    def margin_of(self, in_points: bool) -> float | None:
+        """Return the margin that is asked, or else that of scores in points; others have none."""
+        return MARGIN if self.margin is None and in_points else self.margin
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,19 +73,17 @@ def judge(table: pd.DataFrame, asked: Asked, dataset: str = "", metric: str = ""
     All comparisons are one family, so that their intervals hold together (Bonferroni).
     """
     in_points = metric in SHARES or bool(table["score"].between(0, 1).all())
-    # The tests are of shares: other scores are divided, so that no difference is near 1.
-    scale = 1.0 if in_points else 100 * (float(np.ptp(table["score"])) or 1.0)
-    sign = -1 if asked.lower_is_better else 1
+    # a percentage point, in the unit of the scores; the tests are of shares, and no difference of
+    # other scores comes near 1
+    point = 1.0 if in_points else float(np.ptp(table["score"])) or 1.0
+    scale = 1.0 if in_points else 100 * point
+    sign, margin = -1 if asked.lower_is_better else 1, asked.margin_of(in_points)
     runs = by_model(table.assign(score=sign * table["score"] / scale))
     means = {name: significance.mean_difference(each) for name, each in runs.items()}
     order = sorted(means, key=lambda name: -means[name])
-    others = [(name, asked.control) for name in order if name != asked.control]
-    names = others if asked.control else [*itertools.combinations(order, 2)]
-    point = 1.0 if in_points else scale / 100  # a percentage point, in the unit of the scores
-    own = MARGIN if in_points else None
-    margin = own if asked.margin is None else asked.margin
+    names, repeats = _compared(order, asked.control), repeats_of(table)
     pairs = [
-        _in_unit(compare(*pair, runs, len(names), _repeats(table), (margin or 0) / point), point)
+        _in_unit(compare(*pair, runs, len(names), repeats, (margin or 0) / point), point)
         for pair in names
     ]
     scores = {name: sign * 100 * means[name] * point for name in order}
@@ -88,6 +91,13 @@ def judge(table: pd.DataFrame, asked: Asked, dataset: str = "", metric: str = ""
         dataset, metric, asked.control, margin, scores, pairs, tie_groups(order, pairs), in_points,
         *_size(table),
     )  # fmt: skip
+
+
+def _compared(order: list[str], control: str) -> list[tuple[str, str]]:
+    """Return the pairs that are compared: all, or each model with the control."""
+    if control:
+        return [(name, control) for name in order if name != control]
+    return [*itertools.combinations(order, 2)]
 
 
 def by_model(table: pd.DataFrame) -> dict[str, Scores]:
@@ -112,7 +122,7 @@ def _size(table: pd.DataFrame) -> tuple[int, int, int]:
     return seeds, items, folds if folds > 1 else 0
 
 
-def _repeats(table: pd.DataFrame) -> int:
+def repeats_of(table: pd.DataFrame) -> int:
     """Return how often the items were divided into folds."""
     return int(table.groupby(["model", "item"])["fold"].nunique().max())
 
@@ -126,11 +136,12 @@ def compare(
     found = significance.assess(one, other, tests, "", repeats, alone=True)
     method = results.Significance("", significance.ALPHA, significance.POWER, margin, None, {})
     found = dataclasses.replace(found, verdict=results.verdict(found, method, 0.0, 0.0))
-    components = significance.variance_components(one, other, repeats, alone=True)
     if (seeds := max(len(one[0]), len(other[0]))) == 1:
         found = dataclasses.replace(found, seeds_needed=None)  # one seed does not tell
     needed, level = None, significance.ALPHA / tests
-    if components and found.verdict == UNDECIDED:
+    if found.verdict == UNDECIDED and found.interval_pp:
+        components = significance.variance_components(one, other, repeats, alone=True)
+        assert components  # where there is an interval
         needed = significance.items_needed(found.mean_pp / 100, components, seeds, level)
     return Pair(first, second, found, needed)
 
@@ -150,16 +161,21 @@ def tie_groups(order: list[str], pairs: list[Pair]) -> list[list[str]]:
 
     A model may be in several groups, as in a compact letter display (Piepho 2004).
     """
-    separated = {frozenset((pair.first, pair.second)) for pair in pairs if pair.separates}
+    apart = {frozenset((pair.first, pair.second)) for pair in pairs if pair.separates}
     groups = [order]
-    for pair in sorted(map(sorted, separated)):
-        split = []
-        for group in groups:
-            parts = [[name for name in group if name != gone] for gone in pair]
-            split += parts if {*pair} <= {*group} else [group]
-        groups = [
-            group
-            for i, group in enumerate(split)
-            if not any({*group} < {*other} for other in split) and group not in split[:i]
-        ]
+    for pair in sorted(map(sorted, apart)):
+        groups = _largest([part for group in groups for part in _divide(group, pair)])
     return sorted(groups, key=lambda group: [order.index(name) for name in group])
+
+
+def _divide(group: list[str], pair: list[str]) -> list[list[str]]:
+    """Return a group without the one and without the other of a pair, if it has both."""
+    if not {*pair} <= {*group}:
+        return [group]
+    return [[name for name in group if name != gone] for gone in pair]
+
+
+def _largest(groups: list[list[str]]) -> list[list[str]]:
+    """Return the groups that are a part of no other, each once."""
+    unique = {frozenset(group): group for group in groups}
+    return [group for own, group in unique.items() if not any(own < other for other in unique)]

@@ -13,19 +13,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import yaml
 from scipy import optimize, stats
 
 from heed.evaluation import significance
 from heed.evaluation.results import Interval
 from heed.evaluation.significance import ALPHA
-from heed.files import HeedError, reading
-from heed.published.verify import PARAMS, STATISTICS
+from heed.files import HeedError
+from heed.published.verify import STATISTICS
 from heed.report.formats import format_coverage, format_interval, format_points
 from heed.report.words import all_words
 from heed.tables import write_csv
 from heed.terminal import print_line, wrap
-from heed.verdict.pairs import SHARES, by_model
+from heed.verdict.pairs import SHARES, by_model, repeats_of
 from heed.verdict.scores import read_scores
 
 FEWEST = 3  # corpora: with two the interval of another one has no degrees of freedom
@@ -80,7 +79,7 @@ def _between(effects: np.ndarray, variances: np.ndarray) -> float:
     return float(found.x) if found.fun < loss(0.0) else 0.0
 
 
-def join(values: Sequence[Value], joined: Mapping[str, str]) -> list[Value]:
+def join_corpora(values: Sequence[Value], joined: Mapping[str, str]) -> list[Value]:
     """Return one value a corpus; `joined` names the corpus that another one is a part of.
 
     Values of the same texts depend on each other: the mean has the mean of their standard errors,
@@ -115,16 +114,11 @@ def differences(edition: Path) -> Iterator[tuple[tuple[str, str], Value]]:
 
     Experiments whose metric has another unit have none. Raises HeedError: it is no published study.
     """
-    with reading(edition / PARAMS, f"git checkout {edition}"):
-        params = yaml.safe_load((edition / PARAMS).read_text(encoding="utf-8"))
     scores = read_scores([str(edition / STATISTICS)])
     for experiment, table in scores.groupby("dataset", sort=False):
-        declared = params["experiments"][experiment]
-        folds = params["corpora"][declared["corpus"]]["split"].get("k")
-        repeats = table["fold"].nunique() // folds if folds else 1
         if table["metric"].iloc[0] in SHARES:
             continue
-        runs = by_model(table)
+        runs, repeats = by_model(table), repeats_of(table)
         for first, second, *_ in QUESTIONS:
             if first in runs and second in runs:
                 found = significance.assess(runs[first], runs[second], repeats=repeats)
@@ -160,7 +154,7 @@ def pool_editions(
     answers = [
         ((first, second), pool(own))
         for first, second, *_ in QUESTIONS
-        if len(own := join(values.get((first, second), []), joined)) >= FEWEST
+        if len(own := join_corpora(values.get((first, second), []), joined)) >= FEWEST
     ]
     if not answers:
         raise HeedError(f"no question is asked in {FEWEST} corpora: name more published studies")

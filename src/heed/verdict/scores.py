@@ -9,7 +9,7 @@ import dataclasses
 import itertools
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,11 +19,11 @@ import pandas as pd
 from heed.corpora.rows import AT, Format, read_table
 from heed.files import HeedError, reading, require_readable
 from heed.published.verify import KEYS, contributions
+from heed.verdict.pairs import RUN
 
 COLUMNS = ("dataset", "metric", "model", "seed", "fold", "item", "score")
 NEEDED = ("model", "score")
 OWN = "the file that you gave"  # in the advice of a message
-RUN = ["model", "seed", "fold"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,10 +70,12 @@ def _read(given: Given) -> pd.DataFrame:
         table = table.assign(**{AT: [f"{given.path}: row {i}" for i in range(1, len(table) + 1)]})
         return _of_study(table) if "experiment" in table else _long(given, table)
     if suffixes.endswith((".json", ".jsonl")):
-        rows = [*_objects(given.path)]
+        rows = _objects(given.path)
+        first = next(rows, {})
         for known, read in FORMS.items():
-            if rows and {*known} <= rows[0].keys():
-                return pd.DataFrame(read(given, rows), columns=[AT, *COLUMNS])
+            if {*known} <= first.keys():
+                every = itertools.chain([first], rows)
+                return pd.DataFrame(read(given, every), columns=[AT, *COLUMNS])
     rows_of_text = read_table(given.path, Format()).to_pandas()
     return _long(given, rows_of_text.assign(**{AT: f"{given.path}" + rows_of_text[AT]}))
 
@@ -112,7 +114,7 @@ def _long(given: Given, table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({AT: table[AT], "model": given.name, **own})
 
 
-def _of_harness(given: Given, rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
+def _of_harness(given: Given, rows: Iterable[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
     """Yield the scores in `samples_TASK_DATE.jsonl` of lm-evaluation-harness, by metric and filter.
 
     The file does not name its model: its folder does.
@@ -125,7 +127,7 @@ def _of_harness(given: Given, rows: list[dict[str, Any]]) -> Iterator[tuple[Any,
             yield at, task, metric + own, given.model, 1, 0, row["doc_id"], row.get(metric)
 
 
-def _of_helm(given: Given, rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
+def _of_helm(given: Given, rows: Iterable[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
     """Yield the means in `per_instance_stats.json` of HELM; a trial of the prompt is a seed.
 
     The folder has the names of the scenario and the model: mmlu:subject=anatomy,model=openai_gpt2.
@@ -141,7 +143,9 @@ def _of_helm(given: Given, rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ..
                 yield at, *own, seed, 0, row["instance_id"], stat["mean"]
 
 
-FORMS: dict[tuple[str, ...], Callable[[Given, list[dict[str, Any]]], Iterator[tuple[Any, ...]]]] = {
+FORMS: dict[
+    tuple[str, ...], Callable[[Given, Iterable[dict[str, Any]]], Iterator[tuple[Any, ...]]]
+] = {
     ("doc_id", "filtered_resps"): _of_harness,
     ("instance_id", "stats"): _of_helm,
 }
@@ -156,7 +160,7 @@ def _of_study(table: pd.DataFrame) -> pd.DataFrame:
         values = contributions(metric, own.drop(columns=AT))
         return run[[AT, "experiment", "metric", *KEYS]].assign(score=values)
 
-    runs = table.groupby(["experiment", *KEYS[:3]], sort=False)
+    runs = table.groupby(["experiment", *RUN], sort=False)
     return pd.concat([of_run(run) for _, run in runs]).rename(columns={"experiment": "dataset"})
 
 

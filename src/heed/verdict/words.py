@@ -1,12 +1,19 @@
 """A verdict in words: one sentence, how it was tested, and a row for each pair of models."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from heed.evaluation.results import BETTER, SAME, UNDECIDED, WORSE
 from heed.evaluation.significance import ALPHA, MAX_SEEDS, POWER
-from heed.report.differences import SLIGHTLY_BETTER, SLIGHTLY_WORSE, UNTESTED, VERDICT_WORDS
-from heed.report.formats import DASH, format_coverage, format_interval, format_number, format_points
+from heed.report.differences import VERDICT_WORDS, reading_of
+from heed.report.formats import (
+    DASH,
+    format_coverage,
+    format_interval,
+    format_number,
+    format_points,
+    join_and,
+)
 from heed.verdict.pairs import Pair, Verdict
 
 COLUMNS = ("model", "against", "difference", "interval", "verdict", "to decide")
@@ -36,23 +43,12 @@ def rows(verdict: Verdict) -> list[Row]:
     ]  # fmt: skip
 
 
-def reading(pair: Pair) -> str:
-    """Return the key of VERDICT_WORDS that the interval of a pair bears out."""
-    result = pair.result
-    if result.interval_pp is None:
-        return UNTESTED
-    low, high = result.interval_pp
-    if result.verdict != SAME:
-        return result.verdict
-    return SLIGHTLY_BETTER if low > 0 else SLIGHTLY_WORSE if high < 0 else SAME
-
-
 def verdict_of(pair: Pair, verdict: Verdict) -> str:
     """Return the verdict on a pair in words."""
     margin = verdict.margin or 0
     within = "a point" if verdict.in_points and margin == 1 else f"{margin:g}{points(verdict)}"
     reason = "one seed and one item have no interval"
-    return VERDICT_WORDS[reading(pair)].format(within=within, reason=reason)
+    return VERDICT_WORDS[reading_of(pair.result)].format(within=within, reason=reason)
 
 
 def points(verdict: Verdict) -> str:
@@ -78,50 +74,45 @@ def sentence(verdict: Verdict) -> str:
 
 
 def _of_all(verdict: Verdict) -> str:
-    names = [*verdict.scores]
-    best, *others = names
+    best, *others = verdict.scores
     ties = next(group for group in verdict.groups if group[0] == best)
-    if len(ties) == len(names):
-        return f"Nothing separates {join(names)}."
     worse = [name for name in others if name not in ties]
-    if len(ties) == 1:
-        pair = next(each for each in verdict.pairs if {each.first, each.second} == {*names[:2]})
-        low, high = pair.result.interval_pp or (0.0, 0.0)
-        than = f"all others, and than the next, {names[1]}," if others[1:] else names[1]
-        return (
-            f"{best} is better than {than} by {abs(pair.result.mean_pp):.1f}{points(verdict)} "
-            f"({format_coverage(ALPHA)} interval {low:.1f} to {high:.1f})."
-        )
-    return f"{best} is the best by its score, but nothing separates {join(ties)}: " + (
-        f"only {join(worse)} is shown to be worse than {best}."
-        if len(worse) == 1
-        else f"{join(worse)} are shown to be worse than {best}."
+    if not worse:
+        return f"Nothing separates {join_and(ties)}."
+    if worse == others:
+        return _of_best(verdict, best, others)
+    said = f"{join_and(worse)} are" if worse[1:] else f"only {worse[0]} is"
+    return (
+        f"{best} is the best by its score, but nothing separates {join_and(ties)}: {said} shown to "
+        f"be worse than {best}."
     )
 
 
+def _of_best(verdict: Verdict, best: str, others: list[str]) -> str:
+    pair = next(each for each in verdict.pairs if {each.first, each.second} == {best, others[0]})
+    low, high = pair.result.interval_pp or (0.0, 0.0)
+    than = f"all others, and than the next, {others[0]}," if others[1:] else others[0]
+    return (
+        f"{best} is better than {than} by {abs(pair.result.mean_pp):.1f}{points(verdict)} "
+        f"({format_coverage(ALPHA)} interval {low:.1f} to {high:.1f})."
+    )
+
+
+AGAINST = {BETTER: "better", WORSE: "worse", SAME: "the same within the margin"}
+
+
 def _against_control(verdict: Verdict) -> str:
-    by_reading = {
-        word: [pair.first for pair in verdict.pairs if pair.result.verdict == kind]
-        for kind, word in (
-            (BETTER, "better"),
-            (WORSE, "worse"),
-            (SAME, "the same within the margin"),
-        )
-    }
+    by_verdict: dict[str, list[str]] = {kind: [] for kind in (*AGAINST, UNDECIDED)}
+    for pair in verdict.pairs:
+        by_verdict[pair.result.verdict].append(pair.first)
     said = [
-        f"{join(names)} {'is' if len(names) == 1 else 'are'} {word}"
-        for word, names in by_reading.items()
-        if names
+        f"{join_and(names)} {'are' if names[1:] else 'is'} {AGAINST[kind]}"
+        for kind in AGAINST
+        if (names := by_verdict[kind])
     ]
-    known = {name for names in by_reading.values() for name in names}
-    rest = [pair.first for pair in verdict.pairs if pair.first not in known]
-    said += [f"of {join(rest)} nothing is decided"] if rest else []
+    if rest := by_verdict[UNDECIDED]:
+        said.append(f"of {join_and(rest)} nothing is decided")
     return f"Against {verdict.control}, {'; '.join(said)}."
-
-
-def join(names: Sequence[str]) -> str:
-    """Return names as a list within a sentence."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def design(verdict: Verdict) -> Iterator[str]:
@@ -145,8 +136,8 @@ def design(verdict: Verdict) -> Iterator[str]:
         yield f"The {format_coverage(ALPHA)} intervals of all {pairs} pairs hold together."
     if any(row.to_decide != DASH for row in rows(verdict)):
         yield (
-            f"To decide: what finds a difference of the size that was seen with {POWER:.0%} "
-            "probability."
+            "To decide: as many would find a difference of the size that was seen, with a "
+            f"probability of {POWER:.0%}."
         )
 
 

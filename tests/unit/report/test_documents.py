@@ -89,8 +89,9 @@ def test_pages_are_linked_escaped_and_say_nothing_of_all_texts(tmp_path):
         text = (into / name).read_text()
         assert "Weights are not explanations by themselves" in text and "generated text" in text
         assert "<b>Bold" not in text and html.escape("<b>Bold</b>") in text and "\u202e" not in text
-        kind = "people marked" if "author" in name else "planted when heed generated"
-        assert re.search(rf"underlined:</strong> [^<]*{kind}[^<]*\.</p>", text)
+        people = "the words that people marked as the reason for the label"
+        heed = "the words that decide the label, planted when heed generated the text"
+        assert f"underlined:</strong> {people if 'author' in name else heed}.</p>" in text
         assert "%" not in re.sub(r"<(style|script).*?</\1>", "", text, flags=re.DOTALL)
         said = re.search(r'<p class="small said">(.*?)</p>', text)[1]
         assert "<b>last state</b>" in said and "baseline" not in said, "names in words"

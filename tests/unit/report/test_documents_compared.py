@@ -12,7 +12,7 @@ import torch
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.models.classifier import Classifier
-from heed.report.browser import excerpt, shade_sentences, typical_documents
+from heed.report.browser import excerpt, full_colour, shade_sentences, typical_documents
 from heed.report.figures.heatmaps import heads
 from heed.report.figures.shapes import Heads
 from heed.report.figures.variants import Drawn
@@ -84,6 +84,7 @@ def test_the_full_colour_is_that_of_the_whole_text_and_pale_where_weights_are_eq
     tokens = tokens_of(weights, [0] * len(weights), [np.nan] * len(weights))
     (sentence,) = shade_sentences("a " * len(weights), tokens, tokens.index[shown])
     assert [each.shade for each in sentence.pieces if each.weight] == pytest.approx([shade])
+    assert full_colour(np.array(weights)) == pytest.approx(weights[shown[0]] / shade)
 
 
 @pytest.mark.parametrize("changes", [

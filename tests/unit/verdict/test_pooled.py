@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from heed.verdict.pooled import Value, join, pool
+from heed.verdict.pooled import Value, join_corpora, pool
 
 # Trials of a vaccine against tuberculosis (Colditz et al. 1994), dat.bcg of metafor 4: cases and
 # others with the vaccine, and without. There `rma(yi, vi, test="knha")` has -0.7145, tau^2 0.3132,
@@ -54,7 +54,7 @@ def test_a_published_meta_analysis_comes_out():
 def test_what_others_computed_from_the_same_values_comes_out(question):
     numbers, expected = QUESTIONS[question]
     values = [Value(name, *pair) for name, pair in zip(CORPORA, numbers, strict=True)]
-    found = pool(join(values, {}))
+    found = pool(join_corpora(values, {}))
     assert len(found.values) == 6
     assert (found.mean, *found.interval, *found.prediction) == pytest.approx(expected, abs=0.0051)
 

@@ -44,11 +44,11 @@ def study_figure(results: Results) -> Figure | None:
 
 def learning_curve(found: Sequence[Compared]) -> Figure | None:
     """Return a panel for each kind of text with its scores by amount; None without enough."""
+    whole = [each for each in found if each.is_whole and each.texts]
     by_source: dict[str, list[Compared]] = {}
-    for each in sorted(found, key=lambda each: each.texts):
-        if each.is_whole and each.texts:
-            by_source.setdefault(each.source, []).append(each)
-    groups = [of for of in by_source.values() if len({each.texts for each in of}) >= FEWEST]
+    for each in sorted(whole, key=lambda each: each.texts):
+        by_source.setdefault(each.source, []).append(each)
+    groups = [*filter(_has_amounts, by_source.values())]
     if not groups:
         return None
     rows = [*itertools.chain(*groups)]
@@ -62,21 +62,27 @@ def learning_curve(found: Sequence[Compared]) -> Figure | None:
     )  # fmt: skip
 
 
+def _has_amounts(group: Sequence[Compared]) -> bool:
+    return len({each.texts for each in group}) >= FEWEST
+
+
 def _curve(group: Sequence[Compared], named: bool) -> Panel:
     """Return the lines of a kind of text, and the band of what is practically the average."""
     first, amounts = group[0], [each.texts for each in group]
     marks = shapes.band(amounts, [each.mean(each.average) for each in group], first.margin)
-    runs = {
-        kind: [(each.texts, value) for each in group for value in each.runs[kind]]
-        for kind in first.kinds
-    }
-    tables = {kind: pd.DataFrame(of, columns=["x", "value"]) for kind, of in runs.items()}
-    words = {kind: all_words()[kind].words for kind in runs if named}
-    marks += line_marks(tables, {kind: look_of(kind) for kind in runs}, words)
+    tables = {kind: _by_amount(group, kind) for kind in first.kinds}
+    words = {kind: all_words()[kind].words for kind in tables if named}
+    marks += line_marks(tables, {kind: look_of(kind) for kind in tables}, words)
     ticks = {count: format_count(count) for count in amounts}
     x = Axis("training texts (logarithmic)", (amounts[0] / 1.2, amounts[-1] * 1.2), ticks, "log")
     y, texts = Axis(name_with_unit(first.measure), shapes.extent(marks)), COUNT.sub("", first.title)
     return Panel(marks, x, y, texts[:1].upper() + texts[1:])
+
+
+def _by_amount(group: Sequence[Compared], kind: str) -> pd.DataFrame:
+    """Return the scores of all runs of a kind, `value`, by the number of texts, `x`."""
+    runs = [(each.texts, value) for each in group for value in each.runs[kind]]
+    return pd.DataFrame(runs, columns=["x", "value"])
 
 
 ROW, FRAME = 0.42, 1.15  # inches: a corpus; the axis and the legend
@@ -88,11 +94,9 @@ def ladder(found: Sequence[Compared]) -> Figure | None:
 
     It has the scores of last state, average and attention on each corpus.
     """
-    whole = [each for each in found if each.is_whole]
-    rows = [each for each in whole if each.measure == whole[0].measure]
+    rows = _rows_of_one_metric(found)
     if len(rows) < FEWEST or len({each.corpus for each in rows}) < 2:
         return None
-    rows.sort(key=lambda each: each.mean(each.last) - each.mean(each.attention))
     marks = [mark for place, row in enumerate(rows) for mark in _rung(row, place)]
     labels = (f"{textwrap.fill(row.title, 22)} ({row.mean(row.last):.1f})" for row in rows)
     measure, height = rows[0].measure, ROW * len(rows)
@@ -106,6 +110,13 @@ def ladder(found: Sequence[Compared]) -> Figure | None:
         weighed=some(each.weighing == BETTER for each in rows), unit=measure.long_unit,
         margin=f"{rows[0].margin:g}",
     )  # fmt: skip
+
+
+def _rows_of_one_metric(found: Sequence[Compared]) -> list[Compared]:
+    """Return the experiments by the metric of the first, the largest gain of attention first."""
+    whole = [each for each in found if each.is_whole]
+    rows = [each for each in whole if each.measure == whole[0].measure]
+    return sorted(rows, key=lambda each: each.mean(each.last) - each.mean(each.attention))
 
 
 def _rung(row: Compared, place: int) -> Iterator[Mark]:

@@ -180,21 +180,10 @@ def by_share(drawn: Drawn) -> Iterator[Figure]:
 
     A line is of the models that differ in nothing else, and has the name of the largest share.
     """
-    models, groups = drawn.experiment.result.models, dict[object, list[str]]()
-    for variant in ordered_variants(drawn.results, drawn.experiment):
-        h = models[variant].hyperparameters
-        key = dataclasses.replace(h, training_share=ALL, epochs=ALL)
-        groups.setdefault(key, []).append(variant)
-    share = {name: float(each.hyperparameters.training_share) for name, each in models.items()}
-    lines, means = dict[str, pd.DataFrame](), dict[str, pd.Series]()
-    for group in groups.values():
-        rows = [(share[n], 100 * each) for n in group for each in models[n].summary["bleu"].values]
-        table = pd.DataFrame(rows, columns=["x", "value"])
-        if table["x"].nunique() > 1 and len(lines) < MAX_VARIANTS:
-            name = max(group, key=share.__getitem__)
-            lines[name], means[name] = table, table.groupby("x")["value"].mean()
+    lines = dict(itertools.islice(_lines_by_share(drawn), MAX_VARIANTS))
     if not lines:
         return
+    means = {name: table.groupby("x")["value"].mean() for name, table in lines.items()}
     lost = {name: each.iloc[-1] - each.iloc[0] for name, each in means.items()}
     most = max(lost, key=lost.__getitem__)
     shares = sorted({x for each in means.values() for x in each.index})
@@ -204,6 +193,21 @@ def by_share(drawn: Drawn) -> Iterator[Figure]:
         "shares", [_panel(drawn, lines, x, "BLEU")], sources=drawn.results.comparison_sources,
         model=drawn.experiment.words[most], points=f"{lost[most]:.1f}",
     )  # fmt: skip
+
+
+def _lines_by_share(drawn: Drawn) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the name of each line, and BLEU, `value`, by share, `x`, of all runs on it."""
+    models, groups = drawn.experiment.result.models, dict[object, list[str]]()
+    for variant in ordered_variants(drawn.results, drawn.experiment):
+        h = models[variant].hyperparameters
+        key = dataclasses.replace(h, training_share=ALL, epochs=ALL)
+        groups.setdefault(key, []).append(variant)
+    share = {name: float(each.hyperparameters.training_share) for name, each in models.items()}
+    for group in groups.values():
+        rows = [(share[n], 100 * each) for n in group for each in models[n].summary["bleu"].values]
+        table = pd.DataFrame(rows, columns=["x", "value"])
+        if table["x"].nunique() > 1:
+            yield max(group, key=share.__getitem__), table
 
 
 def _panel(drawn: Drawn, lines: dict[str, pd.DataFrame], x: Axis, y: str) -> Panel:

@@ -102,14 +102,18 @@ def fitted(figure: Figure, names: Names) -> str:
         height = parts * width or height
         spec = json.dumps(specification(figure, (width, height), names), default=float)
         svg: str = vl_convert.vegalite_to_svg(spec)
-        found = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg)
-        assert found
-        more, higher = (points - float(found[side + 1]) for side, points in enumerate(whole))
+        more, higher = (a - b for a, b in zip(whole, _size_of(svg), strict=True))
         more = min(more, higher / parts) if parts else more
         if max(abs(more), 0 if parts else abs(higher)) < NEAR:
             break
         width, height = max(width + more, LEAST), max(height + higher, LEAST)
     return EMPTY_LINE.sub(lambda line: f'<tspan x="0" dy="{2 * float(line[1])}">', svg)
+
+
+def _size_of(svg: str) -> Pair:
+    found = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg)
+    assert found
+    return float(found[1]), float(found[2])
 
 
 def specification(figure: Figure, inner: Pair, names: Names) -> dict[str, Any]:
