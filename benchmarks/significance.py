@@ -38,6 +38,7 @@ SECONDARY = [
     if family == "secondary"
 ]
 FAMILY = len(SECONDARY)
+LEVEL = f".05/{FAMILY}"
 Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]  # scores by run, in points
 
 
@@ -130,7 +131,7 @@ def draw(models: tuple[Draw, ...], seeds: int, studies: int, documents: int = DO
 def false_alarms(studies: int) -> Iterator[str]:
     """Yield the table of false alarms in percent; of a family those with one or more."""
     yield "False alarms in percent, with 3, 5, 10 seeds:"
-    yield _row(["deviation", ".05", ".05/8", f"in a family of {FAMILY}"])
+    yield _row(["deviation", ".05", LEVEL, f"in a family of {FAMILY}"])
     for name, (first, second) in CASES.items():
         found: list[list[np.ndarray]] = []
         for seeds in SEEDS:
@@ -148,7 +149,7 @@ def false_alarms(studies: int) -> Iterator[str]:
 def few_texts(studies: int) -> Iterator[str]:
     """Yield the false alarms in percent of few test texts, by Student's t and by the normal one."""
     yield "False alarms in percent with few texts, deviation 1 and 1, 10 seeds:"
-    yield _row(["texts", ".05", ".05/8", "normal distribution: .05", ".05/8"])
+    yield _row(["texts", ".05", LEVEL, "normal distribution: .05", LEVEL])
     for texts in FEW:
         compared = draw((normal(1), normal(1)), 10, studies, texts).compare(0, 1)
         before = dataclasses.replace(
@@ -195,7 +196,7 @@ def _are_same(texts: int, wins: int, losses: int) -> bool:
 
 def power(studies: int) -> Iterator[str]:
     """Yield the table of the studies that find a difference of so many points, in percent."""
-    yield "Power: primary, secondary (.05/8), over one of two reference models"
+    yield f"Power: primary, secondary ({LEVEL}), over one of two reference models"
     yield _row(["deviation", "seeds", *SIZES])
     for std in (1, 2):
         for seeds in SEEDS:
@@ -238,7 +239,7 @@ def fold_differences(generator: np.random.Generator, repeats: int, signal: float
 
 def folds(studies: int) -> Iterator[str]:
     """Yield what the test of folds finds of two ridge classifiers, in percent."""
-    titles = (".05", ".05/8", "t without the correction, .05", "half the interval, points")
+    titles = (".05", LEVEL, "t without the correction, .05", "half the interval, points")
     yield _row(["folds", "true difference", *titles])
     for repeats in (1, 5):
         for signal in (SIGNAL, WEAKER):
