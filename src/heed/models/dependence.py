@@ -83,30 +83,33 @@ def _read_source(
     """Return memory and first state of one source; one direction reads no `backward`."""
     first, *others = model.encoder.layers
     if isinstance(first, nn.RNNBase):
-        states = _run_truncated(first, forward, truncation)
-        last = [states[:, -1]]
+        states, end = _run_truncated(first, forward, truncation)
     else:
         forwards, backwards = first.children()
-        ahead = _run_truncated(forwards, forward, truncation)
-        back = _run_truncated(backwards, backward.flip(1), truncation)
-        states = torch.cat([ahead, back.flip(1)], -1)
-        last = [torch.cat([ahead[:, -1], back[:, -1]], -1)]
+        states, ahead = _run_truncated(forwards, forward, truncation)
+        reversed_states, back = _run_truncated(backwards, backward.flip(1), truncation)
+        states = torch.cat([states, reversed_states.flip(1)], -1)
+        end = tuple(torch.cat(pair, -1) for pair in zip(ahead, back, strict=True))
+    last = [end]
     for layer in others:
-        upper = _run_truncated(layer, states, truncation)
-        last.append(upper[:, -1])
+        upper, end = _run_truncated(layer, states, truncation)
+        last.append(end)
         states = upper + states if model.encoder.residual else upper
     return model.hand_on(states, last, torch.zeros_like(states[..., 0], dtype=torch.bool))
 
 
-def _run_truncated(layer: nn.Module, inputs: Tensor, truncation: int | None) -> Tensor:
-    """Return the states of a layer, whose state is detached after every `truncation` steps."""
+def _run_truncated(
+    layer: nn.Module, inputs: Tensor, truncation: int | None
+) -> tuple[Tensor, State]:
+    """Return the states of a layer, and the last; it is detached between `truncation` steps."""
     assert isinstance(layer, nn.RNNBase)
-    state, parts = None, []
-    for part in inputs.split(truncation or inputs.shape[1], 1):
-        states, state = run_layer(layer, part, state)
-        state = tuple(tensor.detach() for tensor in state)
+    first, *others = inputs.split(truncation or inputs.shape[1], 1)
+    states, state = run_layer(layer, first)
+    parts = [states]
+    for part in others:
+        states, state = run_layer(layer, part, tuple(tensor.detach() for tensor in state))
         parts.append(states)
-    return torch.cat(parts, 1)
+    return torch.cat(parts, 1), state
 
 
 def _mean_log_probability(

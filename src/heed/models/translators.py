@@ -81,8 +81,8 @@ class RecurrentDecoder(nn.Module, abc.ABC):
         """Return the tensors derived from the source's states alone, for `Memory.keys`."""
         return ()
 
-    def first_state(self, last: list[Tensor]) -> State:
-        """Return the state before the first word, from the encoder's states h(L)."""
+    def first_state(self, last: list[State]) -> State:
+        """Return the state before the first word, from the encoder's last states."""
         return self.stack.first_state(last)
 
     @abc.abstractmethod
@@ -132,10 +132,10 @@ class OutputAttentionDecoder(AttentionDecoder):
     `diagonal` the position of the word, which the decoder's state then counts.
     """
 
-    def first_state(self, last: list[Tensor]) -> State:
+    def first_state(self, last: list[State]) -> State:
         """Return the state before the first word, with `diagonal` its position too, (batch,)."""
-        counted = isinstance(self.attention.score, Diagonal)
-        position = (last[0].new_zeros(len(last[0]), dtype=torch.float32),) if counted else ()
+        h, counted = last[0][0], isinstance(self.attention.score, Diagonal)
+        position = (h.new_zeros(len(h), dtype=torch.float32),) if counted else ()
         return (*super().first_state(last), *position)
 
     def forward(
@@ -263,12 +263,12 @@ class RecurrentTranslator(Translator):
         states, last = self.encoder(embedded, lengths)
         return self.hand_on(states, last, padding_mask(lengths, embedded.shape[1]))
 
-    def hand_on(self, states: Tensor, last: list[Tensor], padding: Tensor) -> tuple[Memory, State]:
-        """Return the decoder's memory and first state, from the encoder's states and h(L)."""
-        if self.concatenated is not None:
-            last = [self.concatenated(states, padding)]
+    def hand_on(self, states: Tensor, last: list[State], padding: Tensor) -> tuple[Memory, State]:
+        """Return the decoder's memory and first state, from the encoder's states and last ones."""
+        if self.concatenated is not None:  # one vector, and no cell: an LSTM's starts as its state
+            last = [(self.concatenated(states, padding),) * self.decoder.stack.tensors]
         if self.repeats:  # all that the output layer reads is the one state that is handed on
-            states, padding = last[-1][:, None], padding.new_zeros(len(padding), 1)
+            states, padding = last[-1][0][:, None], padding.new_zeros(len(padding), 1)
         memory = Memory(states, padding, self.decoder.keys(states))
         return memory, self.decoder.first_state(last)
 
