@@ -5,7 +5,6 @@ first layer is bidirectional, and residual connections begin with the second.
 """
 
 import functools
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -109,8 +108,8 @@ def step_layer(layer: nn.RNNBase, inputs: Tensor, state: State) -> State:
 class RecurrentEncoder(nn.Module):
     """Layers that read the source: the first in both directions or in one, the others in one.
 
-    Each direction of the first layer has half of the states' size; ValueError where that is odd.
-    Dropout is on the input of each from the second on.
+    Each direction of the first layer has half of the states' size, which is even. Dropout is on the
+    input of each from the second on.
     """
 
     def __init__(
@@ -118,10 +117,6 @@ class RecurrentEncoder(nn.Module):
         residual: bool, dropout: float,
     ) -> None:  # fmt: skip
         super().__init__()
-        if bidirectional and hidden_size % 2:
-            raise ValueError(
-                f"a bidirectional encoder needs an even hidden_size, found {hidden_size}"
-            )
         self.residual = residual
         make_layer = LAYERS[recurrence]
         self.layers = nn.ModuleList()
@@ -134,21 +129,23 @@ class RecurrentEncoder(nn.Module):
             self.layers.append(layer)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, list[State]]:
+    def forward(
+        self, inputs: Tensor, lengths: Tensor, run: Run | None = None
+    ) -> tuple[Tensor, list[State]]:
         """Return the states of the last layer, and of each layer h(L), of an LSTM h(L) and c(L).
 
         They are (batch, hidden_size), after a sentence's own last token (backwards, the first),
         without the residual connection. Lengths are at least 1; states at padding are finite and
-        without meaning.
+        without meaning. `run` is in place of `run_to_end`.
         """
         last = []
-        run: Run = functools.partial(run_to_end, lengths=lengths)
+        to_end: Run = run or functools.partial(run_to_end, lengths=lengths)
         for i, layer in enumerate(self.layers):
             read = self.dropout(inputs) if i else inputs
             if isinstance(layer, Bidirectional):
-                states, end = layer.run(run, read, lengths)
+                states, end = layer.run(to_end, read, lengths)
             else:
-                states, end = run(layer, read)
+                states, end = to_end(layer, read)
             last.append(end)
             inputs = states + inputs if i and self.residual else states
         return inputs, last
@@ -201,7 +198,7 @@ class RecurrentStack(nn.Module):
         """
         count = len(self.layers)
         starts = (last[max(0, len(last) - count + i)] for i in range(count))
-        return tuple(itertools.chain.from_iterable(starts))
+        return sum(starts, ())
 
     def state_of(self, state: State, layer: int) -> State:
         """Return the part of `state` that belongs to a layer."""

@@ -109,8 +109,8 @@ def test_truncation_detaches_every_state_after_so_many_steps(decoder, recurrence
             state = tuple(each.detach() for each in state)
         state = step_layer(layer, embedded[:, t], state)
         states.append(state[0])
-    padding = torch.zeros(1, LENGTH, dtype=torch.bool)
-    memory, state = model.hand_on(torch.stack(states, 1), [state], padding)
+    by_step = torch.stack(states, 1), state
+    memory, state = model.read(embedded, pair.source_lengths, lambda *_: by_step)
     loss = torch.zeros(())
     tokens = pair.target.shape[1] - 1
     for t in range(tokens):
