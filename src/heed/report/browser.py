@@ -152,6 +152,7 @@ class Browser:
 def describe_weights(hyperparameters: Architecture) -> str:
     """Return the meaning of a word's weight."""
     h, pooling = hyperparameters, POOLINGS[hyperparameters.pooling]
+    pooling += " and the mean of the embeddings" * (h.skip and h.pooling == "last")
     text = (
         f"Here {pooling}."
         if h.attention == "none"
