@@ -1,9 +1,12 @@
-"""The exact BiLSTM against torch's packed and padded ones, and against a transformer layer.
+"""The exact BiLSTM against torch's packed and padded ones, and against a transformer layer; an
+LSTM with its cell at each sentence's own end, against one that returns it after the padding.
 
 Forward and backward, in turns, with heed's settings of the allocator for all: in processor time, or
 in seconds for the transformer where there is a GPU.
 """
 
+import functools
+import itertools
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -11,10 +14,12 @@ from collections.abc import Callable, Sequence
 import torch
 
 from benchmarks.workload import Row, print_rows
-from heed.models.recurrent import Bidirectional, padding_mask
+from heed.models.recurrent import Bidirectional, State, padding_mask, run_layer, run_to_end
 from heed.models.transformer import TransformerEncoder
 from heed.training.machine import keep_memory
 
+Layer = Callable[[torch.Tensor], torch.Tensor]
+PRECISIONS = torch.float32, torch.bfloat16
 BATCH, TIME, INPUT, HIDDEN, REPEATS = 64, 200, 128, 256, 3
 # Of the transformer and of a BiLSTM with as many parameters: tokens of a batch, and of a text in it
 SIZE, BATCH_TOKENS, LENGTHS = 256, 4096, (16, 64, 256, 1024)
@@ -37,12 +42,33 @@ def transformer_row(length: int) -> Row:
     )  # fmt: skip
 
 
+def cell_row(size: int, precision: torch.dtype) -> Row:
+    """Time an encoder's layer on sentences of similar length, as a training reads them."""
+    layer, lengths = torch.nn.LSTM(size, size, batch_first=True), torch.randint(8, 16, (BATCH,))
+    lengths[0] = 15
+
+    def read(run: Callable[..., tuple[torch.Tensor, State]]) -> Layer:
+        def states_and_cell(x: torch.Tensor) -> torch.Tensor:
+            with torch.autocast("cpu", torch.bfloat16, enabled=precision == torch.bfloat16):
+                states, (_, cell) = run(layer, x)
+            return torch.cat([states.flatten(1), cell], 1).float()
+
+        return states_and_cell
+
+    layers = read(functools.partial(run_to_end, lengths=lengths)), read(run_layer)
+    exact, padded = median_seconds_in_turns(layers, torch.randn(BATCH, 15, size), 20)
+    return Row(
+        f"LSTM with the cell at the end against after the padding, {size}, {precision}",
+        f"{exact / padded:.2f}x", "<= 1.1x", f"{1000 * exact:.1f} and {1000 * padded:.1f} ms",
+    )  # fmt: skip
+
+
 def median_seconds_in_turns(
-    layers: Sequence[Callable[[torch.Tensor], torch.Tensor]], inputs: torch.Tensor
+    layers: Sequence[Layer], inputs: torch.Tensor, repeats: int = REPEATS
 ) -> list[float]:
     """Return the median time of each layer, forward and backward; the first is not counted."""
     seconds: list[list[float]] = [[] for _ in layers]
-    for _ in range(REPEATS + 1):
+    for _ in range(repeats + 1):
         for layer, times in zip(layers, seconds, strict=True):
             started = now(inputs.device.type)
             layer(inputs.clone().requires_grad_()).sum().backward()
@@ -97,7 +123,8 @@ def main() -> None:
     torch.set_num_threads(1)
     keep_memory()
     packed = packed_row(BATCH, TIME, INPUT, HIDDEN, "cpu")
-    print_rows([packed, *(transformer_row(length) for length in LENGTHS)])
+    cells = [cell_row(*kind) for kind in itertools.product((64, 256), PRECISIONS)]
+    print_rows([packed, *cells, *(transformer_row(length) for length in LENGTHS)])
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ def test_no_function_is_longer_than_45_lines():
 
 CEILINGS = {
     "cli": 802, "corpora": 3107, "evaluation": 1441, "explanation": 2916, "hyperparameters": 494,
-    "inputs": 997, "models": 2512, "modules": 2394, "published": 745, "report": 6867,
+    "inputs": 997, "models": 2512, "modules": 2394, "published": 745, "report": 6869,
     "search": 1033, "study": 3033, "task": 277, "tasks": 4185, "tokens": 1843, "training": 1135,
     "verdict": 875,
 }  # fmt: skip  # `modules` are those of no package

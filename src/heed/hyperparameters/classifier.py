@@ -49,7 +49,7 @@ class Architecture(Preprocessing):
     hierarchical: bool = key(False, "words make sentence vectors, and these the document's")
     hidden_size: int = key(64, "H, size of the states in each direction; both have 2H",
         gt=0, le=MAX_SIZE)  # fmt: skip
-    skip: bool = key(False, "concatenate the embeddings to the states, which then have 2H + E")
+    skip: bool = key(False, "embeddings beside the states (2H + E); for pooling last their mean")
     linear_size: int = key(64, "L, size of the linear layer before the output", gt=0, le=MAX_SIZE)
     attention: str = part("none", "self-attention over the states; ", ATTENTIONS)
     heads: int = key(1, "heads of attention; divides the size of the states", gt=0, le=MAX_SIZE)

@@ -230,7 +230,13 @@ def weighted_sum(model: Classifier, batch: Batch, embeddings: Tensor | None = No
     where the model has no weighted sum, and says why; ValueError in training mode, where dropout
     would change values and weights.
     """
-    network = _network_of_sum(model)
+    if model.training:
+        raise ValueError(
+            "the weighted sum behind a prediction needs a model in evaluation mode: call "
+            "model.eval()"
+        )
+    network = model.network
+    network.document_encoder.pooling.check_weighted_sum()
     states = network.encode(batch, embeddings)
     _, pooling, attention = network.attend(states)
     values, weights = states.vectors[:, :, None], pooling[..., None]
@@ -242,16 +248,6 @@ def weighted_sum(model: Classifier, batch: Batch, embeddings: Tensor | None = No
     # an empty text's vector is 0
     bias = network.linear.bias + (states.lengths > 0)[:, None] * shift
     return WeightedSum(values, weights, states.lengths, projected, bias, network.output)
-
-
-def _network_of_sum(model: Classifier) -> Network:
-    if model.training:
-        raise ValueError(
-            "the weighted sum behind a prediction needs a model in evaluation mode: call "
-            "model.eval()"
-        )
-    model.network.document_encoder.pooling.check_weighted_sum()
-    return model.network
 
 
 def _linear_part(network: Network, heads: int) -> tuple[Tensor, Tensor]:

@@ -3,7 +3,7 @@
 **Gradients** are of the mean log probability of the T predicted tokens, EOS included: g(v) = d/dv
 (1/T) sum over t of log P(y(t) | y(1) ... y(t-1), source). A backward direction has a short way to
 the first word, which would hide the long one through every state (lecture 001). So each direction
-is given an input of its own, with the same values: g(e(i)) = g(f(i)) + g(b(i)). Truncation to k
+has a gradient of its own: g(e(i)) = g(f(i)) + g(b(i)), f being e and added zeros. Truncation to k
 steps detaches the state of every recurrent layer after every k tokens that it reads; the decoder's
 first state and the states that attention reads stay attached.
 
@@ -56,57 +56,45 @@ def source_gradients(
     """
     if len(pair.rows) != 1:
         raise ValueError(f"the gradients of one pair, found {len(pair.rows)}")
-    embedded = model.embed(pair.source).detach()
-    inputs = embedded.clone().requires_grad_(), embedded.clone().requires_grad_()
+    embedded = model.embed(pair.source).detach().requires_grad_()
+    added = torch.zeros_like(embedded, requires_grad=True)  # to what the forward direction reads
     # cuDNN has no backward pass of a recurrent layer in evaluation mode
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         if isinstance(model, RecurrentTranslator):
-            memory, state = _read_source(model, *inputs, truncation)
+            forward = next(each for each in model.encoder.modules() if isinstance(each, nn.RNNBase))
+
+            def run(layer: nn.RNNBase, inputs: Tensor) -> tuple[Tensor, State]:
+                inputs = inputs + added if layer is forward else inputs
+                return _run_truncated(layer, inputs, truncation)
+
+            memory, state = model.read(embedded, pair.source_lengths, run)
         elif truncation is None:
-            memory, state = model.read(inputs[0], pair.source_lengths)
+            memory, state = model.read(embedded, pair.source_lengths)
         else:
             raise ValueError("backpropagation through time is truncated in recurrent models alone")
         log_p = _mean_log_probability(model, pair, memory, state, truncation)
-        # of an input that the model does not read: zeros
-        forward, backward = torch.autograd.grad(log_p, inputs, materialize_grads=True)
-    is_recurrent = isinstance(model, RecurrentTranslator)
-    return SourceGradients(_norms(forward + backward), _norms(forward) if is_recurrent else None)
+        # of zeros that the model does not read: zeros
+        gradients = torch.autograd.grad(log_p, (embedded, added), materialize_grads=True)
+    whole, ahead = map(_norms, gradients)
+    return SourceGradients(whole, ahead if isinstance(model, RecurrentTranslator) else None)
 
 
 def _norms(gradients: Tensor) -> np.ndarray:
     return gradients[0].double().norm(dim=-1).cpu().numpy()
 
 
-def _read_source(
-    model: RecurrentTranslator, forward: Tensor, backward: Tensor, truncation: int | None
-) -> tuple[Memory, State]:
-    """Return memory and first state of one source; one direction reads no `backward`."""
-    first, *others = model.encoder.layers
-    if isinstance(first, nn.RNNBase):
-        states = _run_truncated(first, forward, truncation)
-        last = [states[:, -1]]
-    else:
-        forwards, backwards = first.children()
-        ahead = _run_truncated(forwards, forward, truncation)
-        back = _run_truncated(backwards, backward.flip(1), truncation)
-        states = torch.cat([ahead, back.flip(1)], -1)
-        last = [torch.cat([ahead[:, -1], back[:, -1]], -1)]
-    for layer in others:
-        upper = _run_truncated(layer, states, truncation)
-        last.append(upper[:, -1])
-        states = upper + states if model.encoder.residual else upper
-    return model.hand_on(states, last, torch.zeros_like(states[..., 0], dtype=torch.bool))
-
-
-def _run_truncated(layer: nn.Module, inputs: Tensor, truncation: int | None) -> Tensor:
-    """Return the states of a layer, whose state is detached after every `truncation` steps."""
+def _run_truncated(
+    layer: nn.Module, inputs: Tensor, truncation: int | None
+) -> tuple[Tensor, State]:
+    """Return the states of a layer, and the last; it is detached between `truncation` steps."""
     assert isinstance(layer, nn.RNNBase)
-    state, parts = None, []
-    for part in inputs.split(truncation or inputs.shape[1], 1):
-        states, state = run_layer(layer, part, state)
-        state = tuple(tensor.detach() for tensor in state)
+    first, *others = inputs.split(truncation or inputs.shape[1], 1)
+    states, state = run_layer(layer, first)
+    parts = [states]
+    for part in others:
+        states, state = run_layer(layer, part, tuple(tensor.detach() for tensor in state))
         parts.append(states)
-    return torch.cat(parts, 1)
+    return torch.cat(parts, 1), state
 
 
 def _mean_log_probability(

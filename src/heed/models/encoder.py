@@ -65,34 +65,48 @@ class Pooling(nn.Module, abc.ABC):
             )
 
 
-class Last(Pooling):
-    """The last state of each direction: half of the weight on the last token, half on the first."""
-
-    no_sum_reason = (
-        "pooling `last` takes half of its features from the last token and half from the first: "
-        "one weight for each token cannot make that vector"
-    )
-
-    def forward(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
-        """Return the pooled vectors."""
-        half = states.shape[-1] // 2
-        index = (lengths - 1).clamp(min=0)[:, None, None].expand(-1, 1, half)
-        last = states[..., :half].gather(1, index).squeeze(1)
-        pooled = torch.cat([last, states[:, 0, half:]], -1)
-        return pooled.masked_fill((lengths == 0)[:, None], 0.0)
-
-    def weights(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
-        """Return the weights."""
-        ends = torch.stack([(lengths - 1).clamp(min=0), torch.zeros_like(lengths)], 1)
-        return _one_hot(ends, states).mean(1).masked_fill(padding, 0.0)
-
-
 class Mean(Pooling):
     """The mean over the tokens: attention with uniform weights. Weights: equal."""
 
     def weights(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
         """Return the weights."""
         return (~padding).to(sum_type(states)) / lengths.clamp(min=1)[:, None]
+
+
+class Last(Pooling):
+    """The last state of each direction, and the mean of what `skip` puts beside the states.
+
+    The first `hidden_size` features are the forward direction's, which ends at the last token, as
+    many after them the backward one's, which ends at the first. Weights: the share of features.
+    """
+
+    no_sum_reason = (
+        "pooling `last` takes the features of one direction from the last token and of the other "
+        "from the first: one weight for each token cannot make that vector"
+    )
+
+    def __init__(self, hidden_size: int) -> None:
+        super().__init__()
+        self.hidden_size = hidden_size
+
+    def forward(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
+        """Return the pooled vectors."""
+        sizes, weights = self._parts(states, lengths, padding)
+        parts = zip(weights, states.split(sizes, -1), strict=True)
+        return torch.cat([(each[:, None] @ part).squeeze(1) for each, part in parts], -1)
+
+    def weights(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
+        """Return the weights."""
+        sizes, weights = self._parts(states, lengths, padding)
+        shares = weights.new_tensor(sizes) / states.shape[-1]
+        return (shares[:, None, None] * weights).sum(0)
+
+    def _parts(self, states: Tensor, lengths: Tensor, padding: Tensor) -> tuple[list[int], Tensor]:
+        """Return the sizes of forward, backward and other features, and the weights of each."""
+        sizes = [self.hidden_size, self.hidden_size, states.shape[-1] - 2 * self.hidden_size]
+        ends = torch.stack([(lengths - 1).clamp(min=0), torch.zeros_like(lengths)])
+        at_ends = _one_hot(ends, states).masked_fill(padding, 0.0)
+        return sizes, torch.cat([at_ends, Mean().weights(states, lengths, padding)[None]])
 
 
 class Max(Pooling):
@@ -158,16 +172,14 @@ def _one_hot(positions: Tensor, states: Tensor) -> Tensor:
     return (positions[..., None] == time).to(states.dtype)
 
 
-POOLINGS: dict[str, type[Pooling]] = {
-    "last": Last, "mean": Mean, "max": Max, "max-attention": MaxAttention,
-}  # fmt: skip
-
-
-def make_pooling(name: str, score: str, size: int, positions: int) -> Pooling:
-    """Return the pooling `name` for states of `size`; only `attention` uses the other arguments."""
-    if name == "attention":
-        return LearnedQuery(score, size, positions)
-    return POOLINGS[name]()
+def make_pooling(h: Architecture, size: int) -> Pooling:
+    """Return the pooling of an encoder's states of `size`."""
+    poolings: dict[str, Callable[[], Pooling]] = {
+        "mean": Mean, "max": Max, "max-attention": MaxAttention,
+        "last": lambda: Last(h.hidden_size),
+        "attention": lambda: LearnedQuery(h.score, size, h.max_tokens),
+    }  # fmt: skip
+    return poolings[h.pooling]()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,7 +216,7 @@ class Encoder(nn.Module):
             self.attention = SingleHeadAttention(h.score, self.size, h.max_tokens)
         elif h.attention != "none":
             self.attention = MultiHeadAttention(self.size, h.heads, h.attention == "uniform")
-        self.pooling: Pooling = make_pooling(h.pooling, h.score, self.size, h.max_tokens)
+        self.pooling: Pooling = make_pooling(h, self.size)
 
     def forward(self, inputs: Tensor, lengths: Tensor) -> Tensor:
         """Return vectors (batch, size) of inputs (batch, time, input_size); 0 for an empty text."""

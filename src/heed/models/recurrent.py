@@ -4,6 +4,7 @@ Stacks are as in GNMT (Wu et al. 2016, arxiv.org/abs/1609.08144, section 3): onl
 first layer is bidirectional, and residual connections begin with the second.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 
 # What a layer or a decoder carries from one step to the next: the first dimension is the batch.
 State = tuple[Tensor, ...]
+Run = Callable[[Any, Tensor], tuple[Tensor, State]]  # a layer's states and last one, of inputs
 
 
 class _Permuted(torch.autograd.Function):
@@ -39,6 +41,7 @@ def reverse_within_length(inputs: Tensor, lengths: Tensor) -> Tensor:
 
 
 LAYERS: dict[str, Callable[..., nn.RNNBase]] = {"lstm": nn.LSTM, "gru": nn.GRU}
+HELD = 10_000.0  # sigmoid(-HELD) is exactly 0 and sigmoid(HELD) exactly 1, in all floating types
 
 
 class Bidirectional(nn.Module):
@@ -59,10 +62,15 @@ class Bidirectional(nn.Module):
 
     def forward(self, inputs: Tensor, lengths: Tensor) -> Tensor:
         """Return the states (batch, time, 2 * hidden_size): forwards, then backwards."""
+        return self.run(run_layer, inputs, lengths)[0]
+
+    def run(self, run: Run, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, State]:
+        """Return states and last state of both directions, side by side, as `run` returns one's."""
         forwards, backwards = self.children()
-        states, _ = forwards(inputs)
-        reversed_states, _ = backwards(reverse_within_length(inputs, lengths))
-        return torch.cat([states, reverse_within_length(reversed_states, lengths)], -1)
+        states, last = run(forwards, inputs)
+        reversed_states, first = run(backwards, reverse_within_length(inputs, lengths))
+        states = torch.cat([states, reverse_within_length(reversed_states, lengths)], -1)
+        return states, tuple(torch.cat(pair, -1) for pair in zip(last, first, strict=True))
 
 
 def padding_mask(lengths: Tensor, time: int) -> Tensor:
@@ -100,8 +108,8 @@ def step_layer(layer: nn.RNNBase, inputs: Tensor, state: State) -> State:
 class RecurrentEncoder(nn.Module):
     """Layers that read the source: the first in both directions or in one, the others in one.
 
-    Each direction of the first layer has half of the states' size; ValueError where that is odd.
-    Dropout is on the input of each from the second on.
+    Each direction of the first layer has half of the states' size, which is even. Dropout is on the
+    input of each from the second on.
     """
 
     def __init__(
@@ -109,10 +117,6 @@ class RecurrentEncoder(nn.Module):
         residual: bool, dropout: float,
     ) -> None:  # fmt: skip
         super().__init__()
-        if bidirectional and hidden_size % 2:
-            raise ValueError(
-                f"a bidirectional encoder needs an even hidden_size, found {hidden_size}"
-            )
         self.residual = residual
         make_layer = LAYERS[recurrence]
         self.layers = nn.ModuleList()
@@ -125,30 +129,49 @@ class RecurrentEncoder(nn.Module):
             self.layers.append(layer)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """Return the states of the last layer, and each layer's state h(L) at the sentence's end.
+    def forward(
+        self, inputs: Tensor, lengths: Tensor, run: Run | None = None
+    ) -> tuple[Tensor, list[State]]:
+        """Return the states of the last layer, and of each layer h(L), of an LSTM h(L) and c(L).
 
-        h(L) is the state after a sentence's own last token (backwards, the first), without the
-        residual connection. Lengths are at least 1; states at padding are finite and without
-        meaning.
+        They are (batch, hidden_size), after a sentence's own last token (backwards, the first),
+        without the residual connection. Lengths are at least 1; states at padding are finite and
+        without meaning. `run` is in place of `run_to_end`.
         """
         last = []
+        to_end: Run = run or functools.partial(run_to_end, lengths=lengths)
         for i, layer in enumerate(self.layers):
-            states, end = _read(layer, self.dropout(inputs) if i else inputs, lengths)
+            read = self.dropout(inputs) if i else inputs
+            if isinstance(layer, Bidirectional):
+                states, end = layer.run(to_end, read, lengths)
+            else:
+                states, end = to_end(layer, read)
             last.append(end)
             inputs = states + inputs if i and self.residual else states
         return inputs, last
 
 
-def _read(layer: nn.Module, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the states of an encoder's layer, and h(L) (batch, hidden_size)."""
+def run_to_end(layer: nn.RNNBase, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, State]:
+    """Return the states of a one-directional layer, and its state after each sentence's last token.
+
+    torch returns an LSTM's cell after the padding. An input more, which is 1 at padding, shuts the
+    input gate there and opens the forget gate: the cell stays as it was. Packing does the same, in
+    1.2 to 3 times the time.
+    """
     rows = torch.arange(len(inputs), device=inputs.device)
-    if isinstance(layer, nn.RNNBase):
+    if not isinstance(layer, nn.LSTM):
         states, _ = run_layer(layer, inputs)
-        return states, states[rows, lengths - 1]
-    states = layer(inputs, lengths)
-    half = states.shape[-1] // 2
-    return states, torch.cat([states[rows, lengths - 1, :half], states[:, 0, half:]], -1)
+        return states, (states[rows, lengths - 1],)
+    padding = padding_mask(lengths, inputs.shape[1])[..., None]
+    first = inputs.new_zeros(1, len(inputs), layer.hidden_size)
+    weight, *others = layer.all_weights[0]
+    gates = weight.new_tensor([-HELD, HELD, 0.0, 0.0]).repeat_interleave(layer.hidden_size)
+    weights = [torch.cat([weight, gates[:, None]], -1), *others]
+    states, _, cell = torch.lstm(
+        torch.cat([inputs, padding], -1), (first, first), weights, True, 1, 0.0, layer.training,
+        False, layer.batch_first,
+    )  # fmt: skip
+    return states, (states[rows, lengths - 1], cell[0])
 
 
 class RecurrentStack(nn.Module):
@@ -167,17 +190,15 @@ class RecurrentStack(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.tensors = 2 if recurrence == "lstm" else 1  # of a layer's state: h, of an LSTM h and c
 
-    def first_state(self, last: Sequence[Tensor]) -> State:
-        """Return the state before the first token, from the encoder's states h(L).
+    def first_state(self, last: Sequence[State]) -> State:
+        """Return the state before the first token, from the last states of the encoder's layers.
 
         Each layer starts from the encoder's layer that is as far from the last one (Sutskever et
-        al. 2014, arxiv.org/abs/1409.3215), or else from its first. An LSTM's cell starts as its
-        state: torch returns a cell after the last position alone, which is padding for all but the
-        longest sentences.
+        al. 2014, arxiv.org/abs/1409.3215), or else from its first: an LSTM from state and cell.
         """
         count = len(self.layers)
-        starts = [last[max(0, len(last) - count + i)] for i in range(count)]
-        return tuple(start for start in starts for _ in range(self.tensors))
+        starts = (last[max(0, len(last) - count + i)] for i in range(count))
+        return sum(starts, ())
 
     def state_of(self, state: State, layer: int) -> State:
         """Return the part of `state` that belongs to a layer."""

@@ -38,16 +38,7 @@ class Score(nn.Module, abc.ABC):
 
 
 class Dot(Score):
-    """score = q . k, no parameters (lecture 001; [L] `dot`). ValueError where the sizes differ."""
-
-    name = "dot"
-
-    def __init__(self, query_size: int, key_size: int, positions: int) -> None:
-        super().__init__(query_size, key_size, positions)
-        if query_size != key_size:
-            raise ValueError(
-                f"{self.name}: query and keys must have one size, found {query_size} and {key_size}"
-            )
+    """score = q . k, no parameters; queries have a key's size (lecture 001; [L] `dot`)."""
 
     def compare(self, query: Tensor, projected: Tensor) -> Tensor:
         """Return the scores (..., queries, keys)."""
@@ -56,8 +47,6 @@ class Dot(Score):
 
 class ScaledDot(Dot):
     """score = (q . k) / sqrt(d_k), with d_k the size of a key ([V] equation 1)."""
-
-    name = "scaled-dot"
 
     def compare(self, query: Tensor, projected: Tensor) -> Tensor:
         """Return the scores (..., queries, keys)."""

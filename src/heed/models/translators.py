@@ -21,6 +21,7 @@ from heed.models.attention import masked_softmax
 from heed.models.recurrent import (
     RecurrentEncoder,
     RecurrentStack,
+    Run,
     padding_mask,
     step_layer,
 )
@@ -81,8 +82,8 @@ class RecurrentDecoder(nn.Module, abc.ABC):
         """Return the tensors derived from the source's states alone, for `Memory.keys`."""
         return ()
 
-    def first_state(self, last: list[Tensor]) -> State:
-        """Return the state before the first word, from the encoder's states h(L)."""
+    def first_state(self, last: list[State]) -> State:
+        """Return the state before the first word, from the encoder's last states."""
         return self.stack.first_state(last)
 
     @abc.abstractmethod
@@ -132,10 +133,10 @@ class OutputAttentionDecoder(AttentionDecoder):
     `diagonal` the position of the word, which the decoder's state then counts.
     """
 
-    def first_state(self, last: list[Tensor]) -> State:
+    def first_state(self, last: list[State]) -> State:
         """Return the state before the first word, with `diagonal` its position too, (batch,)."""
-        counted = isinstance(self.attention.score, Diagonal)
-        position = (last[0].new_zeros(len(last[0]), dtype=torch.float32),) if counted else ()
+        h, counted = last[0][0], isinstance(self.attention.score, Diagonal)
+        position = (h.new_zeros(len(h), dtype=torch.float32),) if counted else ()
         return (*super().first_state(last), *position)
 
     def forward(
@@ -212,8 +213,7 @@ class RecurrentTranslator(Translator):
 
     The output layer reads the decoder's features, or, with `tied_readout`, tanh(W features + b) of
     the embedding's size, and is then the target embedding itself, of standard deviation
-    embedding_dim^-0.5: the first logits are of order 1. Raises ValueError for an encoder or decoder
-    that is no recurrent one, or two directions of an odd hidden_size.
+    embedding_dim^-0.5: the first logits are of order 1.
     """
 
     reads_places = True
@@ -222,11 +222,6 @@ class RecurrentTranslator(Translator):
         self, source_vocabulary: int, target_vocabulary: int, h: TranslatorArchitecture
     ) -> None:
         super().__init__()
-        if "transformer" in (h.encoder, h.decoder):
-            raise ValueError(
-                f"encoder {h.encoder} with decoder {h.decoder}: a recurrent translator has neither "
-                "the one nor the other as transformer"
-            )
         size, e = h.hidden_size, h.embedding_dim
         self.reads_words = h.decoder != "input-literal"
         self.source_embedding = nn.Embedding(source_vocabulary, e, padding_idx=PADDING)
@@ -258,17 +253,16 @@ class RecurrentTranslator(Translator):
         """Return the embeddings of the source (batch, source time, embedding_dim)."""
         return self.embedding_dropout(self.source_embedding(source))
 
-    def read(self, embedded: Tensor, lengths: Tensor) -> tuple[Memory, State]:
-        """Return the memory of the source, and the decoder's first state."""
-        states, last = self.encoder(embedded, lengths)
-        return self.hand_on(states, last, padding_mask(lengths, embedded.shape[1]))
-
-    def hand_on(self, states: Tensor, last: list[Tensor], padding: Tensor) -> tuple[Memory, State]:
-        """Return the decoder's memory and first state, from the encoder's states and h(L)."""
-        if self.concatenated is not None:
-            last = [self.concatenated(states, padding)]
+    def read(
+        self, embedded: Tensor, lengths: Tensor, run: Run | None = None
+    ) -> tuple[Memory, State]:
+        """Return the memory of the source, and the decoder's first state; `run` of the encoder."""
+        states, last = self.encoder(embedded, lengths, run)
+        padding = padding_mask(lengths, embedded.shape[1])
+        if self.concatenated is not None:  # one vector, and no cell: an LSTM's starts as its state
+            last = [(self.concatenated(states, padding),) * self.decoder.stack.tensors]
         if self.repeats:  # all that the output layer reads is the one state that is handed on
-            states, padding = last[-1][:, None], padding.new_zeros(len(padding), 1)
+            states, padding = last[-1][0][:, None], padding.new_zeros(len(padding), 1)
         memory = Memory(states, padding, self.decoder.keys(states))
         return memory, self.decoder.first_state(last)
 
@@ -362,7 +356,7 @@ class TransformerTranslator(Translator):
 def make_translator(
     source_vocabulary: int, target_vocabulary: int, h: TranslatorArchitecture
 ) -> Translator:
-    """Return an untrained translator. Raises ValueError where hyperparameters contradict."""
+    """Return an untrained translator, of hyperparameters without a contradiction."""
     if h.decoder == "transformer":
         return TransformerTranslator(source_vocabulary, target_vocabulary, h)
     return RecurrentTranslator(source_vocabulary, target_vocabulary, h)

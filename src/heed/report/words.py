@@ -136,13 +136,15 @@ def _say_part(part: Part, h: Any) -> str:
 
 def _classifier(h: Architecture) -> Iterator[str]:
     encoder = _say_part(ENCODERS[h.encoder], h)
+    pooling = _say_part(POOLINGS[h.pooling], h)
     if h.skip and h.is_recurrent:
         encoder = f"{encoder}, with the word’s embedding beside it"
+        pooling += " and the mean of the embeddings" * (h.pooling == "last")
     yield encoder
     if h.hierarchical:
         yield "it reads the words of each sentence, then the sentences"
     yield _say_part(ATTENTIONS[h.attention], h)
-    yield _say_part(POOLINGS[h.pooling], h)
+    yield pooling
 
 
 def _translator(h: TranslatorArchitecture) -> Iterator[str]:

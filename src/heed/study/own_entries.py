@@ -35,7 +35,7 @@ TEST, VALIDATION = 0.2, 0.1  # shares of a random split
 MAX_TOKENS = 300  # no more of a document is read: a recurrent network takes its time by the token
 # What is compared, and how each variant differs from the others. Its hyperparameters are a preset.
 VARIANTS: dict[str, dict[str, object]] = {
-    "baseline": {"pooling": "last", "skip": False},  # the last word says little (docs/presets.md)
+    "baseline": {"pooling": "last"},
     "mean": {"pooling": "mean"},
     "pooling": {"pooling": "attention"},
     "attention": {"pooling": "mean", "attention": "multi-head", "heads": 4},

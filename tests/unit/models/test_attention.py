@@ -15,7 +15,7 @@ from torch import nn
 from heed.models import scores
 from heed.models.attention import Attention, MultiHeadAttention, masked_softmax
 from heed.models.classifier import Classifier
-from heed.models.encoder import LearnedQuery, make_pooling
+from heed.models.encoder import LearnedQuery, Pooling, make_pooling
 from heed.models.recurrent import padding_mask
 from heed.models.scores import SCORES
 from tests.conftest import HYPERPARAMETERS
@@ -24,6 +24,12 @@ from tests.makers.translators import copy_attention
 
 POOLINGS = ["last", "mean", "max", "attention", "max-attention"]
 QUERIES, KEYS, SIZE = 3, 5, 4
+
+
+def pooling_of(name: str, size: int) -> Pooling:
+    return make_pooling(
+        dataclasses.replace(HYPERPARAMETERS, pooling=name, hidden_size=size // 2), size
+    )
 
 
 def inputs(dtype=torch.float64, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -160,7 +166,7 @@ def test_the_learned_query_with_the_additive_score_is_lecture_003():
 
 def test_max_attention_is_its_equation():
     states, lengths = torch.randn(2, 5, 6, dtype=torch.float64), torch.tensor([5, 3])
-    pooling = make_pooling("max-attention", "dot", 6, 5)
+    pooling = pooling_of("max-attention", 6)
     pooled = pooling(states, lengths, padding_mask(lengths, 5))
     for i, length in enumerate(lengths):
         h = states[i, :length]
@@ -171,7 +177,7 @@ def test_max_attention_is_its_equation():
 @pytest.mark.parametrize("name", POOLINGS)
 def test_a_pooling_ignores_padding_and_an_empty_text_is_zero(name):
     torch.manual_seed(0)
-    pooling = make_pooling(name, "additive", 6, 9).double()
+    pooling = pooling_of(name, 6).double()
     states = torch.randn(3, 5, 6, dtype=torch.float64, requires_grad=True)
     lengths = torch.tensor([5, 2, 0])
     padding = padding_mask(lengths, 5)

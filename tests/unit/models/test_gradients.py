@@ -12,8 +12,9 @@ import torch.nn.functional as F
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import BOS, EOS
+from heed.models import recurrent
 from heed.models.dependence import SourceGradients, source_gradients
-from heed.models.recurrent import step_layer
+from heed.models.recurrent import run_to_end, step_layer
 from heed.models.translator import Translator
 from heed.models.translators import make_translator
 from heed.report.figures.translation import gradients_by_length
@@ -71,13 +72,18 @@ def test_the_gradient_is_that_of_the_translator_itself(changes):
 
 
 @pytest.mark.parametrize("changes", RECURRENT, ids=str)
-def test_the_forward_part_is_the_gradient_of_what_the_forward_direction_reads(changes):
+def test_the_forward_part_is_the_gradient_of_what_the_forward_direction_reads(changes, monkeypatch):
     model, pair = make_model(**changes), make_pair()
     first = model.encoder.layers[0]
     if changes["encoder"] == "bidirectional":
         first = next(first.children())
     added = torch.zeros(1, LENGTH, 6, dtype=torch.float64, requires_grad=True)
-    first.register_forward_pre_hook(lambda _, inputs: (inputs[0] + added, *inputs[1:]))
+    monkeypatch.setattr(
+        recurrent, "run_to_end",
+        lambda layer, inputs, lengths: run_to_end(
+            layer, inputs + added if layer is first else inputs, lengths
+        ),
+    )  # fmt: skip
     embedded = model.embed(pair.source).detach()
     (expected,) = torch.autograd.grad(log_probability(model, pair, embedded), added)
     found = source_gradients(model, pair)
@@ -103,8 +109,8 @@ def test_truncation_detaches_every_state_after_so_many_steps(decoder, recurrence
             state = tuple(each.detach() for each in state)
         state = step_layer(layer, embedded[:, t], state)
         states.append(state[0])
-    padding = torch.zeros(1, LENGTH, dtype=torch.bool)
-    memory, state = model.hand_on(torch.stack(states, 1), [states[-1]], padding)
+    by_step = torch.stack(states, 1), state
+    memory, state = model.read(embedded, pair.source_lengths, lambda *_: by_step)
     loss = torch.zeros(())
     tokens = pair.target.shape[1] - 1
     for t in range(tokens):

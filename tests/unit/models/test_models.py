@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -17,7 +18,7 @@ from heed import study
 from heed.hyperparameters import CorpusSizes
 from heed.inputs.batches import character_ngrams
 from heed.models.classifier import Classifier
-from heed.models.encoder import make_pooling
+from heed.models.encoder import Encoder
 from heed.models.recurrent import LAYERS, Bidirectional, padding_mask
 from heed.models.scores import SCORES
 from heed.models.size import count_parameters
@@ -74,7 +75,7 @@ def make(dtype=torch.float32, **changes) -> Classifier:
 NGRAMS = {"character_buckets": 11}
 VARIANTS = [
     *(
-        {"attention": attention, "pooling": pooling, "skip": skip and pooling != "last"}
+        {"attention": attention, "pooling": pooling, "skip": skip}
         for attention in ("none", "multi-head", "single-head", "uniform")
         for pooling in POOLINGS
         for skip in (False, True)
@@ -146,11 +147,65 @@ def test_ngrams_are_added_to_the_word():
         assert torch.allclose(embedding(batch)[0, position], expected, atol=1e-6)
 
 
-def test_last_pooling_reads_both_ends():
-    states = torch.arange(12.0).view(1, 3, 4)
-    last, lengths = make_pooling("last", "dot", 4, 3), torch.tensor([2])
-    assert last(states, lengths, padding_mask(lengths, 3))[0].tolist() == [4, 5, 2, 3]
-    assert last.weights(states, lengths, padding_mask(lengths, 3))[0].tolist() == [0.5, 0.5, 0]
+SIZES = [(3, 2), (2, 3), (2, 9), (4, 4)]  # of the states of one direction, and of the embeddings
+
+
+def pieces_of(encoder: Encoder, text: torch.Tensor) -> dict[str, torch.Tensor]:
+    """Return the states of each direction of a text alone, and its embeddings: (time, size)."""
+    forwards, backwards = (encoder.lstm or encoder.gru).children()
+    back = backwards(text.flip(0)[None])[0][0].flip(0)
+    return {"forward": forwards(text[None])[0][0], "backward": back, "embedding": text}
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize("name", ["bilstm", "gru"])
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_every_pooling_takes_each_piece_of_the_states_from_where_it_is(pooling, name, skip, sizes):
+    """The pieces are forward states, backward states, and with `skip` embeddings."""
+    hidden, embedding = sizes
+    h = replace(
+        HYPERPARAMETERS, pooling=pooling, encoder=name, skip=skip, hidden_size=hidden,
+        attention="none",
+    )  # fmt: skip
+    torch.manual_seed(0)
+    encoder = Encoder(embedding, h).eval()
+    inputs, lengths = torch.randn(4, 6, embedding), torch.tensor([4, 1, 6, 0])
+    padding = padding_mask(lengths, 6)
+    with torch.no_grad():
+        found, weights = encoder(inputs, lengths), encoder.token_weights(inputs, lengths)
+        assert found.shape == (4, encoder.size) == (4, 2 * hidden + skip * embedding)
+        assert (found[3] == 0).all() and (weights[padding] == 0).all()
+        for vector, text, length, w in zip(found, inputs, lengths[:3], weights, strict=False):
+            pieces, w = pieces_of(encoder, text[:length]), w[:length]
+            parts = [*pieces.values()] if skip else [pieces["forward"], pieces["backward"]]
+            expected = w @ torch.cat(parts, -1)
+            if pooling == "last":
+                ends = [pieces["forward"][-1], pieces["backward"][0]]
+                expected = torch.cat([*ends, text[:length].mean(0)] if skip else ends)
+                of_ends = F.one_hot(torch.tensor([length - 1, 0]), int(length)).sum(0) * hidden
+                of_mean = embedding / length if skip else 0
+                assert torch.allclose(w, (of_ends + of_mean) / encoder.size)
+            if pooling == "max":
+                expected = torch.cat(parts, -1).amax(0)
+            assert torch.allclose(vector, expected, atol=1e-6)
+            assert torch.isclose(w.sum(), torch.tensor(1.0))
+
+
+@pytest.mark.parametrize("name", ["bilstm", "gru"])
+@pytest.mark.parametrize("skip", [False, True])
+def test_the_last_state_of_each_direction_has_read_the_whole_text(name, skip):
+    """Every word moves every feature of both directions, and with `skip` of the mean."""
+    h = replace(
+        HYPERPARAMETERS, pooling="last", encoder=name, skip=skip, hidden_size=3, attention="none"
+    )
+    torch.manual_seed(0)
+    encoder = Encoder(5, h).double().eval()
+    inputs = torch.randn(1, 4, 5, dtype=torch.float64)
+    reads = torch.autograd.functional.jacobian(
+        lambda x: encoder(x, torch.tensor([4]))[0], inputs
+    )[:, 0].abs().amax(-1)  # fmt: skip
+    assert reads.shape == (encoder.size, 4) and (reads > 0).all()
 
 
 CLASSES = {

@@ -106,38 +106,80 @@ def test_no_gradient_reaches_padding_and_its_entries_do_not_matter(decoder, stac
 
 @pytest.mark.parametrize("recurrence", LAYERS)
 @pytest.mark.parametrize("bidirectional", [True, False])
-def test_the_encoder_and_its_last_state_equal_packed_ones(recurrence, bidirectional):
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize(
+    ("dtype", "precision", "tolerance"),
+    [
+        (torch.float64, None, 1e-12),
+        (torch.float32, None, 1e-5),
+        (torch.float32, torch.bfloat16, 0.03),
+    ],
+)
+def test_the_encoder_its_last_states_and_cells_and_gradients_equal_packed_ones(
+    recurrence, bidirectional, layers, dtype, precision, tolerance
+):
     torch.manual_seed(0)
-    encoder = RecurrentEncoder(4, 6, 1, recurrence, bidirectional, False, 0.0).double()
-    inputs = torch.randn(3, 7, 4, dtype=torch.float64)
-    lengths = torch.tensor([3, 5, 1])
-    size = 3 if bidirectional else 6
-    both = LAYERS[recurrence](4, size, batch_first=True, bidirectional=bidirectional).double()
-    both.load_state_dict(
-        dict(zip(both.state_dict(), encoder.state_dict().values(), strict=True))
-    )  # forward, then backward in both
-    packed = nn.utils.rnn.pack_padded_sequence(
-        inputs, lengths, batch_first=True, enforce_sorted=False
+    encoder = RecurrentEncoder(4, 6, layers, recurrence, bidirectional, False, 0.0).to(dtype)
+    lengths = torch.tensor([3, 5, 1, 7])
+    tokens = ~padding_mask(lengths, 9)
+    inputs = torch.randn(4, 9, 4, dtype=dtype, requires_grad=True)
+    with torch.autocast("cpu", precision, enabled=precision is not None):
+        padded = encoder(inputs, lengths)
+    found = []
+    for states, last in (padded, read_packed(encoder, inputs, lengths)):
+        assert [len(state) for state in last] == [2 if recurrence == "lstm" else 1] * layers
+        values = [states[tokens], *(tensor for state in last for tensor in state)]
+        loss = sum(value.to(dtype).square().sum() for value in values)
+        gradients = torch.autograd.grad(loss, [inputs, *encoder.parameters()])
+        found.append([each.to(dtype) for each in (*values, *gradients)])
+    for each, expected in zip(*found, strict=True):
+        largest = expected.abs().max().item()
+        assert largest > 0
+        torch.testing.assert_close(each, expected, rtol=0, atol=tolerance * max(1, largest))
+
+
+def read_packed(encoder: RecurrentEncoder, inputs, lengths):
+    """Return what the encoder returns, by torch's own packed layers with its weights."""
+    last = []
+    for layer in encoder.layers:
+        parts = [*layer.children()] or [layer]
+        both = type(parts[0])(
+            inputs.shape[-1], parts[0].hidden_size, batch_first=True, bidirectional=len(parts) == 2
+        )
+        pack = nn.utils.rnn.pack_padded_sequence
+        packed = pack(inputs, lengths, batch_first=True, enforce_sorted=False)
+        weights = [weight for part in parts for weight in part.parameters()]
+        names = [name for name, _ in both.named_parameters()]
+        states, state = torch.func.functional_call(
+            both.to(inputs.dtype), dict(zip(names, weights, strict=True)), (packed,)
+        )
+        inputs = nn.utils.rnn.pad_packed_sequence(
+            states, batch_first=True, total_length=inputs.shape[1]
+        )[0]
+        tensors = state if isinstance(state, tuple) else (state,)
+        last.append(tuple(each.transpose(0, 1).flatten(1) for each in tensors))
+    return inputs, last
+
+
+@pytest.mark.parametrize("recurrence", LAYERS)
+@pytest.mark.parametrize("decoder", [*ATTENTION, *PLAIN])
+def test_the_decoder_starts_from_the_encoders_states_and_cells(recurrence, decoder):
+    """Of all decoders but `concatenate`, whose one vector has no cell."""
+    model = make_model(
+        recurrence=recurrence, decoder=decoder, encoder_layers=2, decoder_layers=3, score="dot"
     )
-    expected, last = both(packed)
-    expected = nn.utils.rnn.pad_packed_sequence(expected, batch_first=True, total_length=7)[0]
-    h = last[0] if recurrence == "lstm" else last
-    states, (end,) = encoder(inputs, lengths)
-    tokens = ~padding_mask(lengths, 7)
-    assert torch.allclose(states[tokens], expected[tokens], atol=1e-12)
-    assert torch.allclose(end, h.transpose(0, 1).flatten(1), atol=1e-12)
-
-
-def test_the_decoders_cell_starts_as_its_state_and_not_as_the_cell_behind_padding():
-    model = make_model(decoder="output", encoder_layers=2, decoder_layers=3)
-    batch = make_pairs(SOURCES, TARGETS)
+    batch = make_pairs(SOURCES, TARGETS, padding=2)
     with torch.no_grad():
-        _, last = model.encoder(model.embed(batch.source), batch.source_lengths)
+        states, last = read_packed(model.encoder, model.embed(batch.source), batch.source_lengths)
         _, state = model.encode(batch.source, batch.source_lengths)
+        if model.concatenated is not None:
+            padding = padding_mask(batch.source_lengths, batch.source.shape[1])
+            vector = model.concatenated(states, padding)
+            last = [(vector,) * len(last[0])]
     # from the last layer down; a layer that the encoder does not have starts from its first
-    for layer, source in zip(range(3), (last[0], last[0], last[1]), strict=True):
-        h, c = state[2 * layer : 2 * layer + 2]
-        assert torch.equal(h, source) and torch.equal(c, source)
+    expected = [*last[0], *last[0], *last[-1]]
+    for found, start in zip(state, expected, strict=True):
+        assert torch.allclose(found, start, atol=1e-12)
 
 
 def copying_model(decoder: str, ahead: int) -> RecurrentTranslator:
@@ -236,11 +278,11 @@ def test_a_fixed_context_is_the_state_at_the_words_place_or_the_one_vector_in_ea
         decoded = decode(model, batch)
         if model.concatenated is not None:
             padding = padding_mask(batch.source_lengths, batch.source.shape[1])
-            last = [model.concatenated(states, padding)]
+            last = [(model.concatenated(states, padding),)]
     contexts = decoded.features[..., ARCHITECTURE.hidden_size :]
     for i, length in enumerate(batch.source_lengths.tolist()):
         for t in range(contexts.shape[1]):
-            expected = states[i, min(t, length - 1)] if "score" in parts else last[-1][i]
+            expected = states[i, min(t, length - 1)] if "score" in parts else last[-1][0][i]
             assert torch.equal(contexts[i, t], expected)
     assert decoded.weights is None
     with pytest.raises(HeedError, match="none is learned"):
@@ -311,7 +353,9 @@ def test_residual_layers_that_return_nothing_change_nothing():
                 nn.init.zeros_(parameter)
         states, last = model.encoder(model.embed(batch.source), batch.source_lengths)
         first = model.encoder.layers[0](model.embed(batch.source), batch.source_lengths)
-        assert torch.equal(states, first) == residual and (last[-1] == 0).all()
+        tokens = ~padding_mask(batch.source_lengths, batch.source.shape[1])
+        is_first = torch.allclose(states[tokens], first[tokens], atol=1e-12)
+        assert is_first == residual and (last[-1][0] == 0).all()
         # a decoder's zero cells do not stay zero where the cell starts at something else
         inputs = torch.randn(2, 3, 5, dtype=torch.float64)
         zeros = tuple(torch.zeros(2, 6, dtype=torch.float64) for _ in range(8))

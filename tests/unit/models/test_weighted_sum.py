@@ -2,6 +2,7 @@
 weighted sum."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -10,10 +11,10 @@ import torch.nn.functional as F
 from heed.files import HeedError
 from heed.models.attention import Attention, MultiHeadAttention, SingleHeadAttention
 from heed.models.classifier import Classifier, WeightedSum, _linear_part, weighted_sum
-from heed.models.encoder import make_pooling
+from heed.models.encoder import Mean, make_pooling
 from heed.models.recurrent import padding_mask
 from heed.models.scores import SCORES
-from tests.conftest import ROOT
+from tests.conftest import HYPERPARAMETERS, ROOT
 from tests.makers.classifiers import batch_for, make
 
 SUMS = ["mean", "attention", "max-attention"]
@@ -72,8 +73,8 @@ def test_a_pooling_with_given_weights_is_their_sum(name):
     torch.manual_seed(0)
     states, lengths = torch.randn(3, 5, SIZE, dtype=torch.float64), torch.tensor([5, 2, 0])
     arguments = (states, lengths, padding_mask(lengths, 5))
-    pooling = make_pooling(name, "additive", SIZE, 9).double()
-    mean = make_pooling("mean", "", SIZE, 9)
+    pooling = make_pooling(replace(HYPERPARAMETERS, pooling=name), SIZE).double()
+    mean = Mean()
     vectors, weights = pooling.pool(*arguments)
     assert torch.equal(vectors, pooling(*arguments))
     assert torch.equal(weights, pooling.weights(*arguments))

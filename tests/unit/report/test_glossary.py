@@ -26,6 +26,7 @@ def results(tmp_path):
     ("changes", "words"),
     [
         ({}, ["BiLSTM", "the text is the last state"]),
+        ({"skip": True}, ["embedding beside it", "last state and the mean of the embeddings"]),
         ({"pooling": "mean"}, ["the text is the mean of the states"]),
         ({"pooling": "attention", "score": "dot"}, ["learned query (score dot)"]),
         ({"attention": "multi-head", "heads": 4}, ["self-attention of 4 heads"]),

@@ -121,7 +121,6 @@ WRONG = [
      "needs attention (multi-head, single-head)"),
     ("pooling: last}", "pooling: max-attention}", f"{M}-baseline.pooling",
      "without attention, found max-attention"),
-    ("pooling: last}", "pooling: last, skip: true}", f"{M}-baseline.skip", "not go with skip"),
     ("pooling: last}", "pooling: last, encoder: embeddings}", f"{M}-baseline.pooling",
      "encoder embeddings has none"),
     ("pooling: last}", "patience: 2, monitor: last}", f"{M}-baseline.patience", "does not look"),
