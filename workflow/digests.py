@@ -17,6 +17,7 @@ no explanation and of no adversarial model.
 
 import ast
 import dataclasses
+import hashlib
 import json
 import sys
 from pathlib import Path
@@ -204,7 +205,15 @@ def code_texts() -> dict[Path, str]:
         texts[code_file(stage, key)] = described[kind]
     for path, more in read_lines(params).items():
         texts[path] = f"{json.dumps({**more, **json.loads(texts[path])}, indent=1)}\n"
-    return texts
+    return texts | {path.with_suffix(".yaml"): digest_of(text) for path, text in texts.items()}
+
+
+def digest_of(text: str) -> str:
+    """Return the file that a stage depends on, as YAML: one key, the digest, without a value.
+
+    DVC tracks it as a parameter, and shows each value of a parameter in a column of its own.
+    """
+    return f"{hashlib.sha256(text.encode()).hexdigest()}: {{}}\n"
 
 
 def read_lines(params: Params) -> dict[Path, dict[str, object]]:
