@@ -188,7 +188,7 @@ def make_study(name: str) -> Params:
     """
     dataset = DATASETS[name]
     experiments, models = {}, {}
-    for preset in PRESETS:
+    for preset in (each for each in PRESETS if not each.startswith("sample-")):
         experiment = f"{name}-{preset}"
         data = {"label": dataset.label}
         experiments[experiment] = {
