@@ -34,12 +34,9 @@ def prepare(folder: Path, attention: str) -> None:
     path.mkdir(parents=True)
     splits = np.full(DOCUMENTS, "unread", object)
     order = np.random.default_rng(0).permutation(DOCUMENTS)
-    for split, rows in (
-        ("train", order[:TRAINED]),
-        ("validation", order[-HELD_OUT:]),
-        ("test", order[TRAINED : TRAINED + HELD_OUT]),
-    ):
-        splits[rows] = split
+    splits[order[:TRAINED]] = "train"
+    splits[order[-HELD_OUT:]] = "validation"
+    splits[order[TRAINED : TRAINED + HELD_OUT]] = "test"
     labels = np.where(np.arange(DOCUMENTS) % 2, "a", "b")
     text = [" ".join(["word"] * int(n)) for n in np.diff(tokens.offsets)]
     frame = pd.DataFrame(
@@ -56,12 +53,8 @@ def prepare(folder: Path, attention: str) -> None:
     write_text(path / "lexicon.txt", "".join(f"{word}\n" for word in tokens.lexicon))
     write_json(path / "meta.json", dataclasses.asdict(tokens.meta))
     h = dataclasses.replace(SETTINGS, attention=attention, epochs=1, device="cpu")
-    statistics = CorpusStatistics(
-        **{
-            field.name: getattr(tokens.meta, field.name)
-            for field in dataclasses.fields(CorpusStatistics)
-        }
-    )
+    names = [field.name for field in dataclasses.fields(CorpusStatistics)]
+    statistics = CorpusStatistics(**{name: getattr(tokens.meta, name) for name in names})
     recipe = Recipe(
         model="big", experiment="big", task="classification", variant=attention, corpus="big",
         tokenizer="whitespace", folds=0, tokens=tokens.meta.digest, statistics=statistics,

@@ -20,6 +20,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import pandas as pd
 
@@ -75,28 +76,20 @@ def by_validation(result: ExperimentResult, clone: Path) -> ExperimentResult:
         table = table[table["split"] == "validation"]
         return [float((table["label"] == table["predicted"]).mean())]
 
-    models, references = clone / "results/predict", clone / "results/reference_models"
+    def validated(model: Any, predictions: Path) -> Any:
+        return dataclasses.replace(model, summary={"accuracy": mean_and_std(accuracy(predictions))})
+
+    folder, references = clone / "results/predict", clone / "results/reference_models"
+    models = {
+        name: validated(model, next(folder.glob(f"*/{model.model}/predictions.parquet")))
+        for name, model in result.models.items()
+    }
+    reference_models = {
+        name: validated(model, next(references.rglob(f"{name}-0.parquet")))
+        for name, model in result.reference_models.items()
+    }
     return dataclasses.replace(
-        result,
-        comparisons={},
-        models={
-            name: dataclasses.replace(
-                model,
-                summary={
-                    "accuracy": mean_and_std(accuracy(models / model.model / "predictions.parquet"))
-                },
-            )
-            for name, model in result.models.items()
-        },
-        reference_models={
-            name: dataclasses.replace(
-                model,
-                summary={
-                    "accuracy": mean_and_std(accuracy(next(references.rglob(f"{name}-0.parquet"))))
-                },
-            )
-            for name, model in result.reference_models.items()
-        },
+        result, comparisons={}, models=models, reference_models=reference_models
     )
 
 

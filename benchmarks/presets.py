@@ -26,7 +26,6 @@ import yaml
 from sklearn.model_selection import train_test_split
 
 from heed.corpora.kinds import download
-from heed.hyperparameters import Configuration
 from heed.paths import RAW, TOKENS
 from heed.recipe import Recipe
 from heed.study import Params, parse
@@ -54,24 +53,15 @@ sources:
   sst-wiki: {kind: sst-wiki}
 corpora:
   letters-pieces:
-    source: letters
-    kind: letters-pieces
-    split: {kind: folds, k: 5, grouped: true, validation: 0.1}
+    {source: letters, kind: letters-pieces,
+     split: {kind: folds, k: 5, grouped: true, validation: 0.1}}
   news-headlines:
-    source: few-shot-01
-    kind: news-headlines
-    tokenizer: whitespace
-    split: {kind: random, test: 0.2, validation: 0.1}
+    {source: few-shot-01, kind: news-headlines, tokenizer: whitespace, split: &fifth
+     {kind: random, test: 0.2, validation: 0.1}}
   joined:
-    source: few-shot-01
-    kind: news-headlines-joined
-    tokenizer: whitespace
-    split: {kind: random, test: 0.2, validation: 0.1}
+    {source: few-shot-01, kind: news-headlines-joined, tokenizer: whitespace, split: *fifth}
   imdb:
-    source: imdb
-    kind: imdb
-    tokenizer: en
-    split: {kind: random, test: 10000, validation: 0.1}
+    {source: imdb, kind: imdb, tokenizer: en, split: {kind: random, test: 10000, validation: 0.1}}
   movies: {source: movies, kind: movies, tokenizer: whitespace, split: {kind: given}}
   sst-wiki: {source: sst-wiki, kind: sst-wiki, tokenizer: whitespace, split: {kind: given}}
 searches: {}
@@ -188,18 +178,17 @@ def make_study(name: str) -> Params:
     """
     dataset = DATASETS[name]
     experiments, models = {}, {}
+    data = {"label": dataset.label}
     for preset in (each for each in PRESETS if not each.startswith("sample-")):
         experiment = f"{name}-{preset}"
-        data = {"label": dataset.label}
-        experiments[experiment] = {
-            "task": "classification", "corpus": dataset.corpus, "data": data, "title": name,
-        }  # fmt: skip
+        section = {"task": "classification", "corpus": dataset.corpus, "data": data, "title": name}
+        experiments[experiment] = section
         for variant, values in VARIANTS.items():
-            model = f"{experiment}-{variant}"
-            models[model] = {
-                "experiment": experiment, "corpus": dataset.corpus, "variant": variant,
-                "search": "none", "match_parameters_of": model, "preset": preset, **values,
-            }  # fmt: skip
+            models[f"{experiment}-{variant}"] = {
+                "experiment": experiment,
+                "preset": preset,
+                **values,
+            }
     added = yaml.safe_dump({"experiments": experiments, "models": models})
     return parse(STUDY + added, "benchmarks/presets.py")
 
@@ -234,15 +223,9 @@ def _score(data: Data, statistics: pd.DataFrame, seconds: float, validation: flo
     return Score(scores["accuracy"], scores["macro_f1"], seconds, validation)
 
 
-def measure(
-    name: str,
-    tokens: Tokens,
-    params: Params,
-    variants: Sequence[str],
-    seeds: Sequence[int],
-    changes: Configuration,
-) -> Iterator[str]:
+def measure(name: str, tokens: Tokens, params: Params, asked: argparse.Namespace) -> Iterator[str]:
     """Yield the row of each variant on the dataset of this name, in Markdown."""
+    seeds = asked.seeds
     reduced = [reduce(tokens, DATASETS[name], seed) for seed in seeds]
     first = reduced[0]
     train = first.splits["train"]
@@ -255,9 +238,9 @@ def measure(
     sizes = " / ".join(f"{len(first.splits[split]):,}" for split in ("train", "validation", "test"))
     classes = len(first.meta.labels[DATASETS[name].label])
     cells = [f"{name} ({classes})", sizes, f"{length:.0f}", preset]
-    for variant in variants:
+    for variant in asked.variants:
         recipe = resolve(params, f"{name}-{preset}-{variant}", {}, first.meta)
-        recipe = recipe.changed({"device": "cpu"} | changes)
+        recipe = recipe.changed({"device": "cpu"} | asked.changes)
         runs = zip(reduced, seeds, strict=True)
         scores = [score_model(splits, recipe, seed) for splits, seed in runs]
         longer = score_model(first, longer_recipe(recipe), seeds[0])
@@ -305,7 +288,7 @@ def main(arguments: list[str] | None = None) -> None:
         "--set", nargs="+", default=[], metavar="KEY=VALUE", help="other values than the preset's"
     )
     options = parser.parse_args(arguments)
-    changes = {key: yaml.safe_load(value) for key, value in (s.split("=") for s in options.set)}
+    options.changes = {k: yaml.safe_load(value) for k, value in (s.split("=") for s in options.set)}
     if unknown := [name for name in options.datasets if name not in DATASETS]:
         parser.error(f"unknown: {', '.join(unknown)}. Known: {', '.join(DATASETS)}")
     if options.folder:
@@ -317,8 +300,7 @@ def main(arguments: list[str] | None = None) -> None:
             corpus, params = DATASETS[name].corpus, make_study(name)
             if corpus not in prepared:
                 prepared[corpus] = prepare(corpus, params)
-            asked = (options.variants, options.seeds, changes)
-            for line in measure(name, prepared[corpus], params, *asked):
+            for line in measure(name, prepared[corpus], params, options):
                 print(line, flush=True)
 
 

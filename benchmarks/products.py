@@ -6,8 +6,6 @@ its times are of another computation there.
 """
 
 import dataclasses
-import functools
-import statistics
 import time
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +14,7 @@ import torch
 import torch.nn.functional as F
 
 from benchmarks import translation
+from benchmarks.recurrent import median_seconds_in_turns
 from benchmarks.workload import SETTINGS, Row, learner, print_rows
 from heed.inputs.batches import MAX_PADDED_TOKENS
 from heed.models.attention import MultiHeadAttention
@@ -62,30 +61,20 @@ def library_rows() -> list[Row]:
     return rows
 
 
-def milliseconds(attend: Callable[[], torch.Tensor]) -> float:
-    """Return the median time of attention, forward and backward."""
-    times = []
-    for _ in range(5):
-        started = time.thread_time()
-        attend().sum().backward()
-        times.append(time.thread_time() - started)
-    return 1e3 * statistics.median(times)
-
-
 def attention_row() -> Row:
-    """Return the row of multi-head attention without its projections."""
+    """Return the row of multi-head attention without its projections, forward and backward."""
     attention, times = MultiHeadAttention(SIZE, HEADS), {}
     attention.output = torch.nn.Identity()  # type: ignore[assignment]
     mask = torch.ones(TEXTS, 1, 1, LENGTH, dtype=torch.bool)
+    ways: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+        "fused": lambda x: F.scaled_dot_product_attention(*[attention._split(x)] * 3, mask),
+        "heed's": lambda x: attention.attend_projected(x, x, x, mask),
+    }
     for dtype in (torch.float32, torch.bfloat16):
-        states = torch.randn(TEXTS, LENGTH, SIZE, dtype=dtype, requires_grad=True)
-        fused = functools.partial(F.scaled_dot_product_attention, attn_mask=mask)
-        name = str(dtype).removeprefix("torch.")
-        times[f"fused {name}"] = milliseconds(
-            lambda states=states, fused=fused: fused(*[attention._split(states)] * 3)
-        )
-        own = functools.partial(attention.attend_projected, states, states, states, mask)
-        times[f"heed's {name}"] = milliseconds(own)
+        states = torch.randn(TEXTS, LENGTH, SIZE, dtype=dtype)
+        seconds = median_seconds_in_turns([*ways.values()], states)
+        for way, value in zip(ways, seconds, strict=True):
+            times[f"{way} {str(dtype).removeprefix('torch.')}"] = 1e3 * value
     note = "; ".join(f"{name} {value:.0f} ms" for name, value in times.items())
     ratio = times["fused bfloat16"] / times["heed's bfloat16"]
     metric = f"attention in bfloat16, {TEXTS} texts of {LENGTH} tokens, against the fused kernel"

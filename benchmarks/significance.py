@@ -3,7 +3,7 @@
 `python -m benchmarks.significance [--studies N] [--fold-studies N]`. Of a fixed split nothing is
 trained: the scores of runs and the mean squares of test texts are drawn from their distributions.
 Of folds two ridge classifiers are trained, on features that are as good for the one as for the
-other. `before` is the test that heed had until 0.3, of seeds paired by number.
+other.
 """
 
 import argparse
@@ -85,12 +85,10 @@ class Studies:
     documents: int
     generator: np.random.Generator
 
-    def compare(self, first: int, second: int, is_paired: bool = False) -> "Compared":
+    def compare(self, first: int, second: int) -> "Compared":
         """Return the comparison of two models in each study."""
         one, other = self.runs[:, first], self.runs[:, second]
         seeds, variances = one.shape[1], (one.var(axis=1, ddof=1), other.var(axis=1, ddof=1))
-        if is_paired:
-            variances = (one - other).var(axis=1, ddof=1), np.zeros(len(one))
         freedom = self.documents - 1
         square = 1e4 * ON_A_DOCUMENT * seeds  # in squares of percentage points
         estimated = square * self.generator.chisquare(freedom, len(one)) / freedom
@@ -132,18 +130,17 @@ def draw(models: tuple[Draw, ...], seeds: int, studies: int, documents: int = DO
 def false_alarms(studies: int) -> Iterator[str]:
     """Yield the table of false alarms in percent; of a family those with one or more."""
     yield "False alarms in percent, with 3, 5, 10 seeds:"
-    yield _row(["deviation", ".05", ".05/8", f"in a family of {FAMILY}", "before, .05"])
+    yield _row(["deviation", ".05", ".05/8", f"in a family of {FAMILY}"])
     for name, (first, second) in CASES.items():
         found: list[list[np.ndarray]] = []
         for seeds in SEEDS:
-            pair = draw((first, second), seeds, studies)
-            compared, before = pair.compare(0, 1), pair.compare(0, 1, is_paired=True)
+            compared = draw((first, second), seeds, studies).compare(0, 1)
             models = (first if each == ASKED[0] else second for each in MODELS)
             family = draw((*models,), seeds, studies // 5)
             alarms = [family.compare(*each).finds(0, ALPHA / FAMILY) for each in SECONDARY]
             of_family = np.any(alarms, axis=0) if second is not constant else np.array(np.nan)
             levels = [compared.finds(0, level) for level in (ALPHA, ALPHA / FAMILY)]
-            found.append([*levels, of_family, before.finds(0, ALPHA)])
+            found.append([*levels, of_family])
         cells = (_shares(each, 2).replace("nan", "–") for each in zip(*found, strict=True))
         yield _row([name, *cells])
 
@@ -198,8 +195,8 @@ def _are_same(texts: int, wins: int, losses: int) -> bool:
 
 def power(studies: int) -> Iterator[str]:
     """Yield the table of the studies that find a difference of so many points, in percent."""
-    yield "Power: primary, secondary (.05/8), over one of two reference models; before: .05/15"
-    yield _row(["deviation", "seeds", *SIZES, "10, before"])
+    yield "Power: primary, secondary (.05/8), over one of two reference models"
+    yield _row(["deviation", "seeds", *SIZES])
     for std in (1, 2):
         for seeds in SEEDS:
             pair, over_reference = (
@@ -208,8 +205,7 @@ def power(studies: int) -> Iterator[str]:
             )
             kinds = [(pair, ALPHA), (pair, ALPHA / FAMILY), (over_reference, ALPHA / 2)]
             cells = [_shares(each.finds(size, level) for each, level in kinds) for size in SIZES]
-            before = draw((normal(std), normal(std)), seeds, studies).compare(0, 1, is_paired=True)
-            yield _row([std, seeds, *cells, _shares([before.finds(10, ALPHA / 15)])])
+            yield _row([std, seeds, *cells])
 
 
 # --- folds ----------------------------------------------------------------------------------------

@@ -8,9 +8,7 @@ are made in turns, several times.
 
 import dataclasses
 import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,11 +27,10 @@ from benchmarks.workload import (
     learner,
     numbers,
     print_rows,
+    training_seconds,
     useful_flops,
 )
 from heed.inputs.batches import Batch
-from heed.progress import Progress
-from heed.training.loop import train
 from heed.training.machine import (
     bfloat16_instructions,
     keep_memory,
@@ -104,17 +101,7 @@ def measure_heed(
     seed_everything(1)
     h = dataclasses.replace(SETTINGS, attention=attention, **changes)
     task_learner = learner(DOCUMENTS, VALIDATION, h)
-    # of the last epoch, from the first one's checkpoint to the last step: the first one also
-    # allocates memory
-    times: list[float] = []
-
-    def note_time(progress: Progress) -> None:
-        if progress.epoch == 2 or progress.validation is not None:
-            times.append(time.process_time())
-
-    with tempfile.TemporaryDirectory() as work:
-        train(task_learner, h, 1, "cpu", Path(work), note_time)
-    seconds = times[-2] - times[0]
+    seconds = training_seconds(task_learner, h, "cpu")
     lengths = task_learner.encoded.lengths(task_learner.train)
     return DOCUMENTS / seconds, useful_flops(lengths, h) / seconds
 

@@ -3,13 +3,11 @@
 import dataclasses
 import itertools
 import json
-import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -17,10 +15,12 @@ import torch
 from heed.inputs.batches import EncodedCorpus
 from heed.inputs.vocabulary import SPECIAL, Vocabulary
 from heed.models.classifier import Classifier
+from heed.progress import Progress
 from heed.tasks.classification.learning import ClassificationLearner
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tokens.arrays import Tokens
 from heed.tokens.meta import Meta, NearDuplicates
+from heed.training.loop import train
 from heed.training.machine import bfloat16_instructions
 
 VOCABULARY, CLASSES, BATCH = 30_000, 2, 64
@@ -105,6 +105,22 @@ def learner(
     return ClassificationLearner(model, encoded(len(rows), h), rows % CLASSES, splits, h, 1, device)
 
 
+def training_seconds(task_learner: ClassificationLearner, h: Hyperparameters, device: str) -> float:
+    """Train for two epochs; return the seconds of the second, without its validation.
+
+    The first one also allocates memory. Of processor time, or with a GPU of time."""
+    clock = time.process_time if device == "cpu" else time.perf_counter
+    times: list[float] = []
+
+    def note_time(progress: Progress) -> None:
+        if progress.epoch == 2 or progress.validation is not None:
+            times.append(clock())
+
+    with tempfile.TemporaryDirectory() as work:
+        train(task_learner, dataclasses.replace(h, epochs=2), 1, device, Path(work), note_time)
+    return times[-2] - times[0]
+
+
 def useful_flops(lengths: np.ndarray, h: Hyperparameters) -> float:
     """Return the FLOPs of forward and backward (3 x forward) over texts, without padding."""
     e, hidden, tokens = h.embedding_dim, h.hidden_size, float(lengths.sum())
@@ -134,13 +150,3 @@ def gemm_flops(seconds: float = 0.5, precision: str = "float32") -> float:
             rounds += 1
         rates.append(2 * rows * inner * columns * rounds / elapsed)
     return max(rates)
-
-
-def median_seconds(step: Callable[[], Any], repeats: int) -> float:
-    """Return the median time of `step` in seconds; the first call is not counted."""
-    times = []
-    for _ in range(repeats + 1):
-        started = time.perf_counter()
-        step()
-        times.append(time.perf_counter() - started)
-    return statistics.median(times[1:])

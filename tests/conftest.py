@@ -1,9 +1,10 @@
 """Fixtures of several tests: the real corpora, a tiny tokenised corpus with a recipe."""
 
+import contextlib
 import dataclasses
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.files import digest_folder, sha256, write_json, write_text
+from heed.files import digest_folder, write_json, write_text
 from heed.tasks.classification.recipe import Hyperparameters
-from tests.pipeline.makers import Toy, make_finished, make_real_study, shared_folder
+from tests.pipeline.makers import SMALL, Toy, make_finished, make_real_study, shared_folder
 
 if TYPE_CHECKING:
     from heed.training.loop import Progress
@@ -36,6 +37,11 @@ HYPERPARAMETERS = Hyperparameters(
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-snapshots", action="store_true", help="write what is printed now")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import nothing of tests/slow where nothing slow is asked for, such as a browser's library."""
+    return (collection_path == ROOT / "tests/slow" and config.option.markexpr == "not slow") or None
 
 
 @pytest.fixture
@@ -76,10 +82,8 @@ def toy(finished: Toy, tmp_path: Path) -> Toy:
 @pytest.fixture(scope="session")
 def real_study(tmp_path_factory: pytest.TempPathFactory) -> Toy:
     """A small study, run by the real heed, and committed."""
-    from tests.slow.study import PLAIN
-
     with shared_folder(tmp_path_factory, "real study") as folder:
-        return make_real_study(folder, PLAIN)
+        return make_real_study(folder, SMALL)
 
 
 def write_tokens(
@@ -144,19 +148,32 @@ def write_sentences(path: Path, texts: list[list[str]]) -> None:
 
 
 @pytest.fixture
-def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run the test in a folder with the tokenised corpus `tiny` and the recipe `tiny-attention`."""
-    make_workplace(tmp_path, monkeypatch)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run the test in an empty folder."""
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def make_workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make a folder the working folder, with the corpus `tiny` and the recipe `tiny-attention`."""
-    from heed.paths import prediction_file
+@pytest.fixture
+def workplace(folder: Path) -> Path:
+    """Run the test in a folder with the tokenised corpus `tiny` and the recipe `tiny-attention`."""
+    make_workplace(folder)
+    return folder
+
+
+@contextlib.contextmanager
+def new_workplace(factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Work in a new folder with the corpus `tiny` and the recipe `tiny-attention`."""
+    make_workplace(folder := factory.mktemp("workplace"))
+    with contextlib.chdir(folder):
+        yield folder
+
+
+def make_workplace(tmp_path: Path) -> None:
+    """Write the tokenised corpus `tiny` and the recipe `tiny-attention` into a folder."""
     from heed.recipe import CorpusStatistics, Recipe, write_prediction, write_recipe
     from heed.tasks.classification.recipe import Data, Prediction
 
-    monkeypatch.chdir(tmp_path)
     generator = np.random.default_rng(0)
     labels = [("good", "bad")[i % 2] for i in range(60)]
     drawn = [generator.integers(0, 30, generator.integers(0, 15)) for _ in labels]
@@ -174,7 +191,7 @@ def make_workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         hyperparameters=HYPERPARAMETERS,
     )  # fmt: skip
     write_recipe(tmp_path / "results/recipe/tiny/tiny-attention.yaml", recipe)
-    write_prediction(tmp_path / prediction_file("tiny-attention"), Prediction())
+    write_prediction(tmp_path / "results/recipe/tiny/tiny-attention.prediction.yaml", Prediction())
 
 
 def change_recipe(model: str = "tiny-attention", **changes: object) -> None:
@@ -204,8 +221,13 @@ def killed(progress: "Progress") -> None:
         raise KeyboardInterrupt
 
 
-def hashes(folder: Path = RUN) -> dict[str, str]:
-    return {path.name: sha256(path) for path in sorted(folder.iterdir())}
+def contents(folder: Path = RUN, pattern: str = "*") -> dict[str, bytes]:
+    """Return the files below a folder by their paths, without the times of trainings."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob(pattern))
+        if path.is_file() and "timing" not in path.parts
+    }
 
 
 def train_and_predict(model: str = "tiny-attention", seeds: tuple[int, ...] = (1,)) -> None:

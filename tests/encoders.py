@@ -1,13 +1,23 @@
-"""A pretrained encoder for tests: tiny, and random."""
+"""A pretrained encoder for tests: tiny, and random. Tests that import it need transformers."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
 import torch
 
 from heed.files import sha256
 from heed.hyperparameters.pretrained import Encoder
-from heed.pretrained import WEIGHTS
+from heed.pretrained import WEIGHTS, write_embedding
+from heed.task.interface import DeclaredExperiment
+from heed.tasks.classification.recipe import Data, Options
+from heed.tokens.arrays import load_tokens
+from tests.conftest import write_tokens
 
+if find_spec("transformers") is None:
+    reason = "transformers is not installed: pip install -e '.[pretrained]'"
+    pytest.skip(reason, allow_module_level=True)
+one_worker = pytest.mark.xdist_group("encoders")  # the import of transformers takes seconds
 MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 WORDS = ["good", "bad", "film", "the", "a", "was", "it", "##s", ".", "fine"]
 
@@ -35,3 +45,13 @@ def write_encoder(folder: Path, spread: float = 0.02) -> Path:
 def entry(where: Path, **keys: object) -> Encoder:
     given = {"folder": str(where), "sha256": sha256(where / WEIGHTS), "max_tokens": 16}
     return Encoder(**(given | keys))
+
+
+def write_films(
+    encoder: Path, texts: list[list[str]], labels: list[str], splits: list[str]
+) -> DeclaredExperiment:
+    """Write a corpus and its vectors into the working folder; return its experiment."""
+    write_tokens(Path("data/tokens/films"), texts, labels, splits)
+    write_embedding("films", load_tokens("data/tokens/films"), entry(encoder), 1)
+    data, options = Data("kind", ["bad", "good"]), Options("words")
+    return DeclaredExperiment(task="classification", corpus="films", data=data, options=options)

@@ -62,7 +62,7 @@ TERMS = re.compile(r"\baccurac|\bmacro_f1|\bclasses\b|\bconfusion", re.IGNORECAS
 KNOW_CLASSIFICATION = (
     "tasks/classification/", "models/classifier.py",
     "explanation/",  # of decisions between classes
-    "report/", "published/",
+    "report/", "published/", "verdict/",
     "corpora/", "study/own_",
     "study/experiments.py",  # of what weights explain of decisions between classes
 )  # fmt: skip
@@ -119,14 +119,15 @@ def test_no_function_is_longer_than_45_lines():
 # is raised.
 
 CEILINGS = {
-    "cli": 755, "corpora": 3107, "evaluation": 1400, "explanation": 2916, "hyperparameters": 494,
-    "inputs": 997, "models": 2512, "modules": 2332, "published": 752, "report": 7666,
-    "search": 1026, "study": 3031, "task": 294, "tasks": 4221, "tokens": 1843, "training": 1135,
+    "cli": 801, "corpora": 3107, "evaluation": 1441, "explanation": 2916, "hyperparameters": 494,
+    "inputs": 997, "models": 2512, "modules": 2394, "published": 746, "report": 6839,
+    "search": 1033, "study": 3033, "task": 277, "tasks": 4185, "tokens": 1843, "training": 1135,
+    "verdict": 880,
 }  # fmt: skip  # `modules` are those of no package
-MOST_MODULES = 169
+MOST_MODULES = 175
 # functions by their cyclomatic complexity, comprehensions and boolean operators included (as radon
 # counts it; ruff counts neither, and stops at 12)
-MOST_ABOVE_10, MOST_COMPLEX = 9, 14
+MOST_ABOVE_10, MOST_COMPLEX = 19, 15
 BRANCHES = ast.If | ast.IfExp | ast.For | ast.While | ast.Assert
 
 

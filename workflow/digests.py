@@ -40,7 +40,7 @@ from heed.digests import (
 )
 from heed.explanation.declared import write_unexplained
 from heed.files import HeedError, digest_as_key, write_text
-from heed.paths import ADVERSARIAL_ATTENTION, EXPLANATIONS
+from heed.paths import ADVERSARIAL_ATTENTION, EXPLANATIONS, PARAMS
 from heed.study import Params, load
 from heed.task import STAGE_MODULES, part_modules
 
@@ -245,12 +245,15 @@ def find_changed(texts: dict[Path, str]) -> dict[Path, str]:
 def main() -> None:
     """Check params.yaml, write the files that change, and delete those of keys that are gone."""
     try:
+        checked = PARAMS.read_bytes()
         texts = code_texts()
         for path in [path for path in CODE.rglob("*") if path.is_file() and path not in texts]:
             path.unlink()
         for path, text in find_changed(texts).items():
             write_text(path, text)
         write_unexplained(EXPLANATIONS / "none", ADVERSARIAL_ATTENTION / "none")
+        if PARAMS.read_bytes() != checked:  # DVC would record it beside the code of another study
+            raise HeedError(f"{PARAMS} was edited while it was checked: run the same again")
     except HeedError as error:
         sys.exit(f"heed: {error}")
 

@@ -33,7 +33,7 @@ from progress import LENGTHS, Shown, print_message
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 from heed.corpora.kinds import KINDS
 from heed.files import HeedError, write_text
-from heed.pipeline import read_lock
+from heed.pipeline import read_lock, remove_damaged_objects
 from heed.progress import INTERRUPTED
 from heed.search import LOCAL, read_address
 from heed.study import Params, load
@@ -232,6 +232,7 @@ def find_removed(stages: Iterable[Stage], root: Path = Path()) -> list[str]:
         for path in recorded - outs
         if path.startswith("results/")
         and not path.startswith(KEPT)
+        and ".." not in Path(path).parts  # by a dvc.lock of somebody else
         and (root / path).exists()
         # what an older heed recorded may lie within a result of today
         and not {parent.as_posix() for parent in Path(path).parents} & outs
@@ -248,6 +249,17 @@ def move_removed(paths: list[str]) -> None:
         Path(path).rename(REMOVED / path)
     count = f" (the first of {len(paths)} such results)" if paths[1:] else ""
     print_message(f"{paths[0]}{count}: no longer in the study, moved to {REMOVED}")
+
+
+def report_damaged(stages: list[Stage]) -> None:
+    """Delete damaged files of DVC's cache that stages would be restored from, and say so."""
+    for stage in stages:
+        if any(reason.startswith("output ") for reason in stage.reasons):
+            for path in remove_damaged_objects(stage.name):
+                print_message(
+                    f"{path}: a file of {stage.name} in DVC's cache, damaged since it was written: "
+                    "deleted. The stage runs again, or DVC's remote has it"
+                )
 
 
 def find_stale(
@@ -370,6 +382,10 @@ class Run:
             raise HeedError(
                 "another snakemake is running this pipeline in this clone: wait for it, or end it"
             ) from None
+        except OSError:
+            print_message(
+                "this file system has no locks (flock): nothing prevents a second snakemake here"
+            )
 
     def plan(self) -> dict[str, str]:
         """Return the stale stages with their reasons; the first call makes the plan.
@@ -390,10 +406,7 @@ class Run:
             print_message(warning)
         removed = find_removed(self.stages)
         if executing:
-            engine.start_jobs_at_once(self._workflow)
-            move_removed(removed)
-            for old in {*RUNS.glob("*/")} - {self.folder}:
-                shutil.rmtree(old, ignore_errors=True)
+            self._clean(removed)
             if not self._run_quick_first() and removed:
                 self.stages = read_stages(params=self._params)
             self._plan = find_stale(self.stages, [], forced=forced)
@@ -416,6 +429,14 @@ class Run:
             if not self._plan:  # Snakemake has then no hook that prints it
                 self.print_answer()
         return self._plan
+
+    def _clean(self, removed: list[str]) -> None:
+        """Remove what no stage may read, before jobs run."""
+        engine.start_jobs_at_once(self._workflow)
+        move_removed(removed)
+        report_damaged(self.stages)
+        for old in {*RUNS.glob("*/")} - {self.folder}:
+            shutil.rmtree(old, ignore_errors=True)
 
     def _announce(self, plan: dict[str, str], words: str) -> None:
         stale, total = len(plan), len(self.stages)
@@ -495,15 +516,21 @@ class Run:
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder that no other user may enter: DVC keeps pickled objects in it."""
+    """Make a folder that no other user may enter: DVC keeps pickled objects in it.
+
+    Where another user could write in it until now, what DVC keeps there is not to be believed.
+    """
     folder.mkdir(exist_ok=True)
+    if folder.stat().st_mode & 0o022:
+        shutil.rmtree(folder / "dvc", ignore_errors=True)
     folder.chmod(0o700)
 
 
 def _name_site_cache(folder: Path) -> None:
     """Give DVC the whole path of its cache: `dvc exp run --temp` changes the working folder."""
     path, local = str(folder.absolute() / "dvc"), Path(".dvc/config.local")
-    if not local.exists() or path not in local.read_text(encoding="utf-8"):
+    lines = local.read_text(encoding="utf-8").splitlines() if local.exists() else []
+    if f"site_cache_dir = {path}" not in [line.strip() for line in lines]:
         command = (sys.executable, "-m", "dvc", "config", "--local", "core.site_cache_dir", path)
         subprocess.run(command, check=False, capture_output=True)
 

@@ -5,19 +5,22 @@ holds, and `dvc status`. It imports nothing of DVC.
 """
 
 import contextlib
+import functools
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import yaml
 
 from heed.files import HeedError
+from heed.paths import PARAMS
 
 LOCK = Path("dvc.lock")
 
@@ -61,7 +64,7 @@ def read_lock(root: Path = Path()) -> dict[str, Entry]:
     off.
     """
     for _ in range(20):
-        with contextlib.suppress(yaml.YAMLError, TypeError, KeyError):
+        with contextlib.suppress(yaml.YAMLError, ValueError, TypeError, KeyError):
             if not (root / LOCK).exists():
                 return {}
             text = (root / LOCK).read_text(encoding="utf-8")
@@ -75,25 +78,78 @@ def read_lock(root: Path = Path()) -> dict[str, Entry]:
     )
 
 
+@contextlib.contextmanager
+def same_params(stage: str, key: str) -> Iterator[None]:
+    """Raise HeedError after a stage, if what it read of params.yaml is no longer there.
+
+    DVC reads params.yaml when a stage has ended, and would record new values beside an old result.
+    """
+    before = PARAMS.read_bytes() if PARAMS.is_file() else b""
+    yield
+    after = PARAMS.read_bytes() if PARAMS.is_file() else b""
+    if before and before != after:
+        old, new = (_declared_params(stage, key, text) for text in (before, after))
+        if changed := [name for name in old if old[name] != new.get(name)]:
+            raise HeedError(
+                f"{PARAMS}: {changed[0]} was edited while `heed {stage} {key}` ran, whose result "
+                "is of the value before. Run the same command again"
+            )
+
+
+def _declared_params(stage: str, key: str, text: bytes) -> dict[str, object]:
+    """Return what a stage depends on in the text of params.yaml, as dvc.yaml declares it."""
+    try:
+        declared = yaml.load(Path("dvc.yaml").read_bytes(), yaml.CSafeLoader)["stages"][stage]
+        values = yaml.load(text, yaml.CSafeLoader)
+        item = _value(values, f"{declared.get('foreach', '')[2:-1]}.{key}")
+        names = [
+            re.sub(r"\$\{item\.(\w+)\}", lambda found: item[found[1]], name.replace("${key}", key))
+            for name in declared.get("do", declared).get("params", [])
+            if isinstance(name, str)  # no file of parameters
+        ]
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, yaml.YAMLError):
+        return {}
+    return {name: _value(values, name) for name in names}
+
+
+def _value(values: Any, name: str) -> Any:
+    """Return the value of a key with dots; None where there is none."""
+    for part in name.split("."):
+        values = values.get(part) if isinstance(values, dict) else None
+    return values
+
+
 def recorded_files(stage: str) -> dict[Path, Path]:
     """Return the files of the folders that a stage made last: path → file of DVC's cache.
 
     There are none where dvc.lock has no such stage, or the cache has lost the list of a folder.
     """
-    outs = read_lock().get(stage, {}).get("outs", [])
-    if not outs:
-        return {}
-    command = [sys.executable, "-m", "dvc", "cache", "dir"]
-    cache = Path(
-        subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    )
     files = {}
-    for out in outs:
-        listing = _cached(cache, out["md5"])
+    for out in read_lock().get(stage, {}).get("outs", []):
+        listing = _cached(out["md5"])
         if listing.suffix == ".dir" and listing.exists():
             for each in json.loads(listing.read_text(encoding="utf-8")):
-                files[Path(out["path"], each["relpath"])] = _cached(cache, each["md5"])
+                files[Path(out["path"], each["relpath"])] = _cached(each["md5"])
     return files
+
+
+def remove_damaged_objects(stage: str) -> list[Path]:
+    """Delete what DVC would restore of a stage's missing results, and is not as it was; return it.
+
+    DVC takes a read-only file of its cache as it is, also where a disk or a copy has changed it.
+    """
+    made = {Path(out["path"]): _cached(out["md5"]) for out in read_lock()[stage].get("outs", [])}
+    objects = {
+        cached
+        for path, cached in (made | recorded_files(stage)).items()
+        if not path.exists() or cached.suffix == ".dir"
+    }
+    damaged = [
+        path for path in objects if path.exists() and md5(path) != path.parent.name + path.stem
+    ]
+    for path in damaged:
+        path.unlink()
+    return damaged
 
 
 def restore_files(stage: str, folder: Path) -> None:
@@ -104,8 +160,15 @@ def restore_files(stage: str, folder: Path) -> None:
             shutil.copyfile(cached, path)
 
 
-def _cached(cache: Path, digest: str) -> Path:
-    return cache / "files/md5" / digest[:2] / digest[2:]
+@functools.cache
+def _cache() -> Path:
+    command = [sys.executable, "-m", "dvc", "cache", "dir"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return Path(done.stdout.strip())
+
+
+def _cached(digest: str) -> Path:
+    return _cache() / "files/md5" / digest[:2] / digest[2:]
 
 
 def stage_name(stage: str, *keys: str) -> str:

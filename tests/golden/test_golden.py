@@ -5,8 +5,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,7 +16,7 @@ from heed.training.machine import machine_kind
 from tests.conftest import ROOT
 from tests.golden import compare, tokens
 from tests.golden.tokens import Declared, declared_corpora
-from tests.pipeline.makers import make_clone
+from tests.pipeline.makers import Toy
 
 STUDIES = {
     "lectures": ROOT / "workflow/studies/lectures.yaml",
@@ -32,17 +30,12 @@ TOKENS = json.loads(tokens.FILE.read_text(encoding="utf-8"))
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_study_in_a_fresh_clone_has_the_golden_results(name, tmp_path):
-    clone = tmp_path / "clone"
-    make_clone(clone, STUDIES[name])
-    binaries = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = os.environ | {"PATH": binaries, "PYTHONPATH": str(clone / "src")}
-    environment["CUDA_VISIBLE_DEVICES"] = ""
-    for command in (["git", "init", "--quiet"], ["snakemake", "--cores", str(os.cpu_count())]):
-        done = subprocess.run(command, cwd=clone, env=environment, text=True, capture_output=True)
-        assert done.returncode == 0, done.stdout + done.stderr
+    study = Toy.of_real_heed(tmp_path / "clone", STUDIES[name])
+    own_code = {"PYTHONPATH": str(study.path / "src"), "CUDA_VISIBLE_DEVICES": ""}
+    study.run("snakemake", "--cores", str(os.cpu_count()), **own_code)
     kind = machine_kind("cpu")
-    assert compare.machine_kinds(clone) == {kind}
-    found = compare.differences(compare.GOLDEN / name, clone, kind == compare.golden_kind())
+    assert compare.machine_kinds(study.path) == {kind}
+    found = compare.differences(compare.GOLDEN / name, study.path, kind == compare.golden_kind())
     assert not found, "\n".join(found)
 
 

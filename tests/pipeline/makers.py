@@ -19,25 +19,29 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# a study of the real heed with every kind of stage, and the same study without its search
-TINY = """
-study: {name: tiny, title: Tiny}
-seeds: [1]
+# A small study of the real heed; the same with a search; one model with every other kind of stage.
+SMALL = """
+study: {name: small, title: Small, longer_training: false}
+seeds: [1, 2]
 sources: {sample: {kind: sample, documents: 200, seed: 3}}
 corpora: {letters: {source: sample, kind: sample-letters, split: {kind: random, test: 0.25}}}
 experiments: {author: {task: classification, corpus: letters, data: {label: author}, title: Author}}
-searches:
-  hunt: {experiment: author, model: author-attention, trials: 2,
-      scheduler: none, space: {learning_rate: {uniform: [0.001, 0.01]}}}
-defaults: {classification: {hidden_size: 4, embedding_dim: 4, linear_size: 4, epochs: 1,
+searches: {}
+defaults: {classification: {hidden_size: 4, embedding_dim: 4, linear_size: 4, epochs: 2,
     device: cpu}}
 models:
-  author-attention: {experiment: author, pooling: attention}
-explain: {documents: 0.02, models: {author-attention: {noise: letters}}}
-adversarial_attention:
-  liar: {model: author-attention, goal: deceive, strength: 1, epochs: 1}
+  author-baseline: {experiment: author}
+  author-attention: {experiment: author, attention: multi-head, heads: 2}
 """
-UNTUNED = re.sub("searches:\n(  .*\n)+", "searches: {}\n", TINY)
+SEARCH = """{hunt: {experiment: author, model: author-attention, trials: 2, scheduler: none,
+    space: {learning_rate: {uniform: [0.001, 0.01]}}}}"""
+SEARCHED = SMALL.replace("heads: 2}", "heads: 2, search: hunt}").replace("{}", SEARCH)
+ALONE = re.sub(", longer_training: false|, 2(?=])|.*author-baseline.*\n", "", SMALL)
+EXPLAINED = f"""{ALONE.replace("attention: multi-head, heads: 2", "pooling: attention")}
+explain: {{documents: 0.02, models: {{author-attention: {{noise: letters}}}}}}
+adversarial_attention:
+  liar: {{model: author-attention, goal: deceive, strength: 1, epochs: 1}}
+"""
 DVC, SNAKEMAKE = ["dvc", "repro", "--quiet"], ["snakemake", "--cores", "2"]
 
 
@@ -46,7 +50,7 @@ class Toy:
 
     def __init__(self, path: Path) -> None:
         self.path, self.log = path, path.parent / "log.jsonl"
-        self.params = path / "params.yaml"
+        self.params, self.held = path / "params.yaml", path.parent / "log.jsonl.held"
         tools = (str(path.parent / "bin"), str(Path(sys.executable).parent), os.environ["PATH"])
         names = (
             f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
@@ -64,10 +68,19 @@ class Toy:
             text, params = params, path.with_suffix(".yaml")
             params.write_text(text)
         make_clone(path, params)
-        clone = cls(path)
-        clone.run("git", "init", "--quiet")
-        clone.commit("as it is")
-        return clone
+        return cls(path).committed()
+
+    @classmethod
+    def of_stub(cls, folder: Path) -> "Toy":
+        """Return a committed clone of the toy study below a folder, in which nothing has run."""
+        make_clone(folder / "clone", ROOT / "tests/toy/params.yaml")
+        write_stub(folder / "bin")
+        return cls(folder / "clone").committed()
+
+    def committed(self) -> "Toy":
+        self.run("git", "init", "--quiet")
+        self.commit("as it is")
+        return self
 
     def start(self, *command: str, **environment: str) -> subprocess.Popen:
         return subprocess.Popen(
@@ -154,13 +167,9 @@ def make_finished(folder: Path) -> Toy:
     """Make the toy study in a folder and commit it, unless it is there.
 
     DVC runs most of it, since that takes half as long; Snakemake does the rest."""
-    toy = Toy(folder / "clone")
     if (folder / "finished").exists():
-        return toy
-    make_clone(toy.path, ROOT / "tests/toy/params.yaml")
-    write_stub(folder / "bin")
-    toy.run("git", "init", "--quiet")
-    toy.commit("toy")
+        return Toy(folder / "clone")
+    toy = Toy.of_stub(folder)
     assert len(toy.executed(*DVC, "score", "reference_models@feelings")) == 13
     assert toy.executed(*SNAKEMAKE) == ["compare", "reference_models author", "report"]
     toy.commit("run")
@@ -285,13 +294,19 @@ def wait_for_output(process: subprocess.Popen, text: str) -> None:
     raise AssertionError(f"ended without: {text}")
 
 
-def wait_for_held(held_file: Path, process: subprocess.Popen) -> None:
-    """Wait until the stage of TOY_HOLD has written its first file, and waits."""
-    end = time.monotonic() + 120
-    while not held_file.exists() or not held_file.read_text():
-        assert process.poll() is None, process.communicate()[0]
-        assert time.monotonic() < end, "the stage was not reached"
-        time.sleep(0.05)
+def wait_for(
+    happened: Callable[[], object], process: subprocess.Popen | None = None, seconds: float = 300,
+    describe: Callable[[], str] | None = None,
+) -> None:  # fmt: skip
+    """Wait until something has happened.
+
+    Raises AssertionError: it has not within so many seconds, or not before the process has ended.
+    """
+    end = time.monotonic() + seconds
+    while not happened():
+        assert not process or process.poll() is None, (describe or process.communicate)()
+        assert time.monotonic() < end, describe() if describe else f"not within {seconds} s"
+        time.sleep(0.02)
 
 
 Held = tuple[subprocess.Popen, Callable[[], None]]
@@ -302,13 +317,12 @@ def held(toy: Toy, driver: list[str], command: str) -> Iterator[Held]:
     """Start a driver; yield it, and a function that resumes `command`.
 
     `command` has written its first file and waits."""
-    held_file = Path(f"{toy.log}.held")
     process = toy.start(*driver, TOY_HOLD=command)
-    wait_for_held(held_file, process)
+    wait_for(lambda: toy.held.exists() and toy.held.read_text(), process)
     try:
-        yield process, held_file.unlink
+        yield process, toy.held.unlink
     finally:
-        held_file.unlink(missing_ok=True)
+        toy.held.unlink(missing_ok=True)
         process.communicate(timeout=120)
 
 

@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 from heed import digests
 from heed.task import task_names
 from tests.conftest import ROOT
-from tests.pipeline.makers import UNTUNED
+from tests.pipeline.makers import EXPLAINED
 
 # Run each command in a fork of a process that has imported others' libraries, nothing of heed's.
 WATCH = """
@@ -76,12 +76,11 @@ def test_dvc_stage_list_says_what_each_kind_of_stage_does() -> None:
     assert all(0 < len(text) <= 80 for text in descriptions), "dvc cuts them off at 80 characters"
 
 
-def test_dvc_exp_show_has_few_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dvc_exp_show_has_few_columns() -> None:
     """A column for each line of params.yaml, and for each file or folder that stages depend on.
 
     A digest is a parameter without a value, and has none.
     """
-    monkeypatch.syspath_prepend(ROOT / "workflow")
     from dvc.dependency import ParamsDependency
     from dvc.utils.flatten import flatten
     from engine_names import open_repository
@@ -101,7 +100,7 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Used:
     Returns {stage: (modules of heed that it imports and its code does not name, files it opens)}.
     """
     folder = tmp_path_factory.mktemp("tiny")
-    (folder / "params.yaml").write_text(UNTUNED)
+    (folder / "params.yaml").write_text(EXPLAINED)
     (folder / "src").symlink_to(ROOT / "src")
     subprocess.run([sys.executable, ROOT / "workflow/digests.py"], cwd=folder, check=True)
     (folder / "data").mkdir()

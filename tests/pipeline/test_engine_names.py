@@ -3,18 +3,15 @@
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
+import engine_names as engine
 import pytest
 from ruamel.yaml import YAML
 
 from heed.files import HeedError
 from heed.study.reader import check_as_dvc_reads
 from tests.conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "workflow"))
-import engine_names as engine
 
 DVC_YAML = """
 stages:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipeline.makers import SNAKEMAKE, UNTUNED, Toy, add_to, below
+from tests.pipeline.makers import EXPLAINED, SNAKEMAKE, Toy, add_to, below
 
 EXP = ("dvc", "exp", "run", "--quiet", "-S")
 DROPOUT = "models.author-baseline.dropout="
@@ -39,7 +39,7 @@ def write_json(path: str | Path, value: Any) -> None:
 
 def test_an_experiment_on_a_copy_runs_the_code_of_the_copy(tmp_path: Path) -> None:
     """The real heed, of another clone than the one that is installed."""
-    toy = Toy.of_real_heed(tmp_path / "clone", UNTUNED)
+    toy = Toy.of_real_heed(tmp_path / "clone", EXPLAINED)
     cache = str(toy.path / ".heed/dvc")
     toy.run("dvc", "config", "--local", "core.site_cache_dir", cache)  # as `make setup` does
     run, info = "train@author-attention", toy.path / "results/train/author-attention/1/run.json"

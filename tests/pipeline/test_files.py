@@ -4,11 +4,10 @@ import contextlib
 import os
 import stat
 import subprocess
-from pathlib import Path
 
 import pytest
 
-from tests.pipeline.makers import CHANGES, DVC, ROOT, SNAKEMAKE, Toy, make_clone, write_stub
+from tests.pipeline.makers import CHANGES, DVC, SNAKEMAKE, Toy
 
 pytestmark = pytest.mark.slow
 each_driver = pytest.mark.parametrize("driver", [DVC, SNAKEMAKE], ids=["dvc", "snakemake"])
@@ -27,17 +26,8 @@ def test_nothing_is_written_through_a_link_into_the_cache(toy, driver):
     assert not toy.executed(*driver)
 
 
-def new_toy(folder: Path) -> Toy:
-    toy = Toy(folder / "clone")
-    make_clone(toy.path, ROOT / "tests/toy/params.yaml")
-    write_stub(folder / "bin")
-    toy.run("git", "init", "--quiet")
-    toy.commit("toy")
-    return toy
-
-
 def test_a_run_gives_no_permission_that_the_umask_takes(tmp_path):
-    toy, mask = new_toy(tmp_path), 0o077
+    toy, mask = Toy.of_stub(tmp_path), 0o077
     before = {*toy.path.rglob("*")}
     old = os.umask(mask)
     try:
@@ -62,7 +52,7 @@ def test_a_run_gives_no_permission_that_the_umask_takes(tmp_path):
 
 @each_driver
 def test_a_run_needs_no_space_in_the_folder_for_temporary_files(tmp_path, driver):
-    toy = new_toy(tmp_path)
+    toy = Toy.of_stub(tmp_path)
     full = tmp_path / "full"
     full.mkdir()
     mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", full], check=False)

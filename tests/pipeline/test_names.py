@@ -4,27 +4,20 @@ The real dvc.yaml and DVC, and a stub of `heed` (toy/stub.py). All sections are 
 slow/test_names.py. A command that skips the first stage, such as `dvc repro --single-item`, does
 what such a name says, as every command of a project does."""
 
-import sys
 from pathlib import Path
 
 import pytest
+import stages
 
 from heed.paths import is_name
-from tests.conftest import ROOT
 from tests.makers.hostile_names import SECTIONS, harm, make_victims, with_name
-from tests.pipeline.makers import SNAKEMAKE, Toy, make_clone, write_stub
-
-sys.path.insert(0, str(ROOT / "workflow"))
-import stages
+from tests.pipeline.makers import SNAKEMAKE, Toy
 
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Toy:
     """A clone of the toy study in which nothing has run."""
-    make_clone(tmp_path / "a/clone", ROOT / "tests/toy/params.yaml")
-    write_stub(tmp_path / "a/bin")
-    toy = Toy(tmp_path / "a/clone")
-    toy.run("git", "init", "--quiet")
+    toy = Toy.of_stub(tmp_path / "a")
     toy.log.write_text("")
     return toy
 

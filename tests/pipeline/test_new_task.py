@@ -1,10 +1,7 @@
 """A folder in heed/tasks is a task: a regression, from a table to its report, by nothing else."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +10,7 @@ import pytest
 
 from heed.files import sha256
 from tests.conftest import ROOT
-from tests.pipeline.makers import make_clone
+from tests.pipeline.makers import Toy
 
 SPLITS = ["train"] * 60 + ["validation"] * 16 + ["test"] * 24
 PARAMS = """
@@ -52,31 +49,21 @@ def offers() -> pd.DataFrame:
     return pd.DataFrame({"text": texts, "price": prices.round(2), "part": SPLITS})
 
 
-def run(clone: Path, *command: str) -> str:
-    environment = os.environ | {"PYTHONPATH": str(clone / "src"), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, *command], cwd=clone, env=environment, text=True, capture_output=True
-    )
-    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
-    return done.stdout
-
-
 @pytest.mark.slow
 def test_a_folder_of_its_own_makes_a_task_from_table_to_report(tmp_path: Path) -> None:
-    clone = tmp_path / "clone"
     offers().to_csv(tmp_path / "offers.csv", index=False)
-    params = tmp_path / "params.yaml"
-    params.write_text(PARAMS.replace("SHA256", sha256(tmp_path / "offers.csv")))
-    make_clone(clone, params)
-    shutil.copy(tmp_path / "offers.csv", clone)
-    shutil.copytree(ROOT / "tests/makers/regression", clone / "src/heed/tasks/regression")
-    run(clone, "workflow/digests.py")
-    code = json.loads((clone / "results/code/train/prices.json").read_text())["files"]
+    params = PARAMS.replace("SHA256", sha256(tmp_path / "offers.csv"))
+    clone = Toy.of_real_heed(tmp_path / "clone", params)
+    own_code = {"PYTHONPATH": str(clone.path / "src")}
+    shutil.copy(tmp_path / "offers.csv", clone.path)
+    shutil.copytree(ROOT / "tests/makers/regression", clone.path / "src/heed/tasks/regression")
+    clone.run("python", "workflow/digests.py", **own_code)
+    code = json.loads((clone.path / "results/code/train/prices.json").read_text())["files"]
     assert "src/heed/tasks/regression/learning.py" in code
     assert not [name for name in code if "translation" in name or "/report" in name]
     for command in COMMANDS:
-        run(clone, "-m", "heed.cli", *command.split())
-    result = json.loads((clone / "results/compare/comparison.json").read_text())
+        clone.run("heed", *command.split(), **own_code)
+    result = json.loads((clone.path / "results/compare/comparison.json").read_text())
     experiment = result["experiments"]["prices"]
     errors = {
         name: each["summary"]["mean_squared_error"]["mean"]
@@ -85,6 +72,6 @@ def test_a_folder_of_its_own_makes_a_task_from_table_to_report(tmp_path: Path) -
     assert errors["ridge"] < 1 and errors["attention"] < offers()["price"].var()
     gain = experiment["comparisons"]["attention"]["ridge"]["mean_pp"]
     assert gain == pytest.approx(100 * (errors["ridge"] - errors["attention"])), "less is better"
-    page = (clone / "reports/index.html").read_text()
+    page = (clone.path / "reports/index.html").read_text()
     assert "Prices of offers" in page and "mean squared error" in page and "hundredths" in page
     assert f"{errors['attention']:.4f}" in page

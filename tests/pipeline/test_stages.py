@@ -9,7 +9,9 @@ import re
 from pathlib import Path
 
 import pandas as pd
+import progress
 import pytest
+import stages
 
 from heed.hyperparameters.pretrained import Pretrained
 from heed.study import load
@@ -57,9 +59,6 @@ def test_the_time_left_is_within_30_percent_from_a_third_of_a_recorded_run_on(
 
     Times are ten times as long, so that minutes are exact enough.
     """
-    monkeypatch.syspath_prepend(ROOT / "workflow")
-    import progress
-
     stages = pd.read_csv(RUNS).query("run == @run")
     events = sorted(
         (10 * getattr(row, kind), kind == "start", row.stage)  # an end goes before a start
@@ -87,20 +86,16 @@ def test_the_time_left_is_within_30_percent_from_a_third_of_a_recorded_run_on(
         assert abs(60 * int(minutes[1]) - left) < max(0.3 * left, 3 * 60), (left, text)
 
 
-def test_no_time_is_told_before_a_kind_of_stage_that_data_decide_has_run(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "workflow")
-    from progress import seconds_left
-
+def test_no_time_is_told_before_a_kind_of_stage_that_data_decide_has_run():
     spent = {"tokenize@a": 30.0, "train@a": 400.0}
-    assert seconds_left(spent, {"train@a", "score@a"}, 430) == math.inf
-    assert seconds_left(spent, {"score@a", "report"}, 430) == pytest.approx(14 * 14.2, rel=0.01)
-    assert seconds_left(spent, {"embed@b"}, 430) == math.inf
+    assert progress.seconds_left(spent, {"train@a", "score@a"}, 430) == math.inf
+    assert progress.seconds_left(spent, {"score@a", "report"}, 430) == pytest.approx(
+        14 * 14.2, rel=0.01
+    )
+    assert progress.seconds_left(spent, {"embed@b"}, 430) == math.inf
 
 
-def test_a_stage_that_long_chains_wait_for_has_priority(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "workflow")
-    import stages
-
+def test_a_stage_that_long_chains_wait_for_has_priority():
     upstream = {
         "tokenize@a": [], "recipe@a": ["tokenize@a"], "train@a": ["tokenize@a"],
         "train@b": ["recipe@a"], "explain@a": ["train@a"], "score@b": ["train@b"],
@@ -117,10 +112,7 @@ def test_a_stage_that_long_chains_wait_for_has_priority(monkeypatch):
     assert chains["explain@a"] > chains["score@b"] + 3
 
 
-def test_a_generated_corpus_is_tokenised_on_one_core_which_is_free_sooner(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "workflow")
-    import stages
-
+def test_a_generated_corpus_is_tokenised_on_one_core_which_is_free_sooner():
     threads = {stage.name: stage.threads for stage in stages.read_stages(ROOT)}
     assert {n for name, n in threads.items() if name.startswith("tokenize@")} == {1}
     reviews = load(ROOT / "workflow/studies/imdb.yaml")
@@ -131,11 +123,8 @@ def test_a_generated_corpus_is_tokenised_on_one_core_which_is_free_sooner(monkey
     ("0", {}, 0), ("4", {}, 1), ("4", {"gpus": 2}, 2), ("0", {"gpus": 2}, 2), ("4", CPU, 0),
 ])  # fmt: skip
 def test_a_training_is_counted_as_one_on_a_gpu_where_one_is_here(here, keys, gpus, monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "workflow")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setenv("HEED_GPU_COUNT", here)
-    import stages
-
     stages._has_gpu.cache_clear()
     params = load(ROOT / "params.yaml")
     model = dataclasses.replace(params.models["place-mean"], **keys)
@@ -149,10 +138,7 @@ def test_a_training_is_counted_as_one_on_a_gpu_where_one_is_here(here, keys, gpu
     ({}, (1, 0)), ({"explain": 9}, (4, 0)), ({"tune": True}, (1, 0)),
     ({"tune": True, "device": "cuda"}, (1, 1)),
 ])  # fmt: skip
-def test_an_encoder_that_is_tuned_on_a_gpu_has_one(keys, resources, monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "workflow")
-    import stages
-
+def test_an_encoder_that_is_tuned_on_a_gpu_has_one(keys, resources):
     reviews = load(ROOT / "workflow/studies/imdb.yaml")
     declared = Pretrained(encoder="minilm", **keys)
     params = dataclasses.replace(reviews, pretrained={"imdb": declared})
@@ -160,9 +146,6 @@ def test_an_encoder_that_is_tuned_on_a_gpu_has_one(keys, resources, monkeypatch)
 
 
 def test_a_failed_stage_is_reported_with_heeds_message_or_its_log(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "workflow")
-    import stages
-
     monkeypatch.chdir(tmp_path)
     failed, waits = "ERROR: failed to reproduce 'x'\n", "heed: waiting for a free GPU\n"
     logs = {

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipeline.makers import CHANGES, Toy
+from tests.pipeline.makers import CHANGES, SEARCHED, SMALL, Toy
 from tests.slow import toys
-from tests.slow.study import PARAMS, PLAIN, STAGES, UNTUNED, WHOLE, Heed, Study
+from tests.slow.study import STAGES, UNTUNED, WHOLE, Heed, Study
 from tests.slow.toys import Drill, Report, report_of
 
 NEW_MOUNTS, PRIVATE_BELOW = 0x00020000, (1 << 18) | (1 << 14)  # CLONE_NEWNS; MS_PRIVATE | MS_REC
@@ -65,13 +65,13 @@ def make_undisturbed(path: Path, heed: Heed, params: str) -> Study:
 @pytest.fixture(scope="session")
 def plain(tmp_path_factory: pytest.TempPathFactory, heed: Heed) -> Study:
     """The study without its search, undisturbed."""
-    return make_undisturbed(tmp_path_factory.mktemp("plain") / "study", heed, PLAIN)
+    return make_undisturbed(tmp_path_factory.mktemp("plain") / "study", heed, SMALL)
 
 
 @pytest.fixture(scope="session")
 def tuned(tmp_path_factory: pytest.TempPathFactory, heed: Heed) -> Study:
     """The study with a search by Ray, undisturbed."""
-    return make_undisturbed(tmp_path_factory.mktemp("tuned") / "study", heed, PARAMS)
+    return make_undisturbed(tmp_path_factory.mktemp("tuned") / "study", heed, SEARCHED)
 
 
 @pytest.fixture

@@ -10,10 +10,12 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.pipeline.makers import wait_for
 
 BINARIES = Path(sys.executable).parent
 PORT = 6399
@@ -78,9 +80,10 @@ class RayNodes:
             str(BINARIES / "ray"), "start", *where, f"--node-ip-address=10.79.0.{number}",
             f"--num-cpus={cpus}", f"--num-gpus={gpus}", "--object-store-memory=80000000",
         ]  # fmt: skip
-        apart = f'mount -t tmpfs none {self.folder} && mount --bind {own}/ray {ray} && exec "$@"'
+        apart = 'mount -t tmpfs none "$1" && mount --bind "$2" "$3" && shift 3 && exec "$@"'
         if number > 1 and self.folder:
-            command = ["unshare", "--mount", "bash", "-c", apart, "bash", *command]
+            places = map(str, (self.folder, own / "ray", ray))
+            command = ["unshare", "--mount", "bash", "-c", apart, "bash", *places, *command]
         variables = self.environment | {"HOME": str(own)} | environment
         done = subprocess.run(
             [*self.on(number), *command], env=variables, cwd="/", capture_output=True, text=True
@@ -106,6 +109,31 @@ class RayNodes:
         for pid in self.processes(number):
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
+
+
+class OnRay:
+    """What snakemake prints that submits jobs from the first host, into a file."""
+
+    printed: Path
+
+    def output(self) -> str:
+        return self.printed.read_text()
+
+    def start_logged(
+        self, command: list[str], folder: Path, **environment: str
+    ) -> subprocess.Popen:
+        with self.printed.open("w") as log:
+            return subprocess.Popen(
+                command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT
+            )
+
+    def until(self, happened: Callable[[], object], process: subprocess.Popen) -> None:
+        wait_for(happened, process, 400, self.output)
+
+    def finish(self, process: subprocess.Popen) -> str:
+        """Wait for the end of a run that succeeds; return what it has printed."""
+        assert process.wait(900) == 0, self.output()
+        return self.output()
 
 
 @contextlib.contextmanager

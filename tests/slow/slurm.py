@@ -12,11 +12,12 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
+
+from tests.pipeline.makers import wait_for
 
 DAEMONS = ("munged", "slurmctld", "slurmd")
 COMMANDS = ("sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo", "sacct")
@@ -103,7 +104,7 @@ class Slurm:
             command = self.folder / "bin" / name
             command.write_text(
                 f"#!/bin/sh\nSLURM_CONF={shlex.quote(str(self.configuration))} exec "
-                f'{shutil.which(name)} "$@"\n'
+                f'"{shutil.which(name)}" "$@"\n'
             )
             command.chmod(0o755)
 
@@ -122,11 +123,11 @@ class Slurm:
             *(f"--socket={folder}/munge.socket", f"--pid-file={folder}/munged.pid"),
             *(f"--log-file={folder}/munged.log", f"--seed-file={folder}/munge.seed"),
         )
-        wait_for(lambda: (folder / "munge.socket").exists(), 20, self.logs)
+        wait_for(lambda: (folder / "munge.socket").exists(), describe=self.logs)
         self._daemon("slurmctld", "-D", "-c", "-f", str(self.configuration))
         for node in ("n1", "n2"):
             self.start_node(node)
-        wait_for(lambda: self.idle_nodes() == 2, 60, self.logs)
+        wait_for(lambda: self.idle_nodes() == 2, describe=self.logs)
 
     def start_node(self, node: str) -> None:
         self._daemon("slurmd", "-D", "-N", node, "-f", str(self.configuration), key=node)
@@ -189,7 +190,7 @@ class Slurm:
         with contextlib.suppress(subprocess.SubprocessError):
             self.run("scancel", "--state=PENDING", "--user=root")
             self.run("scancel", "--user=root")
-            wait_for(lambda: not self.run("squeue", "--noheader"), 30, self.logs)
+            wait_for(lambda: not self.run("squeue", "--noheader"), describe=self.logs)
         for name in ("n1", "n2", "slurmctld", "munged"):
             if daemon := self.daemons.pop(name, None):
                 daemon.send_signal(signal.SIGTERM)
@@ -207,11 +208,3 @@ def free_ports(count: int) -> list[int]:
         for each in sockets:
             each.bind(("127.0.0.1", 0))
         return [each.getsockname()[1] for each in sockets]
-
-
-def wait_for(condition: Callable[[], object], seconds: float, describe: Callable[[], str]) -> None:
-    """Wait until `condition()`; fail with `describe()` after `seconds`."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, describe()
-        time.sleep(0.2)

@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -19,26 +18,6 @@ from tests.conftest import ROOT
 from tests.reports import without_times
 
 WARM = str(Path(__file__).with_name("warm.py"))
-PARAMS = """
-study: {name: drills, title: Drills, longer_training: false}
-seeds: [1, 2]
-sources: {sample: {kind: sample, documents: 200, seed: 3}}
-corpora: {letters: {source: sample, kind: sample-letters, split: {kind: random, test: 0.25}}}
-experiments: {author: {task: classification, corpus: letters, data: {label: author}, title: Author}}
-searches:
-  hunt: {experiment: author, model: author-attention, trials: 2,
-      scheduler: none, space: {learning_rate: {uniform: [0.001, 0.01]}}}
-defaults: {classification: {hidden_size: 4, embedding_dim: 4, linear_size: 4, epochs: 2,
-    device: cpu}}
-models:
-  author-baseline: {experiment: author, corpus: letters, variant: baseline, search: none,
-      match_parameters_of: author-baseline}
-  author-attention: {experiment: author, corpus: letters, variant: attention, search: hunt,
-      match_parameters_of: author-attention, attention: multi-head, heads: 2}
-"""
-PLAIN = re.sub(r"searches:\n(  .*\n)+", "searches: {}\n", PARAMS).replace(
-    "search: hunt", "search: none"
-)
 MODEL = "author-attention"
 TIMES, TRAINED = f"results/timing/train/{MODEL}", f"results/trained/author/{MODEL}.json"
 # stage: (the command that is disturbed, its outputs), in the order in which they run

@@ -2,7 +2,6 @@
 when some are killed.
 """
 
-import contextlib
 import json
 import os
 import signal
@@ -16,65 +15,24 @@ import numpy as np
 import psutil
 import pytest
 
-from tests.conftest import write_tokens
+from tests.conftest import contents, write_tokens
+from tests.pipeline.makers import wait_for
 from tests.slow.ray_nodes import RayNodes, ray_nodes
 from tests.unit.search.makers import STUDY, gone, marked
 
 pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(1800)]
 RESULTS = Path("results/search/tiny/hunt")
 TRIALS, EPOCHS = 8, 12
-RAY = str(Path(sys.executable).with_name("ray"))
 HEED = (sys.executable, "-m", "heed.cli")
 OPEN = {"RAY_AUTH_MODE": "disabled"}
 RATES = ("loguniform: [0.001, 0.05]", "choice: [0.0000001, 0.01, 0.02]")  # one learns nothing
 
 
-class Cluster:
-    """Ray nodes on this machine, by `ray start`, each with its own loopback address and one
-    core.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.mark, self.folder, self.nodes = f"cluster-{os.getpid()}-{time.time_ns()}", folder, 0
-        self.port = 20000 + os.getpid() % 10000
-
-    @property
-    def address(self) -> str:
-        return f"127.0.0.1:{self.port}"
-
-    def add(self) -> str:
-        """Start one more node, the first as the head; return its mark."""
-        self.nodes += 1
-        head = f"--head --port={self.port} --include-dashboard=false --temp-dir={self.folder}"
-        where = head if self.nodes == 1 else f"--address={self.address}"
-        options = (
-            f"--node-ip-address=127.0.0.{self.nodes} --num-cpus=1 --object-store-memory=80000000 "
-            "--disable-usage-stats --dashboard-agent-listen-port=0"
-        )
-        mark = f"{self.mark}-{self.nodes}-"
-        environment = os.environ | OPEN | {"HEED_MARK": mark}
-        command = [RAY, "start", *where.split(), *options.split()]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return mark
-
-    def kill(self, mark: str) -> None:
-        """Kill -9 every process of a node, as a power cut would."""
-        for process in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                if f"HEED_MARK={mark}".encode() in (process / "environ").read_bytes():
-                    os.kill(int(process.name), signal.SIGKILL)
-
-
 @pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    folder = Path(f"/tmp/heed-test-ray-{os.getpid()}")
-    ray_cluster = Cluster(folder)
-    try:
-        yield ray_cluster
-    finally:
-        ray_cluster.kill(ray_cluster.mark)
-        subprocess.run(["rm", "-rf", str(folder)], check=False)
+def hosts() -> Iterator[RayNodes]:
+    """Hosts that share all files."""
+    with ray_nodes() as nodes:
+        yield nodes
 
 
 @pytest.fixture
@@ -103,13 +61,16 @@ def change(old: str, new: str) -> None:
     Path("params.yaml").write_text(text.replace(old, new))
 
 
-def search(name: str = "hunt", on: str = "", **environment: str) -> subprocess.Popen:
-    """Start a search, on the host `on` where there are several."""
-    host = ("ip", "netns", "exec", on) if on else ()
+def search(*on: str, **environment: str) -> subprocess.Popen:
+    """Start a search, by a command that starts it on a host where there are several."""
     return subprocess.Popen(
-        [*host, *HEED, "search", name], env=os.environ | environment, text=True,
+        [*on, *HEED, "search", "hunt"], env=os.environ | environment, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
     )  # fmt: skip
+
+
+def search_on(hosts: RayNodes) -> subprocess.Popen:
+    return search(*hosts.on(1), HEED_RAY_ADDRESS=hosts.address, **hosts.environment)
 
 
 def kill(process: subprocess.Popen) -> None:
@@ -143,49 +104,33 @@ def places(key: str) -> set[str]:
     return {start[key] for trial in starts().values() for start in trial}
 
 
-def summary(name: str = "hunt") -> dict:
-    return json.loads(Path(f"results/search/tiny/{name}/search.json").read_text())
-
-
 def ended() -> set[int]:
     return {int(file.parent.name) for file in (work_folder() / "trials").glob("*/ended")}
-
-
-def until(condition, process: subprocess.Popen, patience: float = 600) -> None:
-    end = time.monotonic() + patience
-    while not condition():
-        assert process.poll() is None, process.communicate()[0]
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.1)
 
 
 def checkpoints() -> int:
     return len([*(work_folder() / "trials").glob("*/checkpoint.safetensors")])
 
 
-def results() -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in RESULTS.iterdir()}
-
-
 def timing() -> dict:
     return json.loads(Path("results/timing/search/hunt.json").read_text())
 
 
-def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study, cluster):
+def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study, hosts):
     finish(search(HEED_THREADS="2"))
-    alone = results()
-    cluster.add()
-    second = cluster.add()
-    process = search(HEED_RAY_ADDRESS=cluster.address, **OPEN)
-    until(lambda: len(places("node")) == 2, process)
-    until(lambda: checkpoints() == 2, process)
-    cluster.kill(second)
-    cluster.add()
+    alone = contents(RESULTS)
+    hosts.start(1)
+    hosts.start(2)
+    process = search_on(hosts)
+    wait_for(lambda: len(places("node")) == 2, process)
+    wait_for(lambda: checkpoints() == 2, process)
+    hosts.kill(2)
+    hosts.start(3)
     output = finish(process)
-    assert results() == alone, (
+    assert contents(RESULTS) == alone, (
         "which node ran a trial, and how often it was started, changes nothing"
     )
-    assert f"cluster at {cluster.address}, 2 nodes, 2 cores" in output
+    assert f"cluster at {hosts.address}, 2 nodes, 2 cores" in output
     trials = timing()["trials"]
     assert len({start["node"] for trial in trials for start in trial["starts"]}) == 3, (
         "the node added later works too"
@@ -195,14 +140,14 @@ def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study, cluster):
     assert again[0][1]["epochs"] > 0, "it resumed at its checkpoint"
 
 
-def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(study, cluster):
-    cluster.add()
-    cluster.add()
-    process = search(HEED_RAY_ADDRESS=cluster.address, **OPEN)
-    until(lambda: len(ended()) >= 2 and checkpoints() == 2, process)
+def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(study, hosts):
+    hosts.start(1)
+    hosts.start(2)
+    process = search_on(hosts)
+    wait_for(lambda: len(ended()) >= 2 and checkpoints() == 2, process)
     kill(process)
     whole, before = ended(), starts()
-    finish(search(HEED_RAY_ADDRESS=cluster.address, **OPEN))
+    finish(search_on(hosts))
     after = {trial["trial"]: trial["starts"] for trial in timing()["trials"]}
     assert {*after} == {*range(TRIALS)}
     assert all(after[number] == before[number] for number in whole), (
@@ -213,14 +158,14 @@ def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(study
     assert any(each[1]["epochs"] > 0 for each in again if len(each) > 1), (
         "trials that ran resumed at their checkpoints"
     )
-    killed = results()
+    killed = contents(RESULTS)
     finish(search(HEED_THREADS="2"))
-    assert results() == killed
+    assert contents(RESULTS) == killed
 
 
 def test_a_killed_search_on_one_machine_leaves_no_process_and_goes_on(study, tmp_path):
     process = search(HEED_MARK="killed-search", HEED_THREADS="2")
-    until(lambda: len(ended()) >= 1 and checkpoints() == 2, process)
+    wait_for(lambda: len(ended()) >= 1 and checkpoints() == 2, process)
     process.kill()
     process.communicate()
     assert gone("HEED_MARK=killed-search", 240), marked("HEED_MARK=killed-search")
@@ -236,7 +181,7 @@ def test_asha_stops_bad_trials_early_and_the_log_counts_them(study):
     change("scheduler: none", "reduction_factor: 2")
     change(*RATES)
     output = finish(search(HEED_THREADS="2"))
-    found = summary()
+    found = json.loads((RESULTS / "search.json").read_text())
     assert found["stops"]["stopped by asha"] > 0
     assert found["epochs"] < TRIALS * EPOCHS
     assert f"({found['stops']['stopped by asha']} stopped early)" in output
@@ -245,7 +190,7 @@ def test_asha_stops_bad_trials_early_and_the_log_counts_them(study):
 def test_a_local_ray_has_a_token_whatever_the_environment_says(study):
     process = search(HEED_THREADS="1", **OPEN)
     try:
-        until(lambda: bool(starts()), process)
+        wait_for(lambda: bool(starts()), process)
         modes = {
             child.name(): child.environ().get("RAY_AUTH_MODE")
             for child in psutil.Process(process.pid).children(recursive=True)
@@ -256,34 +201,27 @@ def test_a_local_ray_has_a_token_whatever_the_environment_says(study):
     assert modes == {"gcs_server": "token", "raylet": "token"}
 
 
-@pytest.fixture
-def hosts() -> Iterator[RayNodes]:
-    """Hosts that share all files."""
-    with ray_nodes() as nodes:
-        yield nodes
-
-
 def test_on_hosts_a_link_is_cut_and_a_host_dies(study, hosts):
     finish(search(HEED_THREADS="2"))
-    alone = results()
+    alone = contents(RESULTS)
     for number in (1, 2, 3):
         hosts.start(number, HEED_NODE=hosts.host(number))
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "f" * 64}
-    stranger = search(on=hosts.name(2), HEED_RAY_ADDRESS=hosts.address, **token)
+    stranger = search(*hosts.on(2), HEED_RAY_ADDRESS=hosts.address, **token)
     output = stranger.communicate(timeout=120)[0]
     assert stranger.returncode == 1, "without the token nobody gets in"
     assert "no Ray cluster" in output, output
 
-    process = search(on=hosts.name(1), HEED_RAY_ADDRESS=hosts.address, **hosts.environment)
-    until(lambda: places("host") == {*map(hosts.host, (1, 2, 3))}, process)
+    process = search_on(hosts)
+    wait_for(lambda: places("host") == {*map(hosts.host, (1, 2, 3))}, process)
     hosts.cut(3)
     time.sleep(20)
     hosts.mend(3)
-    until(lambda: len(ended()) >= 3, process)
+    wait_for(lambda: len(ended()) >= 3, process)
     cut = {number for number, trial in starts().items() if len(trial) > 1}
     hosts.kill(2)
     assert "token" not in finish(process)
-    assert results() == alone
+    assert contents(RESULTS) == alone
     assert cut == set(), "20 s without a network interrupt no trial"
     again = [trial["starts"] for trial in timing()["trials"] if len(trial["starts"]) > 1]
     assert len(again) <= 2, (

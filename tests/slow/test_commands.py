@@ -3,19 +3,19 @@
 import shutil
 import subprocess
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.pipeline.makers import SMALL, wait_for
 from tests.slow.conftest import make_undisturbed
-from tests.slow.study import PLAIN, STAGES, Heed, Outcome, Study
+from tests.slow.study import STAGES, Heed, Outcome, Study
 from tests.slow.toys import STRANGE
 
 # seven chunks: tokenising starts processes
-LARGE = PLAIN.replace("documents: 200", "documents: 13000")
+LARGE = SMALL.replace("documents: 200", "documents: 13000")
 
 
 def meanwhile(function: Callable[[], Outcome]) -> tuple[threading.Thread, list[Outcome]]:
@@ -28,16 +28,16 @@ def meanwhile(function: Callable[[], Outcome]) -> tuple[threading.Thread, list[O
 
 def workers(heed: Heed) -> list[psutil.Process]:
     """Wait until the running command has started worker processes, and return them."""
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
+    found: list[psutil.Process] = []
+
+    def are_started() -> bool:
         child = getattr(heed, "child", 0)
-        if child and psutil.pid_exists(child):
-            children = psutil.Process(child).children()
-            found = [each for each in children if "spawn_main" in " ".join(each.cmdline())]
-            if len(found) > 1:
-                return found
-        time.sleep(0.05)
-    raise AssertionError("no process was started")
+        children = psutil.Process(child).children() if child and psutil.pid_exists(child) else []
+        found[:] = [each for each in children if "spawn_main" in " ".join(each.cmdline())]
+        return len(found) > 1
+
+    wait_for(are_started)
+    return found
 
 
 @pytest.fixture
@@ -100,9 +100,7 @@ def test_a_second_command_waits_for_the_first(study_of: Callable[..., Study]) ->
         [*study.heed.command, *command.split()], cwd=study.path, env=study.heed.environment,
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    while not [*study.path.glob(".heed/work/train-*/checkpoint.safetensors")]:
-        time.sleep(0.05)
-        assert first.poll() is None
+    wait_for(lambda: [*study.path.glob(".heed/work/train-*/checkpoint.safetensors")], first)
     recipe.write_text(text)
     study.remove(outs)
     output = study.run(command)
@@ -113,7 +111,7 @@ def test_a_second_command_waits_for_the_first(study_of: Callable[..., Study]) ->
 
 @pytest.mark.parametrize("name", STRANGE)
 def test_a_strange_path(name: str, tmp_path: Path, heed: Heed, plain: Study) -> None:
-    assert make_undisturbed(tmp_path / name / "clone", heed, PLAIN).expected == plain.expected
+    assert make_undisturbed(tmp_path / name / "clone", heed, SMALL).expected == plain.expected
 
 
 def test_a_model_larger_than_memory_is_one_message(study_of: Callable[..., Study]) -> None:

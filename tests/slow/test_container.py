@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, contents
 
 pytestmark = [pytest.mark.timeout(3000)]
 # an image that is built already; or an image (of Debian with Python 3.11) to build it from, with
@@ -74,16 +74,6 @@ def run(image: str, clone: Path) -> Iterator[Run]:
     buildah("rm", container)
 
 
-def results(clone: Path) -> dict[str, bytes]:
-    """Return the files of a study's results that are the same on every machine of one kind."""
-    folder = clone / "results"
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and path.relative_to(folder).parts[0] != "timing"
-    }
-
-
 def test_the_clones_code_runs_with_the_packages_of_the_image(run):
     print_places = "import heed, torch; print(heed.__file__); print(torch.__file__)"
     heed, torch = run("python", "-c", print_places).split()
@@ -97,7 +87,7 @@ def test_the_sample_study_has_the_bytes_that_it_has_outside(run, clone, tmp_path
     environment = os.environ | {"PATH": path, "PYTHONPATH": str(outside / "src")}
     command = ["snakemake", "--cores", "2"]
     subprocess.run(command, cwd=outside, env=environment, check=True, capture_output=True)
-    inside = results(clone)
-    assert len(inside) > 100 and inside == results(outside)
+    inside = contents(clone / "results")
+    assert len(inside) > 100 and inside == contents(outside / "results")
     assert (clone / "metrics.json").read_bytes() == (outside / "metrics.json").read_bytes()
     assert (clone / "reports/index.html").stat().st_uid == USER

@@ -20,7 +20,7 @@ def kill_driver(drill: Drill) -> None:
         process.wait()
         again = drill.toy.start(*drill.driver)
         time.sleep(8)
-        drill.held.unlink()
+        drill.toy.held.unlink()
         output = again.communicate(timeout=200)[0]
         assert not again.returncode, output
 
@@ -32,7 +32,7 @@ def kill_all(drill: Drill) -> None:
 
 def kill_stage(drill: Drill) -> None:
     with drill.stopped() as process:
-        os.kill(int(drill.held.read_text()), signal.SIGKILL)
+        os.kill(int(drill.toy.held.read_text()), signal.SIGKILL)
         drill.fail(process)
 
 

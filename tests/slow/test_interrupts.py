@@ -7,15 +7,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from heed.progress import INTERRUPTED
-from tests.conftest import ROOT, change_recipe
-from tests.pipeline.makers import SNAKEMAKE, Toy
+from tests.conftest import ROOT, change_recipe, contents
+from tests.pipeline.makers import SNAKEMAKE, Toy, wait_for
 from tests.slow.toys import STAGES, Drill, Report, each_driver
 from tests.unit.search.makers import STUDY
 
@@ -32,17 +31,9 @@ def start(*command: str) -> subprocess.Popen:
 
 def interrupt(process: subprocess.Popen, condition: Callable[[], object]) -> tuple[str, str]:
     """Send SIGINT to a process and its children when `condition` holds; return what it printed."""
-    end = time.monotonic() + 300
-    while not condition():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    wait_for(condition, process)
     os.killpg(process.pid, signal.SIGINT)
     return process.communicate(timeout=120)
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def ended_by_one_line(errors: str) -> bool:
@@ -86,7 +77,6 @@ def test_a_driver(toy: Toy, driver: str, undisturbed: Callable[[str], Report]) -
         os.killpg(process.pid, signal.SIGINT)
         output = process.communicate(timeout=120)[0]
         assert process.returncode
-    drill.held.unlink(missing_ok=True)
     assert "Traceback" not in output
     if driver == "snakemake":
         assert output.splitlines()[-1] == LINE and output.count("heed: stopped") == 1

@@ -4,14 +4,13 @@ nothing (ray_nodes.py). It gives the bytes of a local run, whatever dies meanwhi
 import re
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
-from tests.slow.ray_nodes import RayNodes, ray_nodes
+from tests.conftest import ROOT, contents
+from tests.slow.ray_nodes import OnRay, RayNodes, ray_nodes
 
 pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(900)]
 SPLITS = 6
@@ -58,7 +57,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayNodes]:
         yield started
 
 
-class Workflow:
+class Workflow(OnRay):
     """A folder of a workflow, on the first host."""
 
     def __init__(self, nodes: RayNodes, folder: Path, snakefile: str = SNAKEFILE) -> None:
@@ -68,7 +67,7 @@ class Workflow:
             (folder / f"in/{n}.txt").write_text(f"split {n}\n")
         (folder / "Snakefile").write_text(snakefile)
         (folder / ".gitignore").write_text("in\nout\nlogs\n")
-        self.log = folder / "snakemake.txt"
+        self.printed = folder / "snakemake.txt"
 
     def start(
         self, *options: str, shared: str = "none", on: list[str] | None = None, **env: str
@@ -77,23 +76,8 @@ class Workflow:
             "HOME": str(self.folder), "PYTHONPATH": str(ROOT / "src"),
             "SNAKEMAKE_RAY_ADDRESS": self.nodes.address, **env,
         }  # fmt: skip
-        with self.log.open("w") as log:
-            return subprocess.Popen(
-                [*(on or self.nodes.on(1)), *RUN, *shared.split(), *options],
-                cwd=self.folder, env=environment, stdout=log, stderr=subprocess.STDOUT,
-            )  # fmt: skip
-
-    def output(self) -> str:
-        return self.log.read_text()
-
-    def until(self, happened: Callable[[], object], process: subprocess.Popen) -> None:
-        end = time.monotonic() + 120
-        while not happened():
-            assert process.poll() is None and time.monotonic() < end, self.output()
-            time.sleep(0.1)
-
-    def finish(self, process: subprocess.Popen) -> None:
-        assert process.wait(300) == 0, self.output()
+        command = [*(on or self.nodes.on(1)), *RUN, *shared.split(), *options]
+        return self.start_logged(command, self.folder, **environment)
 
     def placed(self, number: int) -> int:
         """Return how many jobs were started on a node, also again."""
@@ -101,8 +85,7 @@ class Workflow:
         return len(re.findall(started, self.output()))
 
     def results(self) -> dict[str, bytes]:
-        files = sorted(path for path in (self.folder / "out").rglob("*.txt") if path.is_file())
-        return {str(path.relative_to(self.folder)): path.read_bytes() for path in files}
+        return contents(self.folder / "out", "*.txt")
 
 
 @pytest.fixture

@@ -7,20 +7,19 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
-from tests.pipeline.makers import SNAKEMAKE, Toy, stages_printed
+from tests.conftest import ROOT, contents
+from tests.pipeline.makers import SEARCHED, SNAKEMAKE, Toy, stages_printed
 from tests.reports import without_times
-from tests.slow.ray_nodes import RayNodes, ray_nodes
-from tests.slow.study import PARAMS
+from tests.slow.ray_nodes import OnRay, RayNodes, ray_nodes
 
 pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(1800)]
 # two models, one of which asks for a GPU and the result of a search; trainings of some ten seconds
-STUDY = PARAMS.replace("epochs: 2", "epochs: 120").replace("heads: 2}", "heads: 2, gpus: 1}")
+STUDY = SEARCHED.replace("epochs: 2", "epochs: 120").replace("heads: 2,", "heads: 2, gpus: 1,")
 BASELINE, ATTENTION = "train@author-baseline", "train@author-attention"
 RAY = ("snakemake", "--executor", "ray", "--shared-fs-usage", "none", "--jobs", "8")
 OPTIONS = ("--max-threads", "2", "--resources", "gpu=1", "--ray-gpu-share", "0.5")
@@ -37,14 +36,14 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayNodes]:
         yield started
 
 
-class Clone(Toy):
+class Clone(OnRay, Toy):
     """A clone with the study, on the first node; `heed` is the real one."""
 
     def __init__(self, path: Path, nodes: RayNodes | None = None) -> None:
         super().__init__(path)
         Toy.of_real_heed(path, STUDY)
         shutil.copy(ROOT / ".rayignore", path)
-        self.output, self.nodes = path.parent / f"{path.name}.txt", nodes
+        self.printed, self.nodes = path.parent / f"{path.name}.txt", nodes
         if nodes:
             store = nodes.files / f"store of {path.parent.name}"  # the second node sees it too
             self.run("dvc", "remote", "add", "--quiet", "--default", "store", str(store))
@@ -53,22 +52,9 @@ class Clone(Toy):
             }  # fmt: skip
 
     def start_on_ray(self, **environment: str) -> subprocess.Popen:
-        with self.output.open("w") as log:
-            return subprocess.Popen(
-                [*self.nodes.on(1), *RAY, *OPTIONS], cwd=self.path, stdout=log,
-                stderr=subprocess.STDOUT, env=self.environment | environment,
-            )  # fmt: skip
-
-    def until(self, happened: Callable[[], object], process: subprocess.Popen) -> None:
-        end = time.monotonic() + 400
-        while not happened():
-            assert process.poll() is None and time.monotonic() < end, self.output.read_text()
-            time.sleep(0.1)
-
-    def finish(self, process: subprocess.Popen) -> str:
-        """Wait for the end of a run that succeeds; return what it has printed."""
-        assert process.wait(900) == 0, self.output.read_text()
-        return self.output.read_text()
+        environment = self.environment | environment
+        command = [*self.nodes.on(1), *RAY, *OPTIONS]
+        return self.start_logged(command, self.path, **environment)
 
     def seeds_in_log(self, stage: str) -> set[str]:
         """Return the seeds that a stage has trained, as far as its log has arrived."""
@@ -77,13 +63,8 @@ class Clone(Toy):
 
     def results(self) -> dict[str, object]:
         """Return all that the study has made, but times."""
-        files = [each for top in ("data", "results") for each in (self.path / top).rglob("*")]
-        content: dict[str, object] = {
-            str(path.relative_to(self.path)): path.read_bytes()
-            for path in files
-            if path.is_file() and "timing" not in path.parts
-        }
-        return content | {"reports": without_times(self.path / "reports")}
+        made = contents(self.path / "data") | contents(self.path / "results")
+        return made | {"reports": without_times(self.path / "reports")}
 
     def is_up_to_date(self) -> bool:
         has_run = "stages are up to date" in self.run("snakemake", "-n")
@@ -129,7 +110,7 @@ def test_two_nodes_give_the_bytes_of_one_machine_and_a_new_seed_trains_only_itse
     clone.finish(clone.start_on_ray())
     assert [clone.seeds_in_log(stage) for stage in (BASELINE, ATTENTION)] == [{"3"}, {"3"}]
     assert clone.is_up_to_date()
-    before = {path: content for path, content in local.items() if path.startswith("results/train")}
+    before = {path: content for path, content in local.items() if path.startswith("train/")}
     assert before.items() <= clone.results().items()
 
 
@@ -142,7 +123,7 @@ def test_a_training_whose_node_dies_starts_again_on_another(nodes, local):
         clone.until(lambda: clone.seeds_in_log(BASELINE), process)
         nodes.kill(dies)
         again = f"{BASELINE} starts again on {nodes.host(other)}: its node died\n"
-        clone.until(lambda again=again: again in clone.output.read_text(), process)
+        clone.until(lambda again=again: again in clone.output(), process)
         (clone.path / f"logs/{BASELINE}.log").unlink(missing_ok=True)
     clone.finish(process)
     assert clone.results() == local and clone.is_up_to_date()

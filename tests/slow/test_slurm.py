@@ -7,7 +7,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -18,8 +17,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from tests.conftest import ROOT
-from tests.pipeline.makers import Toy, make_clone, stages_printed
-from tests.slow.slurm import CORES, Slurm, missing, wait_for
+from tests.pipeline.makers import Toy, stages_printed, wait_for
+from tests.slow.slurm import CORES, Slurm, missing
 
 pytestmark = [pytest.mark.xdist_group("slurm"), pytest.mark.timeout(1800)]
 # the profile, for nodes of few cores, and without its waiting for a large cluster
@@ -68,7 +67,6 @@ class ToyOnSlurm(Toy):
         super().__init__(path)
         self.slurm = slurm
         self.earlier = {job["JobId"] for job in slurm.jobs()}
-        self.held = Path(f"{self.log}.held")
         self.local_path = self.environment["PATH"]
         self.environment["PATH"] = f"{slurm.folder / 'bin'}{os.pathsep}{self.local_path}"
         stub = path.parent / "bin/heed"
@@ -93,8 +91,7 @@ class ToyOnSlurm(Toy):
         """Change a model, and start; return the job of its first training, which does not end."""
         self.change("dropout: 0.2", "dropout: 0.3")
         process = self.start(*SNAKEMAKE, TOY_HOLD="train author-baseline")
-        wait_for(lambda: self.held.exists() or process.poll() is not None, 300, self.slurm.logs)
-        assert process.poll() is None, process.communicate()[0]
+        wait_for(self.held.exists, process)
         (job,) = self.jobs("train@author-baseline")
         assert job["JobState"] == "RUNNING"
         return process, job
@@ -183,7 +180,7 @@ def test_the_jobs_of_a_node_that_dies_run_on_another_one(toy):
     first = toy.held.read_text()
     toy.slurm.kill_node(job["NodeList"])
     try:
-        wait_for(lambda: toy.held.read_text() not in ("", first), 300, toy.slurm.logs)
+        wait_for(lambda: toy.held.read_text() not in ("", first), describe=toy.slurm.logs)
         toy.held.unlink()
         output = process.communicate(timeout=600)[0]
     finally:
@@ -191,7 +188,7 @@ def test_the_jobs_of_a_node_that_dies_run_on_another_one(toy):
     assert process.returncode == 0, output
     assert toy.records()["train@author-baseline"]["node"] not in ("", job["NodeList"])
     assert toy.is_up_to_date()
-    wait_for(lambda: toy.slurm.idle_nodes() == 2, 120, toy.slurm.logs)
+    wait_for(lambda: toy.slurm.idle_nodes() == 2, describe=toy.slurm.logs)
 
 
 def test_ctrl_c_cancels_the_jobs_and_the_next_run_resumes(toy):
@@ -200,7 +197,7 @@ def test_ctrl_c_cancels_the_jobs_and_the_next_run_resumes(toy):
     output = process.communicate(timeout=300)[0]
     assert process.returncode != 0
     assert "heed: stopped, and nothing is lost" in output.splitlines()[-1], output
-    wait_for(lambda: not toy.slurm.run("squeue", "--noheader"), 60, toy.slurm.logs)
+    wait_for(lambda: not toy.slurm.run("squeue", "--noheader"), describe=toy.slurm.logs)
     (job,) = toy.jobs("train@author-baseline")
     assert job["JobState"] == "CANCELLED"
     toy.held.unlink()
@@ -208,26 +205,14 @@ def test_ctrl_c_cancels_the_jobs_and_the_next_run_resumes(toy):
 
 
 def test_a_search_with_ray_on_two_nodes(slurm, tmp_path):
-    clone = tmp_path / "clone"
-    make_clone(clone, ROOT / "tests/studies/small.yaml")
-    environment = slurm.environment | {
-        "PATH": f"{slurm.folder / 'bin'}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}"
-        + os.environ["PATH"],
-        "PYTHONPATH": str(ROOT / "src"),
+    clone = Toy.of_real_heed(tmp_path / "clone", ROOT / "tests/studies/small.yaml")
+    clone.environment |= slurm.environment | {
+        "PATH": f"{slurm.folder / 'bin'}{os.pathsep}{clone.environment['PATH']}"
     }
-
-    def run(*command: str) -> str:
-        done = subprocess.run(
-            command, cwd=clone, env=environment, capture_output=True, text=True, timeout=900
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    run("git", "init", "--quiet")
-    run("dvc", "repro", "--quiet", "tokenize@sample-letters")
-    run(
+    clone.run("dvc", "repro", "--quiet", "tokenize@sample-letters")
+    clone.run(
         *("sbatch", "--wait", "--nodes=2", "--cpus-per-task=2", "--output=search.log"),
         *(str(ROOT / "workflow/clusters/ray.slurm"), "sample-author-searched"),
     )
-    assert (clone / "results/search/sample-author/sample-author-searched/best.yaml").exists()
-    wait_for(lambda: not slurm.run("squeue", "--noheader"), 60, slurm.logs)  # its nodes are free
+    assert (clone.path / "results/search/sample-author/sample-author-searched/best.yaml").exists()
+    wait_for(lambda: not slurm.run("squeue", "--noheader"), describe=slurm.logs)  # nodes are free

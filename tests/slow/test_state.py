@@ -19,7 +19,8 @@ def locked(toy: Toy) -> dict:
 
 def cached(toy: Toy, out: str) -> list[Path]:
     """Return the paths in the cache of an output: of the folder's list, then of its files."""
-    entry = next(o for stage in locked(toy).values() for o in stage["outs"] if o["path"] == out)
+    outs = [o for stage in locked(toy).values() for o in stage["outs"]]
+    entry = next(o for o in outs if Path(out).is_relative_to(o["path"]))
 
     def cache_path(md5: str) -> Path:
         return toy.path / ".dvc/cache/files/md5" / md5[:2] / md5[2:]
@@ -30,6 +31,10 @@ def cached(toy: Toy, out: str) -> list[Path]:
         if first.suffix == ".dir"
         else [first]
     )
+
+
+def delete(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def corrupt(path: Path) -> None:
@@ -49,9 +54,21 @@ def output(stage: str) -> str:
 def test_a_broken_cache(toy, driver, stage, which, fault, undisturbed):
     """The output itself is gone too, so that the driver turns to the cache."""
     fault(cached(toy, output(stage))[which])
-    path = toy.path / output(stage)
-    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    delete(toy.path / output(stage))
     toys.assert_recovers(toy, toys.DRIVERS[driver], undisturbed(""))
+
+
+@toys.each_stage
+def test_a_damaged_cache_that_dvc_takes_as_it_is(toy, stage, undisturbed):
+    """A disk or a copy changed one byte; the mode is DVC's own, and so DVC does not look."""
+    damaged = cached(toy, output(stage))[-1]
+    mode, changed = damaged.stat().st_mode, bytearray(damaged.read_bytes())
+    changed[len(changed) // 2] ^= 1
+    damaged.chmod(0o644)
+    damaged.write_bytes(changed)
+    damaged.chmod(mode)
+    delete(toy.path / output(stage))
+    toys.assert_recovers(toy, toys.DRIVERS["snakemake"], undisturbed(""))
 
 
 def power_cut(path: Path) -> None:

@@ -1,15 +1,12 @@
 """A toy study (tests/toy) in which a stage must run, stopped in its middle under a driver."""
 
 import contextlib
-import os
-import signal
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.pipeline.makers import CHANGES, SNAKEMAKE, Toy, wait_for_held
+from tests.pipeline.makers import CHANGES, SNAKEMAKE, Toy, held
 from tests.reports import without_times
 
 DRIVERS = {"dvc": ["dvc", "repro"], "snakemake": SNAKEMAKE}
@@ -55,25 +52,15 @@ class Drill:
         self.toy, self.driver, self.expected = toy, DRIVERS[driver], expected
         self.command, change, self.out = STAGES[stage]
         toy.change(*CHANGES[change][:2])
-        self.held = Path(f"{toy.log}.held")
 
     @contextlib.contextmanager
     def stopped(self) -> Iterator[subprocess.Popen]:
-        """Start the driver and yield it when the stage has written its first file and waits.
-
-        All processes are ended afterwards."""
-        process = self.toy.start(*self.driver, TOY_HOLD=self.command)
-        wait_for_held(self.held, process)
-        try:
+        """Start the driver and yield it when the stage has written its first file and waits."""
+        with held(self.toy, self.driver, self.command) as (process, _):
             yield process
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-            self.held.unlink(missing_ok=True)
 
     def fail(self, process: subprocess.Popen) -> None:
-        self.held.unlink()
+        self.toy.held.unlink()
         output = process.communicate(timeout=120)[0]
         assert "Traceback" not in output, output
         assert process.returncode, "the stage was disturbed, and yet the driver succeeded"

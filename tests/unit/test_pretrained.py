@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from heed import pretrained, reference_models
 from heed.files import HeedError
@@ -16,14 +18,9 @@ from heed.pretrained import WEIGHTS, embed, find_model, load_encoder
 from heed.task.interface import DeclaredExperiment
 from heed.tasks.classification.recipe import Data, Options
 from heed.tokens.arrays import TokenizedCorpus
-from tests.encoders import entry, write_encoder
+from tests.encoders import entry, one_worker, write_encoder
 
-transformers = pytest.importorskip(
-    "transformers", reason="transformers is not installed: pip install -e '.[pretrained]'"
-)
-import torch  # noqa: E402
-from safetensors.torch import load_file, save_file  # noqa: E402
-
+pytestmark = one_worker
 TEXTS = ["the good film was good .", "", "bad", "it was a bad film . " * 9, "the films", "it"] * 3
 MODULES = ["Transformer", "Pooling", "Normalize"]
 MODES = {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}
@@ -53,6 +50,8 @@ def vectors_of(folder: Path, texts: list[str], cores: int = 1) -> np.ndarray:
 
 
 def test_a_vector_is_the_mean_of_the_states_of_the_text_alone_whatever_its_batch(model):
+    import transformers
+
     tokenizer = transformers.AutoTokenizer.from_pretrained(model)
     network = transformers.AutoModel.from_pretrained(model).eval()
     for text, vector in zip(TEXTS, vectors_of(model, TEXTS), strict=True):

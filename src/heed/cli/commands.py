@@ -97,6 +97,32 @@ def verify(folder: Path) -> None:
         raise HeedError(str(error)) from None
 
 
+def verdict(
+    files: list[str], control: str = "", margin: float | None = None, metric: str = "",
+    lower_is_better: bool = False, references: Path | None = None, csv: Path | None = None,
+) -> None:  # fmt: skip
+    """Say which of several models are better, by their scores in files of any tool."""
+    from heed.verdict import command
+    from heed.verdict.pairs import Asked
+
+    asked = Asked(control, margin, lower_is_better)
+    command.verdict(files, asked, metric, references, csv)
+
+
+def pool(
+    editions: list[Path], join: list[str] | None = None, without: list[str] | None = None,
+    csv: Path | None = None,
+) -> None:  # fmt: skip
+    """Say what the published studies find over all their corpora, and expect of another one."""
+    from heed.files import HeedError
+    from heed.verdict.pooled import print_answers
+
+    pairs = [text.split("=") for text in join or []]
+    if wrong := [pair for pair in pairs if len(pair) != 2]:
+        raise HeedError(f"--join: expected EXPERIMENT=EXPERIMENT, found {'='.join(wrong[0])}")
+    print_answers(editions, dict(pairs), without or [], csv)
+
+
 def classify(model: str, text: str) -> None:
     """Classify a text: mean probabilities of a model's runs, and the weights over its words."""
     print_line(_texts_of(model, "classify").classify(model, text))
@@ -205,6 +231,21 @@ MEANINGS: dict[str, Meaning] = {
         "json: JSON lines with words and weights; svg: a picture of all alignments",
         {"choices": ("text", "pharaoh", "json", "svg")}),
     "seed": ("SEED", "the run's seed; default: the smallest"),
+    "verdict.files": ("FILE", "a table with the columns model, seed, item and score, or a file of "
+        "another tool (docs/verdict.md); NAME=FILE names the model of a file that does not",
+        {"nargs": "+"}),
+    "editions": ("EDITION", "docs/studies/NAME, which `heed publish` made",
+        {"nargs": "+", "type": Path}),
+    "join": ("EXPERIMENT=EXPERIMENT", "two experiments on the same texts are one corpus; several "
+        "times for several"),
+    "without": ("EXPERIMENT", "leave an experiment out; several times for several"),
+    "control": ("MODEL", "compare the others with this model; default: all pairs"),
+    "margin": ("POINTS", "models whose difference is shown to be less are practically the same; "
+        "default: 1 where scores are shares"),
+    "metric": ("METRIC", "of a file with several"),
+    "lower_is_better": ("", "scores are losses or errors"),
+    "references": ("FILE", "the files are translations, a line each, and these their references"),
+    "csv": ("FILE", "write all pairs with their numbers"),
     "files": ("FILE", "a table, a folder with a folder of .txt files for each class "
         "(docs/corpora.md has all formats), or a data set on the hub of Hugging Face, "
         "hf://OWNER/NAME or hf://OWNER/NAME/CONFIG; several are one corpus, and "
@@ -257,7 +298,7 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="COMMAND",
         required=True,
     )
-    further = (stages.search, publish, verify, study, classify, translate, check)
+    further = (stages.search, verdict, pool, publish, verify, study, classify, translate, check)
     for function in (*stages.STAGES, *further):
         _add_command(subparsers, function, function.__name__)
     description = "corpora of your own: heed corpus add --help"

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,8 @@ from heed.progress import INTERRUPTED
 from heed.terminal import STDOUT, SURROGATES, open_streams, visible
 
 VARIABLE, WITHOUT_CACHE = "GLIBC_TUNABLES", "glibc.malloc.tcache_count=0"
+# what torch, oneDNN and spaCy say where memory runs out
+OUT_OF_MEMORY = re.compile(r"memory|could not create a primitive|BLIS support requires blis")
 OWN_CODE = "HEED_OWN_CODE"  # environment: the folder whose code this restarted process must run
 
 
@@ -32,9 +35,8 @@ def main() -> None:
         if error.filename == STDOUT:
             advice = "What the command prints is lost; what it writes may be there"
         sys.exit(visible(f"heed: {file}{reason}. {advice}"))
-    except (MemoryError, RuntimeError) as error:
-        # torch raises RuntimeError when memory runs out
-        if not isinstance(error, MemoryError) and "memory" not in str(error):
+    except (MemoryError, RuntimeError, ValueError) as error:
+        if not isinstance(error, MemoryError) and not OUT_OF_MEMORY.search(str(error)):
             raise
         reason = " ".join(str(error).split())[:200]
         advice = "Make the model, the batch or the corpus smaller"
@@ -54,6 +56,7 @@ def _require_utf8() -> None:
 def _run_command() -> None:
     from heed.cli.commands import make_parser
     from heed.cli.stages import STAGES, recipe, search, train
+    from heed.pipeline import same_params  # here, since no code of a stage depends on it
 
     for text in sys.argv:
         if SURROGATES.search(text):
@@ -67,7 +70,8 @@ def _run_command() -> None:
         function(**arguments)
         return
     name = next((value for value in arguments.values() if isinstance(value, str)), "")
-    with _lock_command(f"{function.__name__} {name}".strip()):
+    stage = function.__name__
+    with _lock_command(f"{stage} {name}".strip()), same_params(stage, name):
         function(**arguments)
 
 

@@ -233,14 +233,15 @@ def read_longer_training() -> bool:
 
 
 def _read_params() -> dict[str, object]:
-    import yaml
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
 
     from heed.files import require_readable
 
     require_readable(paths.PARAMS, ". Run heed in the top folder of a clone, or name --seeds")
     try:
-        values = yaml.safe_load(paths.PARAMS.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError, RecursionError):
+        values = YAML(typ="safe").load(paths.PARAMS)  # YAML 1.2, as DVC reads it: 010 is ten
+    except (OSError, ValueError, YAMLError, LookupError, RecursionError):
         return {}
     return values if isinstance(values, dict) else {}
 

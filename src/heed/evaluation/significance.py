@@ -30,6 +30,7 @@ from heed.evaluation.results import UNDECIDED, Difference, Interval
 
 ALPHA, POWER = 0.05, 0.8
 MAX_SEEDS = 1000  # `seeds_needed` searches up to this number: nobody trains more
+MAX_DOCUMENTS = 10_000_000  # and `items_needed` up to this
 SMALLEST_P = sys.float_info.min  # a p is never reported as 0
 SMALLEST_T_P = 1e-100  # below it scipy has no quantiles of Student's t for all degrees of freedom
 # Of fewer documents the variance is estimated so badly that the normal distribution's critical
@@ -91,7 +92,8 @@ class VarianceComponents:
         few = self.number < MANY_DOCUMENTS
         of_documents = _critical_t(alpha, self.number - 1) if few else -special.ndtri(alpha / 2)
         return np.hypot(
-            _critical_t(alpha, self.models * (seeds - 1)) * np.sqrt(self.seeds / seeds),
+            _critical_t(alpha, np.maximum(self.models * (seeds - 1), 1))
+            * np.sqrt(self.seeds / seeds),
             of_documents * np.sqrt(self.documents),
         )
 
@@ -132,19 +134,28 @@ def _critical_t(alpha: float, degrees_of_freedom: float) -> Any:
 
 
 def variance_components(
-    first: Scores, second: Scores, repeats: int = 1
+    first: Scores, second: Scores, repeats: int = 1, alone: bool = False
 ) -> VarianceComponents | None:
-    """Return the components of the variance; None where seeds or documents are too few."""
+    """Return the components of the variance; None where seeds or documents are too few.
+
+    With `alone` one seed, or one document, leaves the component of the other alone.
+    """
     blocks = differences(first, second)
     if len(blocks) > 1:
         return _nested_components(blocks, repeats)
     (table,) = blocks
-    if min(table.shape) < 2:
+    if max(table.shape) < 2 or (min(table.shape) < 2 and not alone):
         return None
     own, others = (
         float(each.mean(axis=1).var(ddof=1)) if len(each) > 1 else 0.0
         for (each,) in (first, second)
     )
+    if len(table) == 1:
+        variance = float(table.var(ddof=1))
+        return VarianceComponents(0, 0.0, variance / table.size, number=table.size)
+    if table.shape[1] == 1:
+        of_seeds = crossed_components(own, others, 0.0, 0.0, *table.shape)
+        return dataclasses.replace(of_seeds, number=MANY_DOCUMENTS)
     _, documents, residual = mean_squares(table)
     return crossed_components(own, others, documents, residual, *table.shape)
 
@@ -232,6 +243,23 @@ def seeds_needed(
     return counts[bisect.bisect_left(counts, True, key=detects)]  # more seeds, more power
 
 
+def items_needed(
+    difference: float, components: VarianceComponents, seeds: int, alpha: float = ALPHA
+) -> int | None:
+    """Return how many documents detect this difference with 80% power by as many seeds, or None."""
+
+    def detects(number: int) -> bool:
+        of_documents = components.documents * components.number / number
+        more = dataclasses.replace(components, documents=of_documents, number=number)
+        freedom = more.degrees_of_freedom(seeds, alpha)
+        return power(difference, more.standard_error(seeds), freedom, alpha) >= POWER
+
+    counts = range(2, MAX_DOCUMENTS + 1)
+    if not difference or components.folds or not detects(counts[-1]):
+        return None
+    return counts[bisect.bisect_left(counts, True, key=detects)]
+
+
 def minimum_detectable(
     standard_error: float, degrees_of_freedom: float, alpha: float = ALPHA
 ) -> float:
@@ -280,19 +308,23 @@ def differences(first: Scores, second: Scores) -> Blocks:
     return blocks
 
 
-def mean_difference(blocks: Blocks) -> float:
+def mean_difference(blocks: Scores) -> float:
     """Return the mean difference; test splits are weighted by their seeds, not their documents."""
     means, seeds = [block.mean() for block in blocks], [len(block) for block in blocks]
     return float(np.average(means, weights=seeds))
 
 
-def t_test(first: Scores, second: Scores, alpha: float = ALPHA, repeats: int = 1) -> Test | None:
+def t_test(
+    first: Scores, second: Scores, alpha: float = ALPHA, repeats: int = 1,
+    components: VarianceComponents | None = None,
+) -> Test | None:  # fmt: skip
     """Return the interval and the p of a difference; None with one seed.
 
     The difference is shown to be less than `equal_within_pp` by two one-sided tests at `alpha`
     (Schuirmann 1987), of a share of documents in which few differ by an exact test as well.
     """
-    components, blocks = variance_components(first, second, repeats), differences(first, second)
+    components = components or variance_components(first, second, repeats)
+    blocks = differences(first, second)
     if components is None:
         return None
     seeds, mean = sum(len(block) for block in blocks), mean_difference(blocks)
@@ -333,11 +365,13 @@ def _largest_share(share: float, documents: int, alpha: float) -> float:
 
 
 def assess(
-    first: Scores, second: Scores, tests: int = 1, family: str = "", repeats: int = 1
-) -> Difference:
+    first: Scores, second: Scores, tests: int = 1, family: str = "", repeats: int = 1,
+    alone: bool = False,
+) -> Difference:  # fmt: skip
     """Return the tests of one difference, corrected for the `tests` of its family; not yet judged.
 
-    `repeats` says how often the documents were divided into the folds of both scores.
+    `repeats` says how often the documents were divided into the folds of both scores; `alone`, as
+    of `variance_components`, that one seed or one document is tested by the other alone.
     The correction is Bonferroni's: all of it is at the level ALPHA over `tests`, so that intervals
     of a family hold together, and one excludes 0 exactly where the corrected p is below ALPHA.
     """
@@ -345,22 +379,29 @@ def assess(
     seeds, mean, level = sum(len(block) for block in blocks), mean_difference(blocks), ALPHA / tests
     found: dict[str, object] = dict.fromkeys(field.name for field in dataclasses.fields(Difference))
     found |= {"family": family, "tests": tests, "mean_pp": 100 * mean, "verdict": UNDECIDED}
-    test = t_test(first, second, level, repeats)
-    components = variance_components(first, second, repeats)
+    components = variance_components(first, second, repeats, alone)
+    test = t_test(first, second, level, repeats, components)
     if test is not None and components is not None:
         error = components.standard_error(seeds)
         freedom = components.degrees_of_freedom(seeds, level)
         detectable = test.equal_within_pp - 100 * abs(mean)  # without variance: the unseen
         if error > TOLERANCE:
             detectable = 100 * minimum_detectable(error, freedom, level)
-        found |= test._asdict() | {
+        found |= {
+            "interval_pp": (_possible(test.interval_pp[0]), _possible(test.interval_pp[1])),
+            "equal_within_pp": _possible(test.equal_within_pp), "p": test.p,
             "p_corrected": min(1.0, tests * test.p),
             "standard_error_pp": 100 * float(error),
             "degrees_of_freedom": None if math.isinf(freedom) else float(freedom),
             "seeds_needed": seeds_needed(mean, components, level),
-            "detectable_pp": detectable,
-        }
+            "detectable_pp": _possible(detectable),
+        }  # fmt: skip
     return Difference(**found)  # type: ignore[arg-type]
+
+
+def _possible(points: float) -> float:
+    """Return a difference of two scores, which are shares, cut at those that can be."""
+    return min(100.0, max(-100.0, points))
 
 
 def signature(folds: bool, fixed: bool) -> str:

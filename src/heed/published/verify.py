@@ -148,7 +148,8 @@ def compare(first: Sequence[Array], second: Sequence[Array], k: int, tests: int)
     else:
         half, p = _of_one_difference(size, level, number)
         within = size + half
-    numbers |= {"low_pp": 100 * (mean - half), "high_pp": 100 * (mean + half), "p": p}
+    low, high, within = max(mean - half, -1.0), min(mean + half, 1.0), min(within, 1.0)
+    numbers |= {"low_pp": 100 * low, "high_pp": 100 * high, "p": p}
     return numbers | {"p_corrected": min(1.0, tests * p), "equal_within_pp": 100 * within}
 
 

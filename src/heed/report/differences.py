@@ -15,7 +15,7 @@ from heed.evaluation.results import (
     Significance,
 )
 from heed.hyperparameters.pretrained import PRETRAINED
-from heed.report.formats import format_coverage, format_interval, format_p, format_points
+from heed.report.formats import format_interval, format_points
 from heed.report.measures import Measure, measure_of
 
 UNTESTED = "untested"  # one seed, or one test document
@@ -56,23 +56,6 @@ class TestedDifference:
         return self.result.interval_pp
 
     @property
-    def no_interval(self) -> str:
-        """Why there is no interval; empty where there is one."""
-        if self.ends is not None:
-            return ""
-        return f"one {'seed' if self.one_seed else f'test {self.measure.item}'} has no interval"
-
-    @property
-    def low(self) -> float | None:
-        """The lower end of the interval."""
-        return self.ends and self.ends[0]
-
-    @property
-    def high(self) -> float | None:
-        """The upper end of the interval."""
-        return self.ends and self.ends[1]
-
-    @property
     def verdict(self) -> str:
         """One of `heed.evaluation.results.VERDICTS`."""
         return self.result.verdict
@@ -83,9 +66,30 @@ class TestedDifference:
         return self.verdict in (BETTER, WORSE)
 
     @property
-    def situation(self) -> str:
-        """The verdict, or that there is no test: a key of the tables in sentences.py."""
-        return UNTESTED if self.ends is None else self.verdict
+    def reading(self) -> str:
+        """The verdict: a key of VERDICT_WORDS that its interval bears out."""
+        if self.ends is None:
+            return UNTESTED
+        if self.verdict != SAME:
+            return self.verdict
+        low, high = self.ends
+        return SLIGHTLY_BETTER if low > 0 else SLIGHTLY_WORSE if high < 0 else SAME
+
+    @property
+    def verdict_words(self) -> str:
+        """The reading in words."""
+        words = VERDICT_WORDS[self.reading]
+        return words.format(within=self.margin_words, reason=self.no_interval)
+
+    @property
+    def no_interval(self) -> str:
+        """Why there is no interval, where there is none."""
+        return f"one {'seed' if self.one_seed else f'test {self.measure.item}'} has no interval"
+
+    @property
+    def margin_words(self) -> str:
+        """The margin within which two models are practically the same, such as "a point"."""
+        return self.measure.points(self.method.equivalence_margin)
 
     @property
     def remark(self) -> str:
@@ -94,45 +98,9 @@ class TestedDifference:
 
     @property
     def against(self) -> str:
-        """The difference with its interval, for a table."""
+        """The difference with its interval, for a sentence."""
         ends = "" if self.ends is None else f" ({format_interval(self.ends)})"
         return f"{format_points(self.mean)}{ends}"
-
-    @property
-    def margin_words(self) -> str:
-        """The margin within which two models are practically the same, such as "a point"."""
-        return self.measure.points(self.method.equivalence_margin)
-
-    @property
-    def verdict_words(self) -> str:
-        """The verdict in words that its interval bears out."""
-        words = VERDICT_WORDS[self.reading]
-        return words.format(within=self.margin_words, reason=self.no_interval)
-
-    @property
-    def reading(self) -> str:
-        """The situation, where one that is practically the same may yet be shown to differ."""
-        if self.situation != SAME or self.ends is None:
-            return self.situation
-        low, high = self.ends
-        return SLIGHTLY_BETTER if low > 0 else SLIGHTLY_WORSE if high < 0 else SAME
-
-    @property
-    def size(self) -> str:
-        """The difference with its interval and its corrected p, for a sentence."""
-        gain = self.measure.difference(self.mean)
-        if self.ends is None:
-            return gain
-        p, covers = format_p(self.result.p_corrected), format_coverage(self.method.alpha)
-        covers = f"simultaneous {covers}" if self.result.tests > 1 else covers
-        shown = f"corrected p {p if p.startswith('<') else f'= {p}'}"
-        shown = f"equal within {self.within}" if self.verdict == SAME else shown
-        return f"{gain} ({covers} interval {format_interval(self.ends)}, {shown})"
-
-    @property
-    def within(self) -> str:
-        """The least margin within which the difference is shown to lie, with its unit."""
-        return self.measure.limit(self.result.equal_within_pp or 0.0, 2)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,35 +110,32 @@ class AttentionComparison:
     variant: str
     baseline: TestedDifference | None  # None without a baseline
     primary: TestedDifference  # over its control
-    reference_models: list[TestedDifference]
+    strongest_reference_model: TestedDifference | None  # see `compare_attention`
 
-    @property
-    def strongest_reference_model(self) -> TestedDifference | None:
-        """The reference model that the variant beats least.
 
-        One that wins comes first, and one that is shown to be beaten last.
-        """
-        order = {WORSE: 0, BETTER: 2}
-        models = sorted(self.reference_models, key=lambda n: (order.get(n.verdict, 1), n.mean))
-        return models[0] if models else None
+def attention_of(result: ExperimentResult) -> str:
+    """Return the first variant that answers the study's question; empty: none."""
+    return next(iter(result.attention), "")
 
 
 def compare_attention(
     result: ExperimentResult, differences: list[TestedDifference]
 ) -> AttentionComparison | None:
-    """Return the standing of an experiment's first variant that answers the study's question.
+    """Return what an experiment's first attention variant is compared with.
 
-    None where there is no such variant, or neither control nor baseline. `differences` are all of
-    the experiment's.
+    None without such a variant, or with neither control nor baseline. `differences` are all of the
+    experiment's. The strongest reference model is the one that attention beats least: one that wins
+    comes first, and one that is shown to be beaten last.
     """
-    variant = next(iter(result.attention), "")
+    variant, order = attention_of(result), {WORSE: 0, BETTER: 2}
     own = {each.second: each for each in differences if each.first == variant}
     gain = own.pop(BASELINE, None)
     primary = own.get(result.control, gain)
     if primary is None:
         return None
-    references = [each for each in own.values() if each.second in result.reference_models]
-    return AttentionComparison(variant, gain, primary, references)
+    models = [each for each in own.values() if each.second in result.reference_models]
+    models.sort(key=lambda each: (order.get(each.verdict, 1), each.mean))
+    return AttentionComparison(variant, gain, primary, next(iter(models), None))
 
 
 def tested_differences(result: ExperimentResult, method: Significance) -> list[TestedDifference]:
@@ -221,10 +186,6 @@ def leading(
     """
     if compared:
         return compared.primary
-    attention = next(iter(result.attention), "")
-    own = [
-        each
-        for each in comparisons
-        if each.first == attention and each.second in result.learned_reference_models
-    ]
+    references = {(attention_of(result), name) for name in result.learned_reference_models}
+    own = (each for each in comparisons if (each.first, each.second) in references)
     return min(own, key=lambda each: each.mean, default=None)

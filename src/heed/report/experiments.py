@@ -2,12 +2,14 @@
 
 import dataclasses
 import functools
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heed.corpora.kinds import KINDS
 from heed.corpora.table import KIND as OWN
 from heed.evaluation.results import (
+    BASELINE,
     NOT_CONVERGED,
     SAME,
     UNDECIDED,
@@ -20,6 +22,7 @@ from heed.evaluation.results import (
 from heed.report.differences import (
     AttentionComparison,
     TestedDifference,
+    attention_of,
     compare_attention,
     leading,
     recommend,
@@ -33,7 +36,6 @@ from heed.report.published import (
     TalkTest,
     experiment_scores,
     read_published,
-    talk_gain,
     talk_test,
 )
 from heed.report.words import experiment_sentences, experiment_words
@@ -46,16 +48,15 @@ if TYPE_CHECKING:
 REPRODUCED, NOT_REPRODUCED, NOT_COMPARABLE = "reproduced", "not reproduced", "not comparable"
 
 
-@dataclasses.dataclass(frozen=True)
-class Reproduction:
-    """Whether the talk's gain was reproduced; a sentence says why."""
+class Reproduction(NamedTuple):
+    """Whether the talk's gain was reproduced, and why."""
 
     verdict: str  # empty where the talk or this study has no gain
-    sentence: str
+    reason: str
 
     def __str__(self) -> str:
-        """Return the sentence."""
-        return self.sentence
+        """Return both in a sentence."""
+        return ": ".join(filter(None, self))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,11 +70,10 @@ class Line:
     talk_test: TalkTest | None = None  # of its gain, over its test documents
 
 
-@dataclasses.dataclass(frozen=True)
-class Degradation:
+class Degradation(NamedTuple):
     """The change of a model's score when its hyperparameters are degraded, and the talk's.
 
-    In percentage points; the talk's is one of accuracy, and None beside another metric.
+    The talk's is in percentage points of accuracy, and None beside another metric.
     """
 
     variant: str
@@ -120,6 +120,37 @@ class Experiment:
         return models | dict.fromkeys(self.result.reference_models)
 
     @property
+    def link(self) -> str:
+        """The address of its section."""
+        return f"#experiment-{self.key}"
+
+    @property
+    def attention(self) -> str:
+        """The first variant that answers the study's question; empty: none."""
+        return attention_of(self.result)
+
+    def difference(self, first: str, *seconds: str) -> TestedDifference | None:
+        """Return the difference of a model and the first of these that it was tested with."""
+        tested = {(each.first, each.second): each for each in self.comparisons}
+        return next((tested[first, each] for each in seconds if (first, each) in tested), None)
+
+    def gain_of(self, variant: str) -> TestedDifference | None:
+        """Return the gain over the variant's own baseline, or else over that of all."""
+        return self.difference(variant, f"{variant}-{BASELINE}", BASELINE)
+
+    @property
+    def variants(self) -> list[str]:
+        """Its models, the baseline and attention first."""
+        return sorted(self.result.models, key=lambda name: name not in (BASELINE, self.attention))
+
+    def named(self, variant: str) -> dict[str, Any]:
+        """Return what every row of a model has: the experiment, its name, in words too, a link."""
+        link = f"#glossary-{variant}"
+        return {
+            "experiment": self, "variant": variant, "words": self.words[variant], "link": link,
+        }  # fmt: skip
+
+    @property
     def gain(self) -> TestedDifference | None:
         """Attention over the baseline; None without one of the two."""
         return self.attention_comparison.baseline if self.attention_comparison else None
@@ -130,16 +161,11 @@ def read_experiments(params: "Params", comparison: Comparison, folder: Path) -> 
 
     Raises HeedError: params.yaml names an experiment that the talk does not have.
     """
-    published = read_published(folder)
-    talk = {
-        name: experiment_scores(
-            published, declared.published.experiment, f"experiments.{name}.published.experiment"
-        )
-        if declared.published
-        else {}
-        for name, declared in params.experiments.items()
-        if name in comparison.experiments
-    }
+    published, talk = read_published(folder), dict[str, dict[str, Talk]]()
+    for name in filter(comparison.experiments.__contains__, params.experiments):
+        declared = params.experiments[name].published
+        key = f"experiments.{name}.published.experiment"
+        talk[name] = experiment_scores(published, declared.experiment, key) if declared else {}
     experiments = [_experiment(name, params, comparison, talk) for name in talk]
     if all(each.generated for each in experiments):
         return experiments
@@ -150,24 +176,21 @@ def _experiment(
     name: str, params: "Params", comparison: Comparison, talk: dict[str, dict[str, Talk]]
 ) -> Experiment:
     declared, result = params.experiments[name], comparison.experiments[name]
-    method = comparison.significance
-    original, degraded_from, degradations = declared.suboptimal_of, "", []
-    if original in comparison.experiments:
-        degraded_from = params.experiments[original].title
-        before = comparison.experiments[original]
-        degradations = _degradations(result, before, talk[name], talk[original])
+    method, statistics = comparison.significance, result.corpus.statistics
+    original, degradations = declared.suboptimal_of or "", list[Degradation]()
+    if before := comparison.experiments.get(original):
+        degradations = [*_degradations((result, talk[name]), (before, talk[original]))]
     comparisons = tested_differences(result, method)
     compared = compare_attention(result, comparisons)
     return Experiment(
         key=name, title=declared.title, result=result, measure=measure_of(result),
-        mark=mark(result.corpus), generated=result.corpus.statistics.generated,
-        corpus_name=result.corpus.name,
+        mark=mark(result.corpus), generated=statistics.generated, corpus_name=result.corpus.name,
         leading=leading(result, compared, comparisons),
-        advice=recommend(result, method) if result.corpus.statistics.kind == OWN.name else "",
+        advice=recommend(result, method) if statistics.kind == OWN.name else "",
         line=_line(declared, result, talk[name], compared.baseline if compared else None),
         attention_comparison=compared, comparisons=comparisons, talk=talk[name],
-        degraded_from=degraded_from, degradations=degradations,
-        publishable=may_publish_text(result.corpus),
+        degraded_from=params.experiments[original].title if before else "",
+        degradations=degradations, publishable=may_publish_text(result.corpus),
     )  # fmt: skip
 
 
@@ -179,9 +202,9 @@ def may_publish_text(corpus: Corpus) -> bool:
 
 def mark(corpus: Corpus) -> str:
     """Return the warning that is printed with all numbers of a corpus; empty for most corpora."""
-    generated = "generated text" if corpus.statistics.generated else ""
-    reduced = "reduced corpus" if corpus.statistics.reduced else ""
-    return ", ".join(filter(None, [generated, reduced]))
+    statistics = corpus.statistics
+    marks = {"generated text": statistics.generated, "reduced corpus": statistics.reduced}
+    return ", ".join(words for words, is_true in marks.items() if is_true)
 
 
 def _line(
@@ -194,14 +217,15 @@ def _line(
         talk.get(variant, NO_SCORES).average_scores("accuracy").get("f1", "")
         for variant in TALK_VARIANTS
     )
-    published, of_talk = declared.published, talk_gain(talk)
-    comparable = bool(published and published.comparable and not mark(result.corpus))
+    published, tested, marked = declared.published, talk_test(talk), mark(result.corpus)
+    of_talk = tested.gain_pp if tested else None
+    comparable = bool(published and published.comparable and not marked)
     reproduction = _reproduction(of_talk, gain) if comparable else None
     if published and not comparable:
-        reasons = filter(None, [published.reason, mark(result.corpus)])
-        reproduction = Reproduction(NOT_COMPARABLE, f"not comparable: {'; '.join(reasons)}")
+        reasons = "; ".join(filter(None, [published.reason, marked]))
+        reproduction = Reproduction(NOT_COMPARABLE, reasons)
     printed = (baseline, attention) if baseline and attention else None
-    return Line(printed, of_talk, comparable, reproduction, talk_test(talk))
+    return Line(printed, of_talk, comparable, reproduction, tested)
 
 
 def _reproduction(talk_gain: float | None, gain: TestedDifference | None) -> Reproduction:
@@ -209,51 +233,39 @@ def _reproduction(talk_gain: float | None, gain: TestedDifference | None) -> Rep
     if talk_gain is None or gain is None:
         return Reproduction("", "comparable, but one of the two has no gain")
     if gain.ends is None:
-        return Reproduction(UNDECIDED, f"undecided: {gain.no_interval}")
+        return Reproduction(UNDECIDED, gain.no_interval)
     if gain.verdict == NOT_CONVERGED:
-        return Reproduction(UNDECIDED, "undecided: trainings of ours had not converged")
+        return Reproduction(UNDECIDED, "trainings of ours had not converged")
     if not gain.ends[0] <= talk_gain <= gain.ends[1]:
-        outside = "not reproduced: the talk’s gain lies outside our interval"
-        return Reproduction(NOT_REPRODUCED, outside)
+        return Reproduction(NOT_REPRODUCED, "the talk’s gain lies outside our interval")
+    inside = "the talk’s gain lies in our interval"
     if gain.is_decided:
-        return Reproduction(REPRODUCED, "reproduced: the talk’s gain lies in our interval")
+        return Reproduction(REPRODUCED, inside)
     ours = "is practically none" if gain.verdict == SAME else "may be chance"
-    text = f"undecided: the talk’s gain lies in our interval, but ours {ours}"
-    return Reproduction(UNDECIDED, text)
+    return Reproduction(UNDECIDED, f"{inside}, but ours {ours}")
 
 
-def _degradations(
-    degraded: ExperimentResult,
-    original: ExperimentResult,
-    degraded_talk: dict[str, Talk],
-    original_talk: dict[str, Talk],
-) -> list[Degradation]:
-    degradations = []
+def _degradations(*both: tuple[ExperimentResult, dict[str, Talk]]) -> Iterator[Degradation]:
+    """Yield those of an experiment's models; `both` are it and the one that it degrades."""
+    (degraded, _), (original, _) = both
     for variant in TALK_VARIANTS:
-        if variant in degraded.models and variant in original.models:
-            after, before = (
-                talk.get(variant, NO_SCORES).summary.get("accuracy")
-                for talk in (degraded_talk, original_talk)
-            )
-            talk_change = None
-            if after and before and measure_of(degraded).is_accuracy:
-                talk_change = 100 * (float(after) - float(before))
-            values, original_values = (
-                each.compared_score(each.models[variant]).values for each in (degraded, original)
-            )
-            change = paired_gain(values, original_values, degraded.sign)
-            degradations.append(Degradation(variant, change, talk_change))
-    return degradations
+        if variant not in degraded.models or variant not in original.models:
+            continue
+        ours, former = (each.compared_score(each.models[variant]).values for each, _ in both)
+        scores = [talk.get(variant, NO_SCORES).summary.get("accuracy", "") for _, talk in both]
+        talk_change = None
+        if all(scores) and measure_of(degraded).is_accuracy:
+            after, before = map(float, scores)
+            talk_change = 100 * (after - before)
+        yield Degradation(variant, paired_gain(ours, former, degraded.sign), talk_change)
 
 
-@dataclasses.dataclass(frozen=True)
-class WeightsGain:
+class WeightsGain(NamedTuple):
     """The gain of a model over the same one with equal weights: its control, where it has one.
 
-    `value` is the control's figure; `gain` is in percentage points, its interval of the test.
+    `gain` is in percentage points, and so is its interval, that of the test.
     """
 
-    value: float | None = None
     control: str = ""
     gain: float | None = None
     interval: tuple[float, float] | None = None
@@ -265,7 +277,6 @@ def weights_gain(experiment: Experiment, variant: str) -> WeightsGain:
     control = equal_weights_control(result, variant)
     if not control:
         return WeightsGain()
-    ends = {(each.first, each.second): each.ends for each in experiment.comparisons}
-    value = result.score_of(control)
-    gain = 100 * (result.score_of(variant) - value)
-    return WeightsGain(value, control, gain, ends.get((variant, control)))
+    gain = 100 * (result.score_of(variant) - result.score_of(control))
+    tested = experiment.difference(variant, control)
+    return WeightsGain(control, gain, tested.ends if tested else None)

@@ -20,7 +20,6 @@ from heed.report.figures.study import ladder, learning_curve, staircase
 from heed.report.figures.variants import make_figure
 from heed.report.figures.vega import as_svg
 from heed.report.measures import Measure
-from heed.task import task_module
 from heed.terminal import escape_markdown
 
 PAGE, STUDIES = Path("docs/index.md"), Path("docs/studies")
@@ -45,11 +44,11 @@ def write_pictures(root: Path) -> None:
 
 def own_figures(studies: Path) -> list[Figure]:
     """Return the ladder, the staircase and the learning curve of the published studies."""
-    made = (
-        make([each for name in names for each in published(studies / name)], key)
+    made = {
+        key: make([each for name in names for each in published(studies / name)])
         for key, (make, names) in OWN.items()
-    )
-    return [*filter(None, made)]
+    }
+    return [dataclasses.replace(each, key=key) for key, each in made.items() if each]
 
 
 def primary_comparisons(studies: Path) -> list[dict[str, str]]:
@@ -66,8 +65,7 @@ def primary_comparisons(studies: Path) -> list[dict[str, str]]:
             rows = [row for row in csv.DictReader(file) if row["family"] == "primary"]
         for row in rows:
             declared, study = params["experiments"][row["experiment"]], path.parent.name
-            metric = task_module(declared["task"], "recipe").VALIDATION_METRICS[0]
-            unit = Measure(declared["task"], metric).long_unit
+            unit = Measure(declared["task"], row["metric"]).long_unit
             own = "" if row["first"] == "attention" else f"{row['first']} "
             row |= {"study": study, "title": declared["title"]}
             row["models"] = f"{study}: {own}against {row['second']}"
@@ -78,11 +76,11 @@ def primary_comparisons(studies: Path) -> list[dict[str, str]]:
 
 
 LOOKS = {  # by verdict; what says nothing is hollow
-    BETTER: (shapes.Look(shapes.SERIES[0], "triangle-up"), False),
-    WORSE: (shapes.Look(shapes.SERIES[1], "triangle-down"), False),
-    SAME: (shapes.Look(shapes.SERIES[2], "square"), False),
-    UNDECIDED: (shapes.Look(shapes.SOFT, "circle"), True),
-    NOT_CONVERGED: (shapes.Look(shapes.SOFT, "diamond"), True),
+    BETTER: (shapes.Look(shapes.SERIES[0], "triangle-up"), ""),
+    WORSE: (shapes.Look(shapes.SERIES[1], "triangle-down"), ""),
+    SAME: (shapes.Look(shapes.SERIES[2], "square"), ""),
+    UNDECIDED: (shapes.Look(shapes.SOFT, "circle"), shapes.GROUND),
+    NOT_CONVERGED: (shapes.Look(shapes.SOFT, "diamond"), shapes.GROUND),
 }
 # Inches: the figure, which fits a phone at full size; a row; title and scale of a panel.
 WIDTH, ROW, FRAME = 3.75, 0.42, 0.68
@@ -94,19 +92,16 @@ def forest_plot(studies: Path) -> Figure:
     Experiments are grouped by their texts and by the unit of their metric.
     """
     found, by_group = primary_comparisons(studies), operator.itemgetter("group")
-    groups = [
-        (group, [*rows])
-        for group, rows in itertools.groupby(sorted(found, key=by_group, reverse=True), by_group)
-    ]
+    groups = itertools.groupby(sorted(found, key=by_group, reverse=True), by_group)
+    panels = [_panel(group, [*rows]) for group, rows in groups]
     counts = Counter(row["verdict"] for row in found)
-    looks = {verdict: look for verdict, look in LOOKS.items() if verdict in counts}
-    key = shapes.legend([(verdict, shapes.marked(*look)) for verdict, look in looks.items()])
-    key = dataclasses.replace(key, height=0.6 * len(looks))
-    height = ROW * (len(found) + 0.6 * len(looks)) + FRAME * len(groups)
-    told = (f"{row['title']}, {row['models']}: {_says(row)}" for row in found)
+    known = [verdict for verdict in LOOKS if verdict in counts]
+    looks = {verdict: shapes.sample(*LOOKS[verdict]) for verdict in known}
+    height = ROW * (len(found) + 0.6 * len(looks)) + FRAME * len(panels)
+    told = "; ".join(f"{row['title']}, {row['models']}: {_says(row)}" for row in found) + "."
     return make_figure(
-        "forest", "forest", (), [*([_panel(*group)] for group in groups), [key]], (WIDTH, height),
-        "; ".join(told) + ".", better=counts[BETTER], count=len(found),
+        "forest", "forest", [*panels, shapes.legend(looks, 0.6)], (WIDTH, height), told,
+        better=counts[BETTER], count=len(found),
     )  # fmt: skip
 
 
@@ -121,14 +116,14 @@ def _panel(group: str, found: Sequence[Mapping[str, str]]) -> Panel:
     marks: list[Mark] = [shapes.area((-margin, margin), (bottom, top)),
                          shapes.rule((0, bottom), (0, top), shapes.SOFT, 0.8)]  # fmt: skip
     for place, row in enumerate(found):
-        low, high = float(row["low_pp"]), float(row["high_pp"])
-        look, hollow = LOOKS[row["verdict"]]
+        mean, low, high = (float(row[f"{key}_pp"]) for key in ("difference", "low", "high"))
+        look, fill = LOOKS[row["verdict"]]
         marks.append(shapes.rule((low, place), (high, place), look.colour, 1.4))
-        marks.append(shapes.point(float(row["difference_pp"]), place, look, 40, hollow, 1.2))
+        marks.append(shapes.point(mean, place, look, 40, wide=1.2, fill=fill or look.colour))
     domain = shapes.extent(marks, "x")
     for place, row in enumerate(found):
         for key, colour, size, up in (("title", shapes.INK, 9, 19), ("models", shapes.SOFT, 8, 9)):
             whole = shapes.short_name(row[key], len(row[key]))
-            marks.append(shapes.words(domain[0], place, whole, colour, size, at=(0, -up)))
+            marks.append(shapes.words(domain[0], place, whole, colour, size, dy=-up))
     axes = Axis(domain=domain), shapes.bare((bottom, top))
     return Panel(marks, *axes, group, len(found) + 0.3)

@@ -20,7 +20,7 @@ DASH = "–"
 @functools.cache
 def read_yaml(name: str) -> Any:
     """Return what a YAML file beside this module declares."""
-    return yaml.safe_load(Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8"))
+    return yaml.safe_load((Path(__file__).parent / f"{name}.yaml").read_text(encoding="utf-8"))
 
 
 def format_number(value: float | None, digits: int = 4) -> str:
@@ -88,22 +88,24 @@ def _text(value: object) -> str:
     return DASH if value is None else str(value)
 
 
+def _answer(no: str) -> Format:
+    words: dict[object, str] = {True: "yes", False: no}
+    return Format(words.__getitem__, words.__getitem__, "left")
+
+
 TEXT = Format(_text, _plain(str), "left")
 RIGHT = Format(_text, _plain(str), "right")
-PRINTED = Format(str, lambda value: value.replace("−", "-"))  # numbers that are formatted already
 POINTS = Format(format_points, _plain(format_rounded, 2, "+"))
 PROBABILITY = Format(format_p, _plain(format_significant, 3), "right")
-INTERVAL = Format(format_interval, format_interval, "right")
 COUNT = Format(lambda value: format_number(value, 0), _plain(format, "d"))
-VERDICT = Format(lambda value: value if value else DASH, lambda value: value or "", "left")
-PARAMETERS = Format(
-    lambda value: DASH if value is None else format_count(value), COUNT.plain, "right"
-)
 NAMED = {
-    "text": TEXT, "right": RIGHT, "printed": PRINTED, "points": POINTS, "count": COUNT,
-    "probability": PROBABILITY, "interval": INTERVAL, "verdict": VERDICT, "parameters": PARAMETERS,
+    "text": TEXT, "right": RIGHT, "points": POINTS, "probability": PROBABILITY, "count": COUNT,
+    "printed": Format(str, lambda value: value.replace("−", "-")),  # numbers that are formatted
+    "interval": Format(format_interval, format_interval, "right"),
+    "verdict": Format(lambda value: value or DASH, lambda value: value or "", "left"),
+    "answer": _answer("no"), "agreement": _answer("NO"),
+    "parameters": Format(lambda n: DASH if n is None else format_count(n), COUNT.plain, "right"),
     "hundreds": decimals(2), "share": decimals(4),
-    "deviation": Format(lambda value: f"± {format_number(value, 2)}", str),
 }  # fmt: skip
 
 

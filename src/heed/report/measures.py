@@ -1,13 +1,11 @@
 """The metric by which an experiment compares its models, and what weakens a comparison.
 
-The task says how its figures are printed (`SCALE` of its recipe). A comparison is weak where
+The task says how its scores are printed (`SCALE` of its recipe). A comparison is weak where
 predictions are degenerate, or weights equal.
 """
 
 import dataclasses
-import math
 import statistics
-from collections.abc import Iterable
 from typing import Any
 
 from heed.evaluation.results import (
@@ -21,9 +19,9 @@ from heed.evaluation.results import (
     equal_weights,
 )
 from heed.hyperparameters.classifier import Architecture
-from heed.report.formats import format_number, format_points, pluralize
+from heed.report.formats import format_number, format_points
 from heed.task import task_module
-from heed.task.interface import ReferenceModel, Scale
+from heed.task.interface import Scale
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,12 +53,12 @@ class Measure:
 
     @property
     def is_of_sentences(self) -> bool:
-        """Whether it is a figure of sentences, and not of documents."""
+        """Whether it is a score of sentences, and not of documents."""
         return self.item == "sentence"
 
     @property
     def in_hundreds(self) -> bool:
-        """Whether the figure is printed between 0 and 100."""
+        """Whether the score is printed between 0 and 100."""
         return self.scale.in_hundreds and self.metric != "loss"
 
     @property
@@ -100,14 +98,14 @@ class Measure:
         printed = None if value is None else self.scaled(value)
         return format_number(printed, 2 if self.in_hundreds else 4)
 
-    def short(self, value: float, named: bool = False, more: int = 0) -> str:
+    def short(self, value: float, named: bool = False) -> str:
         """Return the score for a sentence: an accuracy in percent; `named`: others by their name.
 
-        All but a share of right answers are read only with their name. `more`: further decimals.
+        All but a share of right answers are read only with their name.
         """
         if self.is_accuracy:
-            return f"{format_number(100 * value, 1 + more)}%"
-        number = format_number(self.scaled(value), more + (1 if self.in_hundreds else 3))
+            return f"{format_number(100 * value, 1)}%"
+        number = format_number(self.scaled(value), 1 if self.in_hundreds else 3)
         return f"{self.name} {number}" if named else number
 
     def brief(self, value: float) -> str:
@@ -120,10 +118,6 @@ class Measure:
         """Return a difference with its sign and its unit."""
         return f"{format_points(value, digits)} {self.unit}"
 
-    def margin(self, value: float) -> str:
-        """Return a margin around zero with its unit."""
-        return f"±{value:g} {self.unit}"
-
     def limit(self, value: float, digits: int | None = None) -> str:
         """Return the size of a difference with its unit; `digits`: decimals, None: all."""
         number = f"{value:g}" if digits is None else format_number(value, digits)
@@ -131,8 +125,8 @@ class Measure:
 
     def points(self, value: float) -> str:
         """Return the size of a difference in words, such as "a point" or "2 BLEU points"."""
-        kind = "" if self.in_percentage_points or not self.in_hundreds else f"{self.name} "
-        if not self.in_percentage_points and not self.in_hundreds:
+        kind = "" if self.in_percentage_points else f"{self.name} "
+        if kind and not self.in_hundreds:
             return self.limit(value)
         return f"a {kind}point" if value == 1 else f"{value:g} {kind}points"
 
@@ -155,14 +149,6 @@ def measure_of(result: ExperimentResult) -> Measure:
 def report_of(task: str) -> Any:
     """Return the part `report` of a task: its words, chapters, tables and figures."""
     return task_module(task, "report")
-
-
-def describe_reference_models(tasks: Iterable[str]) -> dict[str, ReferenceModel]:
-    """Return the words on the reference models of these tasks, by name."""
-    models: dict[str, ReferenceModel] = {}
-    for task in dict.fromkeys(tasks):
-        models = report_of(task).REFERENCE_MODELS | models
-    return models
 
 
 def equal_weights_control(result: ExperimentResult, variant: str) -> str:
@@ -200,11 +186,12 @@ def lacks_layer(result: ExperimentResult, variant: str) -> bool:
 
 
 MAJORITY = "majority"
-DEGENERATE = (  # without a majority class; a task says it with one
-    "A run is degenerate if its {metric} is more than {far} below the median of the model's other "
-    "runs."
-)
 FAR_PP = 10.0  # below the median of the model's other runs
+DEGENERATE = (
+    "A run is degenerate if its {metric} is {below}more than {far} below the median of the model's "
+    "other runs."
+)
+BELOW = "no higher than that of the majority class on the same documents, or "
 
 
 def degenerate_seeds(
@@ -212,9 +199,13 @@ def degenerate_seeds(
 ) -> dict[int, float]:
     """Return the score of each degenerate run of a model, by seed (docs/report.md).
 
-    `seeds` are in the order of the model's runs.
+    `seeds` are in the order of the model's runs. With folds a run is compared with the majority
+    class on its own test split.
     """
-    values, majority = result.compared_score(model).values, _majority(result, seeds)
+    values, majority = result.compared_score(model).values, list[float]()
+    if MAJORITY in result.reference_models:
+        of_folds = result.compared_score(result.reference_models[MAJORITY]).values
+        majority = [of_folds[(seed - 1) % len(of_folds)] for seed in seeds]
     degenerate = {}
     for index, (seed, value) in enumerate(zip(seeds, values, strict=True)):
         others = values[:index] + values[index + 1 :]
@@ -225,39 +216,7 @@ def degenerate_seeds(
     return degenerate
 
 
-def degenerate_sentence(result: ExperimentResult, seeds: list[int]) -> str:
-    """Name the degenerate runs and the models below the majority class.
-
-    A part of a sentence, without a capital and a full stop; empty where there is neither.
-    """
-    majority, measure = _majority(result, seeds), measure_of(result)
-    constant = statistics.fmean(majority) if majority else -math.inf
-    parts = []
-    for name, model in result.models.items():
-        degenerate = degenerate_seeds(model, result, seeds)
-        mean = result.compared_score(model).mean
-        if len(degenerate) == len(seeds):
-            parts.append(f"every run of {name} is degenerate")
-        elif degenerate:
-            runs = [f"{seed} ({measure.format(each)})" for seed, each in degenerate.items()]
-            seed = pluralize("seed", "seeds", len(runs))
-            parts.append(f"{name} is degenerate with {seed} {', '.join(runs)}")
-        if mean < constant:
-            scores = {"metric": measure.format(mean), "majority": measure.format(constant)}
-            parts.append(report_of(result.task).BELOW_MAJORITY.format(name=name, **scores))
-    return "; ".join(parts)
-
-
 def explain_degenerate(result: ExperimentResult) -> str:
     """Return when a run is degenerate, in one sentence."""
-    measure = measure_of(result)
-    form = report_of(result.task).DEGENERATE if MAJORITY in result.reference_models else DEGENERATE
-    return str(form.format(metric=measure.name, far=measure.limit(FAR_PP)))
-
-
-def _majority(result: ExperimentResult, seeds: list[int]) -> list[float]:
-    """Return the majority class's figure on the test documents of each seed; none without it."""
-    if MAJORITY not in result.reference_models:
-        return []
-    values = result.compared_score(result.reference_models[MAJORITY]).values
-    return [values[(seed - 1) % len(values)] for seed in seeds]  # one value, or one for each fold
+    measure, below = measure_of(result), BELOW if MAJORITY in result.reference_models else ""
+    return DEGENERATE.format(metric=measure.name, below=below, far=measure.limit(FAR_PP))

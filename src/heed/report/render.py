@@ -11,7 +11,6 @@ from heed.evaluation.results import Comparison
 from heed.explanation.registry import CRITERIA, TESTS
 from heed.files import write_text, writing_folder
 from heed.report import typesetting
-from heed.report.browser import describe_rationale, describe_weights
 from heed.report.drawing import make_figures
 from heed.report.figures.vega import draw_figures
 from heed.report.formats import read_yaml
@@ -169,8 +168,8 @@ def _write_plots(results: Results, folder: Path) -> None:
             if (evaluation / "confusion.csv").exists():
                 confusions.append(_confusion(evaluation))
     comparisons = [
-        (experiment.key, f"{each.first} − {each.second}", each.mean, each.low, each.high,
-         each.result.p_corrected)
+        (experiment.key, f"{each.first} − {each.second}", each.mean,
+         *(each.ends or (None, None)), each.result.p_corrected)
         for experiment in results.experiments
         for each in experiment.comparisons
     ]  # fmt: skip
@@ -220,8 +219,6 @@ def _write_documents(results: Results, folder: Path) -> None:
                     text = template.render(
                         experiment=experiment, words=experiment.words, variant=variant,
                         page=results.browsers[model.model],
-                        weights_sentence=describe_weights(model.hyperparameters),
-                        rationale=describe_rationale(result.corpus.statistics),
                         explained=results.is_explained(experiment),
                         sources=results.document_sources(model.model),
                     )  # fmt: skip

@@ -1,6 +1,8 @@
 """The input of a report: a study's comparison, the results of other stages, and their sources."""
 
 import dataclasses
+import itertools
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 DOCUMENT_FILES = ("documents", "weights", "predictions")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Results:
     """The results of a study, for the chapters.
 
@@ -69,8 +71,10 @@ class Results:
 
     def is_explained(self, experiment: Experiment) -> bool:
         """Return whether `heed explain` has tested a model of an experiment."""
-        own = (each for each in self.explanations if each.experiment.key == experiment.key)
-        return not all(each.is_of_encoder for each in own)
+        return any(
+            each.experiment.key == experiment.key and not each.is_of_encoder
+            for each in self.explanations
+        )
 
     def evaluation_folder(self, model: str) -> Path:
         """Return the folder of a model's evaluation, in that of its experiment."""
@@ -93,12 +97,12 @@ class Results:
     def times_source(self) -> Source:
         """The source of the times of all trainings, of whichever experiment."""
         folder = training_folder(self.folder)
-        files = [
+        files = (
             folder / model / f"{seed}.json"
             for experiment in self.experiments
             for model in self.models(experiment).values()
             for seed in (*self.comparison.seeds_of(experiment.key), LONGER)
-        ]
+        )
         there = [*filter(Path.exists, files)]
         return self.sources.add_files(folder, there, "results/timing/train", "heed train MODEL")
 
@@ -118,15 +122,12 @@ class Results:
         section = self.params.models.get(model)
         if section is None or section.search not in self.searches(experiment):
             return None
-        return self.read_search_folder(self.search_folder(experiment, model), section.search)
+        return self.read_search_folder(experiment, self.params.winner(model))
 
-    def search_folder(self, experiment: Experiment, model: str) -> Path:
-        """Return the folder of the winner that a model takes."""
-        return self.folder / "search" / experiment.key / self.params.winner(model)
-
-    def read_search_folder(self, folder: Path, name: str) -> Search | None:
-        """Return the search in a folder, whose file is then a source of the report."""
-        if search := read_search(folder, name):
+    def read_search_folder(self, experiment: Experiment, winner: str) -> Search | None:
+        """Return the search in a winner's folder, whose file is then a source of the report."""
+        folder = self.folder / "search" / experiment.key / winner
+        if search := read_search(folder, winner.partition("/")[0]):
             self.sources.add(folder / RESULT)
         return search
 
@@ -160,20 +161,37 @@ def read_results(
     results = Results(params, comparison, experiments, folder, sources, {}, with_documents)
     for experiment in experiments:
         for model in results.models(experiment).values():
-            command = f"heed score {experiment.key}"
-            verify_checksums(results.evaluation_folder(model), command)
-            verify_checksums(results.prediction_folder(model), command)
+            for stage in (results.evaluation_folder, results.prediction_folder):
+                verify_checksums(stage(model), f"heed score {experiment.key}")
         for search in results.searches(experiment):
             command = f"heed recipe {experiment.key}"
             verify_checksums(folder / "search" / experiment.key / search, command)
     files = (folder / "compare" / "comparison.json", published / RESULTS, published / CLASSES)
-    sources.add(*(path for path in files if path.exists()))
+    sources.add(*filter(Path.exists, files))
     explanations, papers = read_explanations(params, comparison, experiments, folder), NO_PAPERS
     if explanations:
         sources.add(published / EXPLANATION, published / SENTENCES)
         papers = read_papers(published)
-    browsers = _read_browsers(results)
+    browsers = dict(itertools.chain(*(_read_browsers(results, each) for each in experiments)))
     return dataclasses.replace(results, browsers=browsers, explanations=explanations, papers=papers)
+
+
+def _read_browsers(results: Results, experiment: Experiment) -> Iterator[tuple[str, Browser]]:
+    """Yield the browsers of an experiment by model; a browser compares it with the first ones."""
+    if not report_of(experiment.measure.task).HAS_BROWSER:
+        return
+    models = results.models(experiment)
+    for variant, model in models.items():
+        if experiment.result.models[variant].hyperparameters.chooses_weights:
+            names = (BASELINE, experiment.attention, variant)
+            compared = {
+                name: results.prediction_folder(own)
+                for name, own in models.items()
+                if name in names
+            }
+            yield model, read_browser(results.prediction_folder(model), compared)
+            # Adds the sources here: a browser is no table or figure, which add theirs.
+            results.document_sources(model)
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -183,22 +201,6 @@ def read_table(path: Path) -> pd.DataFrame:
     """
     with reading(path, f"heed score {path.parent.parent.name}"):
         return read_csv(path, "label", "predicted")
-
-
-def _read_browsers(results: Results) -> dict[str, Browser]:
-    browsers = {}
-    for experiment in results.experiments:
-        first = (BASELINE, *experiment.result.attention[:1])
-        models = results.models(experiment)
-        has_browser = report_of(experiment.measure.task).HAS_BROWSER
-        for variant, model in models.items() if has_browser else ():
-            if experiment.result.models[variant].hyperparameters.chooses_weights:
-                names = [name for name in models if name in (*first, variant)]
-                compared = {name: results.prediction_folder(models[name]) for name in names}
-                browsers[model] = read_browser(results.prediction_folder(model), compared)
-                # Adds the sources here: a browser is no block, so no chapter adds them.
-                results.document_sources(model)
-    return browsers
 
 
 def training_folder(results: Path) -> Path:

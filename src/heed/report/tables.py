@@ -96,7 +96,6 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     sources: tuple[Source, ...] = ()
-    location: str = ""
     mark: str = ""  # such as "generated text"
     style: str = ""
     files: tuple[str, ...] = ("csv", "tex")
@@ -118,6 +117,14 @@ class Table:
 
 # --- declarations ---------------------------------------------------------------------------------
 
+# The first columns of every CSV file of an experiment, by which files can be joined.
+JOINED = [
+    {"key": "experiment", "value": "@key"},
+    {"key": "corpus", "value": "@corpus_name"},
+    {"key": "mark", "value": "@mark"},
+]
+PATHS = {"value", "note", "strong", "link", "mark"}
+
 
 def declarations() -> dict[str, dict[str, Any]]:
     """Return tables.yaml: the declaration of each table by its name."""
@@ -131,8 +138,8 @@ def _columns(declared: list[dict[str, Any]], facts: Mapping[str, Any]) -> Iterat
         when, each = options.pop("when", ""), options.pop("each", "")
         if when and not facts[when]:
             continue
-        for item in facts[each] if each else [""]:
-            names = {"each": item, **facts} if not each else {**facts, "each": item}
+        for item in facts[each] if each else [facts.get("each", "")]:
+            names = {**facts, "each": item}
             if each and isinstance(facts[each], Mapping):
                 names["heading"] = facts[each][item]
             if "columns" in options:
@@ -142,21 +149,14 @@ def _columns(declared: list[dict[str, Any]], facts: Mapping[str, Any]) -> Iterat
 
 
 def _column(options: Mapping[str, Any], names: Mapping[str, Any]) -> Column:
-    values: dict[str, Any] = {
-        key: each.format(**names) if isinstance(each, str) and key not in PATHS else each
-        for key, each in options.items()
-    }
-    for key in PATHS & values.keys():
-        values[key] = ".".join(
-            part.replace("{each}", names["each"]) for part in values[key].split(".")
-        )
-    for key in {"format", "note_format"} & values.keys():
-        values[key] = format_named(values[key])
-    values.setdefault("value", values.get("key", ""))
+    values = {"value": options.get("key", "").format(**names)}
+    for key, value in options.items():
+        if key in PATHS:
+            value = value.replace("{each}", names["each"])
+        elif isinstance(value, str):
+            value = value.format(**names)
+        values[key] = format_named(value) if key in ("format", "note_format") else value
     return Column(**values)
-
-
-PATHS = {"value", "note", "strong", "link", "mark"}
 
 
 # --- building -------------------------------------------------------------------------------------
@@ -187,62 +187,46 @@ def _build(
     made: Rows | Iterable[Rows] | None,
 ) -> Iterator[Table]:
     """Yield the tables that the records of a declaration make."""
-    joined, default = declared.get("joined", ""), f"{{key}}_{name}" if experiment else name
-    first = JOINED if experiment or joined else []
+    default = f"{{key}}_{name}" if experiment else name
+    known = {"coverage": results.coverage} | (_facts(experiment) if experiment else {})
+    first = JOINED if experiment or "joined" in declared else []
     for part in [made] if isinstance(made, Rows) else made or []:
-        facts = {**study_facts(results, experiment), **part.facts, "part": part.part}
+        facts = {**known, **part.facts, "part": part.part}
         columns = tuple(_columns([*first, *declared["columns"]], facts))
         yield Table(
-            declared.get("file", default).format(**facts),
-            declared.get("title", "").format(**facts),
-            columns,
-            tuple(
-                _row(declared, columns, each, experiment or get_path(each, joined))
-                for each in part.records
-            ),
-            part.sources or results.comparison_sources,
-            part.location,
-            facts.get("mark", ""),
-            declared.get("style", ""),
-            tuple(declared.get("files", ("csv", "tex"))),
-        )
+            key=declared.get("file", default).format(**facts),
+            title=declared.get("title", "").format(**facts),
+            columns=columns,
+            rows=tuple(_row(declared, columns, each, experiment) for each in part.records),
+            sources=part.sources or results.comparison_sources,
+            mark=facts.get("mark", ""), style=declared.get("style", ""),
+            files=tuple(declared.get("files", ("csv", "tex"))),
+        )  # fmt: skip
 
 
-def study_facts(results: Results, experiment: Experiment | None) -> dict[str, Any]:
-    """Return what every declaration may name: the level of intervals, and of an experiment more."""
-    facts: dict[str, Any] = {
-        "coverage": results.coverage,
-        "margin": results.comparison.significance.equivalence_margin,
-    }
-    if experiment:
-        measure = experiment.measure
-        facts |= {
-            "key": experiment.key, "experiment": experiment.title, "measure": measure,
-            "metric": measure.name, "unit": measure.unit, "long_unit": measure.long_unit,
-            "margin": measure.limit(facts["margin"]), "item": measure.item, "mark": experiment.mark,
-        }  # fmt: skip
-    return facts
-
-
-# The first columns of every CSV file of an experiment, by which files can be joined.
-JOINED = [
-    {"key": "experiment", "value": "@key"},
-    {"key": "corpus", "value": "@corpus_name"},
-    {"key": "mark", "value": "@mark"},
-]
+def _facts(experiment: Experiment) -> dict[str, str]:
+    """Return what every declaration of a table of an experiment may name."""
+    measure = experiment.measure
+    return {
+        "key": experiment.key, "experiment": experiment.title, "mark": experiment.mark,
+        "metric": measure.name, "unit": measure.unit, "long_unit": measure.long_unit,
+    }  # fmt: skip
 
 
 def _row(
     declared: dict[str, Any], columns: tuple[Column, ...], record: Any, experiment: Any
 ) -> Row:
-    def get(path: str, default: Any = "") -> Any:
+    if "joined" in declared:
+        experiment = get_path(record, declared["joined"])
+
+    def get(path: str) -> Any:
         if path.startswith("@"):
             return get_path(experiment, path[1:])
-        return get_path(record, path) if path else default
+        return get_path(record, path) if path else ""
 
     cells = (
         Cell(
-            value := get(column.value, record),
+            value := get(column.value),
             column.format.printed(value),
             "" if (note := get(column.note)) in (None, "") else column.note_format.printed(note),
             get(column.mark) or "",
@@ -251,16 +235,12 @@ def _row(
         )
         for column in columns
     )
-    kind, key = declared.get("kind", ""), declared.get("id", "")
-    return Row(tuple(cells), get(kind), get(key))
+    return Row(tuple(cells), get(declared.get("kind", "")), get(declared.get("id", "")))
 
 
 def get_path(record: Any, path: str) -> Any:
-    """Return what a path of attributes and keys leads to; None where something on it is None.
-
-    The path "." leads to the record itself.
-    """
-    for name in path.split(".") if path not in ("", ".") else ():
+    """Return what a path of attributes and keys leads to; None where something on it is None."""
+    for name in path.split("."):
         if record is None:
             return None
         if isinstance(record, Mapping):
@@ -275,20 +255,17 @@ def get_path(record: Any, path: str) -> Any:
 
 def csv_table(table: Table) -> str:
     """Return the CSV file of the table: every column that is in it."""
-    indices = [index for index, column in enumerate(table.columns) if column.key and column.csv]
-    rows = [
-        [table.columns[index].format.plain(row.cells[index].value) for index in indices]
-        for row in table.rows
-    ]
-    keys = [table.columns[index].key for index in indices]
-    return csv_text(pd.DataFrame(rows, columns=keys, dtype=str))
+    chosen = [(n, each) for n, each in enumerate(table.columns) if each.key and each.csv]
+    rows = [[each.format.plain(row.cells[n].value) for n, each in chosen] for row in table.rows]
+    return csv_text(pd.DataFrame(rows, columns=[each.key for _, each in chosen], dtype=str))
 
 
 def markdown_table(table: Table) -> str:
     """Return the columns that the page has of a table, each cell with its small second line."""
     indices = table.column_indices(PAGE)
-    heads = [escape_markdown(table.columns[index].title) for index in indices]
-    marks = ["---" if table.columns[index].format.align == "left" else "---:" for index in indices]
+    columns = [table.columns[index] for index in indices]
+    heads = [escape_markdown(each.title) for each in columns]
+    marks = ["---" if each.format.align == "left" else "---:" for each in columns]
     rows = ([_markdown_cell(row.cells[index]) for index in indices] for row in table.rows)
     return "".join(f"| {' | '.join(cells)} |\n" for cells in (heads, marks, *rows))
 

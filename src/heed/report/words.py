@@ -81,22 +81,14 @@ def _reader_kind(h: Any) -> str:
     return "max-query" if h.pooling == "max-attention" else str(h.pooling)
 
 
-def model_words(name: str, hyperparameters: Any = None) -> str:
-    """Return a model's name in words, as tables and legends have it.
-
-    A reference model has no `hyperparameters`; one that words.yaml lacks keeps its name.
-    """
-    kind = model_kind(name, hyperparameters)
-    return all_words()[kind].words if kind else name.replace("-", " ")
-
-
 def experiment_words(models: Mapping[str, Any]) -> dict[str, str]:
     """Return the names in words of an experiment's models, each another one.
 
     `models` are hyperparameters by name, None for a reference model. Of several of one kind, all
     but the first are told apart by the first hyperparameter that differs.
     """
-    words = {name: model_words(name, h) for name, h in models.items()}
+    kinds = {name: all_words().get(model_kind(name, h)) for name, h in models.items()}
+    words = {name: k.words if k else name.replace("-", " ") for name, k in kinds.items()}
     first = {text: name for name, text in reversed(words.items())}
     told = {
         name: text if first[text] == name else _distinguish(name, text, models, first[text])
@@ -112,12 +104,11 @@ def experiment_words(models: Mapping[str, Any]) -> dict[str, str]:
 def experiment_sentences(models: Mapping[str, Any]) -> dict[str, str]:
     """Return the same names as they stand within a sentence, after "beats"."""
     words = experiment_words(models)
-    found = {}
-    for name, h in models.items():
-        kind = model_kind(name, h)
-        is_plain = bool(kind) and words[name] == all_words()[kind].words
-        found[name] = all_words()[kind].sentence if is_plain else words[name]
-    return found
+    kinds = (all_words().get(model_kind(name, h)) for name, h in models.items())
+    return {
+        name: kind.sentence if kind and kind.words == words[name] else words[name]
+        for name, kind in zip(models, kinds, strict=True)
+    }
 
 
 def _distinguish(name: str, text: str, models: Mapping[str, Any], first: str) -> str:

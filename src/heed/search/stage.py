@@ -239,13 +239,20 @@ def _start(folder: str, cores: int, gpu: float) -> str:
     # Ray passes the path to a shell. Only one that needs quotes is named: with an environment of
     # its own the first trial would wait for another worker than the one that Ray starts with.
     quoted = shlex.quote(sys.executable)
-    with _without_idle_processes():
-        ray.init(
-            runtime_env=None if quoted == sys.executable else {"py_executable": quoted},
-            address="local", num_cpus=cores, num_gpus=gpus, include_dashboard=False,
-            log_to_driver=False, logging_level=logging.ERROR,
-            object_store_memory=OBJECT_STORE_BYTES, _temp_dir=folder, _node_ip_address="127.0.0.1",
-        )  # fmt: skip
+    try:
+        with _without_idle_processes():
+            ray.init(
+                runtime_env=None if quoted == sys.executable else {"py_executable": quoted},
+                address="local", num_cpus=cores, num_gpus=gpus, include_dashboard=False,
+                log_to_driver=False, logging_level=logging.ERROR, _temp_dir=folder,
+                object_store_memory=OBJECT_STORE_BYTES, _node_ip_address="127.0.0.1",
+            )  # fmt: skip
+    except Exception as error:  # Ray raises no other where a node is not there in time
+        reason = " ".join(str(error).split())[:200]
+        raise HeedError(
+            f"Ray did not start ({reason}). Where the machine is busy it needs more time than Ray "
+            "allows: run the same command again"
+        ) from None
     return f"this machine, {cores} cores" + (f", {gpus} GPUs" if gpus else "")
 
 

@@ -24,7 +24,7 @@ from heed.records import Key, RecordError, read_section
 from heed.study.rules import complete
 from heed.study.schema import AnyParams, Params, add_kinds
 
-MAX_SHOWN = 200  # characters of a key in a message
+MAX_SHOWN, MAX_MISTAKES = 200, 10  # characters of a key in a message; messages
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
 MAX_VALUES = 100_000  # keys and values, each as often as aliases repeat it; a large study has 5,000
 
@@ -75,6 +75,8 @@ def parse(text: str, path: str | Path = PARAMS) -> Params:
             line, value = _line(tree, key)
             message = _removed(key, value) or message
             lines.append(f"{path}:{line}: {'.'.join(shown)}: {message}")
+        if len(lines) > MAX_MISTAKES:  # one indentation may be all that is wrong
+            lines[MAX_MISTAKES:] = [f"{path}: further mistakes: {len(lines) - MAX_MISTAKES}"]
         raise HeedError("\n".join(lines)) from None
 
 
@@ -101,7 +103,7 @@ def read_yaml(text: str, path: object) -> tuple[Node, Any]:
             f"{path}:{mark.line + 1 if mark else 1}: not valid YAML: {problem}"
         ) from None
     # a ReaderError has a position in the text, but no line
-    except (YAMLError, ValueError, AttributeError, TypeError, RecursionError) as error:
+    except (YAMLError, ValueError, AttributeError, TypeError, LookupError, RecursionError) as error:
         number = 1 + text[: getattr(error, "position", 0)].count("\n")
         problem = " ".join(str(error).split())
         raise HeedError(f"{path}:{number}: not valid YAML: {problem}") from None

@@ -42,23 +42,6 @@ class Scale:
     planned: tuple[float, float] | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class ReferenceModel:
-    """The words on a reference model of a task.
-
-    heading: of its column; empty for a model without one.
-    meaning: of the column; glossary: of its entry there.
-    in_sentence: its name where it is the only one; `against` and `short` head columns then.
-    """
-
-    heading: str
-    meaning: str
-    glossary: str
-    in_sentence: str = ""
-    against: str = ""
-    short: str = ""
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DeclaredExperiment:
     """The keys of an experiment of params.yaml that its task's part `recipe` declares."""

@@ -245,3 +245,13 @@ def test_models_that_are_right_on_the_same_documents_do_not_detect_every_differe
     same = [np.tile([True, False, True, True] * 25, (5, 1))]
     found = assess(same, same)
     assert found.detectable_pp == found.equal_within_pp == pytest.approx(100 - 100 * 0.05**0.01)
+
+
+def test_no_difference_and_no_interval_is_larger_than_there_can_be():
+    first, second = (
+        [np.array(rows, bool)] for rows in ([[1, 1, 0], [0, 1, 1]], [[0, 1, 0], [1, 0, 0]])
+    )
+    found = assess(first, second, tests=6)
+    low, high = found.interval_pp
+    assert -100 <= low < found.mean_pp < high <= 100
+    assert found.detectable_pp == 100 and found.equal_within_pp <= 100

@@ -45,7 +45,7 @@ from heed.tokens.arrays import load_tokens
 from heed.training.loop import DivergedError
 from heed.training.machine import make_deterministic
 from heed.training.run import RunInfo, read_runs, split_documents
-from tests.conftest import change_recipe, make_workplace, train, write_tokens
+from tests.conftest import change_recipe, new_workplace, train, write_tokens
 
 BASE = "tiny-attention"
 HIERARCHICAL = {"attention": "none", "pooling": "attention", "hierarchical": True}
@@ -68,9 +68,7 @@ MAJORITIES = ["majority", "majority_with_rationale"]
 @pytest.fixture(scope="module", autouse=True)
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with two trained bases: one with self-attention, one hierarchical."""
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        folder = tmp_path_factory.mktemp("adversarial_attention")
-        make_workplace(folder, monkeypatch)
+    with new_workplace(tmp_path_factory) as folder:
         sections = "".join(f"  {name}: {text}\n" for name, text in ADVERSARIAL_ATTENTION.items())
         Path("params.yaml").write_text(f"seeds: [1, 2]\nadversarial_attention:\n{sections}")
         hierarchical = dataclasses.replace(read_model_recipe(BASE), model="tiny-hierarchical")

@@ -17,7 +17,7 @@ from heed.explanation.stage import write_explanations
 from heed.models.encoder import Last
 from heed.recipe import read_model_recipe, write_recipe
 from heed.tasks.classification import explanation
-from tests.conftest import change_recipe, make_workplace, train, write_tokens
+from tests.conftest import change_recipe, new_workplace, train, write_tokens
 
 MODELS = {
     "tiny-attention": {"hidden_size": 6},
@@ -33,9 +33,7 @@ MODELS = {
 @pytest.fixture(scope="module", autouse=True)
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Train the models in a folder; `tiny-attention` with two seeds, the others with one."""
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        folder = tmp_path_factory.mktemp("explain")
-        make_workplace(folder, monkeypatch)
+    with new_workplace(tmp_path_factory) as folder:
         write_tokens(folder / "data/tokens/plain", [["w1", "w2"]], ["good"], ["train"])
         recipe = read_model_recipe("tiny-attention")
         for model, changes in MODELS.items():

@@ -50,7 +50,7 @@ def test_links_of_a_page_lead_to_a_file_and_a_heading(page):
 
 
 @pytest.mark.parametrize(("pages", "words"), [
-    (("README.md",), 850), (("CHANGELOG.md",), 1200), (("docs/architecture.md",), 600),
+    (("README.md",), 850), (("CHANGELOG.md",), 1250), (("docs/architecture.md",), 600),
     (("docs/contracts.md",), 1100), (("docs/decisions.md",), 2050), (("docs/drills.md",), 550),
     (("docs/performance.md",), 1200), (("docs/tutorial.md",), 1400),
     (("docs/lectures/*.md",), 4000),

@@ -10,7 +10,8 @@ from tests.conftest import ROOT
 
 TOO_OLD = "exit 1"
 # `python -m venv .venv` makes an environment whose programs do nothing
-PROGRAMS = "for name in python pip uv dvc; do ln -sf /bin/true .venv/bin/$name; done"
+NAMES = "python pip uv dvc snakemake ruff mypy snakefmt lint-imports"
+PROGRAMS = f"for name in {NAMES}; do ln -sf /bin/true .venv/bin/$name; done"
 FITS = f'if [ "$1" = -m ]; then echo "$0" >> log; mkdir -p .venv/bin; {PROGRAMS}; fi'
 pytestmark = pytest.mark.skipif(not shutil.which("make"), reason="needs make")
 
@@ -21,7 +22,7 @@ def clone(tmp_path: Path) -> Path:
     (folder / "programs").mkdir(parents=True)
     for name in ("Makefile", "pyproject.toml", "uv.lock"):
         shutil.copy(ROOT / name, folder)
-    for name in ("sh", "make", "mkdir", "chmod", "touch", "ln", "env", "sed", "tr"):
+    for name in ("sh", "make", "mkdir", "chmod", "touch", "ln", "env", "sed", "tr", "grep"):
         (folder / "programs" / name).symlink_to(str(shutil.which(name)))
     return folder
 
@@ -79,3 +80,10 @@ def test_an_environment_that_is_there_is_kept(clone: Path) -> None:
 def test_the_uv_of_the_machine_makes_the_environment(clone: Path) -> None:
     add_python(clone, "uv", FITS.replace('"$1" = -m', '"$1" = venv'))
     assert make(clone).returncode == 0 and made_by(clone) == ["uv"]
+
+
+@pytest.mark.parametrize("command", ["report", "test"])
+def test_the_commands_of_the_readme_run_where_the_path_has_a_space(clone: Path, command) -> None:
+    add_python(clone, "python3.13", FITS)
+    done = make(clone, command)
+    assert done.returncode == 0 and not done.stderr, done.stderr

@@ -11,7 +11,7 @@ import heed
 from heed.files import HeedError
 from heed.tasks.classification import texts as text_classifier
 from heed.tokens.arrays import load_tokens
-from tests.conftest import change_recipe, make_workplace, train_and_predict
+from tests.conftest import change_recipe, new_workplace, train_and_predict
 
 RUN = Path("results/train/tiny-attention/1")
 NGRAMS = {"character_buckets": 30}
@@ -20,9 +20,7 @@ NGRAMS = {"character_buckets": 30}
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A working folder with a run of a model with every kind of feature, and its predictions."""
-    folder = tmp_path_factory.mktemp("trained")
-    with pytest.MonkeyPatch.context() as patch:
-        make_workplace(folder, patch)
+    with new_workplace(tmp_path_factory) as folder:
         change_recipe(**NGRAMS)
         train_and_predict()
     return folder

@@ -59,7 +59,7 @@ LOST = "standard output: {}. What the command prints is lost; what it writes may
 ])  # fmt: skip
 def test_an_output_that_cannot_be_written_is_one_message(command, where, code, message):
     done = subprocess.run(
-        f"{sys.executable} -m heed.cli {command} {where}", shell=True, cwd=ROOT, text=True,
+        ["sh", "-c", f'"$0" -m heed.cli {command} {where}', sys.executable], cwd=ROOT, text=True,
         capture_output=True,
     )  # fmt: skip
     assert done.stderr == (f"heed: {message}\n" if message else "") and done.returncode == code

@@ -17,7 +17,7 @@ from heed.tasks.classification.rules import no_effect
 from heed.tokens.arrays import load_tokens
 from heed.tokens.meta import Vectors, read_meta
 from heed.training.run import read_run
-from tests.conftest import RUN, change_recipe, hashes, train
+from tests.conftest import RUN, change_recipe, contents, train
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_frozen_vectors_stay_as_they_are_and_tuned_ones_do_not(with_vectors):
 def test_a_frozen_training_resumes_and_its_run_is_whole_without_the_corpus(with_vectors, tmp_path):
     change_recipe(vectors="frozen", **PRACTICE)
     train("tiny-attention", 1)
-    whole = hashes()
+    whole = contents()
 
     def die(progress) -> None:
         if progress.epoch == 2:
@@ -70,7 +70,7 @@ def test_a_frozen_training_resumes_and_its_run_is_whole_without_the_corpus(with_
     with pytest.raises(KeyboardInterrupt):
         train("tiny-attention", 1, die)
     train("tiny-attention", 1)
-    assert hashes() == whole
+    assert contents() == whole
     Path("data/tokens/tiny/vectors.npy").unlink()
     run = heed.load_run(RUN)
     model = run.predictor.model

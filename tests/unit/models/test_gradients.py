@@ -157,7 +157,7 @@ def test_the_first_words_share_is_averaged_over_the_sentences_of_a_length():
     found = gradients_by_length(table, np.array([3, 5]))
     expected = pd.DataFrame(
         {
-            "truncation": [0, 0, 2], "longest": [3, 5, 5], "sentences": [2, 1, 2],
+            "truncation": [0, 0, 2], "longest": [3, 5, 5],
             "mean_length": [2.5, 4.0, 4.5], "relative": [(0.5 + 1) / 2, 1 / 3, 0.0],
             "forward_relative": [(0.2 + 1) / 2, 1 / 12.5, 0.0],
         }

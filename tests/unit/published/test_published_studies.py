@@ -74,7 +74,7 @@ def test_the_pictures_of_the_docs_are_of_the_studies_of_today(tmp_path):
     points = [
         (mark["shape"], mark["x"])
         for panel in figure.panels[:-1]
-        for mark in panel[0].rows
+        for mark in panel.rows
         if mark["kind"] == "point"
     ]
     tables = pd.concat(pd.read_csv(STUDIES / name / "verdicts.csv") for name in NAMES)
@@ -85,7 +85,7 @@ def test_the_pictures_of_the_docs_are_of_the_studies_of_today(tmp_path):
     ]
     assert sorted(points) == sorted(expected) and len(points) == 26
     for panel in figure.panels[:-1]:  # a line at zero, and the margin of equivalence around it
-        zero, band = (next(row for row in panel[0].rows if row["kind"] == kind)
+        zero, band = (next(row for row in panel.rows if row["kind"] == kind)
                       for kind in ("rule", "square"))  # fmt: skip
         assert zero["x"] == zero["x2"] == 0 and (band["x"], band["x2"]) == (-1, 1)
     row = "IMDB: sentiment, imdb: pooling against mean: better +1.24 (+0.98 to +1.51)"

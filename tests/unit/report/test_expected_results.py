@@ -124,14 +124,13 @@ def explanation(summary: pd.DataFrame, recency: pd.DataFrame | None = None) -> E
     summary.
     """
     return Explanation(
-        experiment=None,  # type: ignore[arg-type]
+        experiment=EXPERIMENT,  # type: ignore[arg-type]
         variant="attention",
         model=f"{SENTIMENT}-attention",
         folder=Path(),
         summary=summary,
         recency=recency,
         adversarial_attention=(AdversarialAttention("liar", Path(), summary),),
-        planted=True,
     )
 
 

@@ -14,10 +14,10 @@ from heed.report.figures import curves as of_epochs
 from heed.report.figures import shapes, study
 from heed.report.figures.compared import compared, published
 from heed.report.figures.recency import PLAIN, coloured, importance, recency
-from heed.report.figures.scores import Cost, cost_figure
+from heed.report.figures.scores import cost_figure
 from heed.report.figures.shapes import EVERYWHERE, FILES, PAGE, Figure, Panel
 from heed.report.figures.study import ladder, study_figure
-from heed.report.figures.variants import drawn_variants, looks
+from heed.report.figures.variants import Drawn, drawn_variants, looks
 from heed.report.figures.vega import as_svg
 from heed.report.pages import Page
 from heed.report.paper import Paper
@@ -38,10 +38,6 @@ def marks(panel: Panel, kind: str, **values: object) -> list[dict]:
         for row in panel.rows
         if row["kind"] == kind and all(row.get(key) == each for key, each in values.items())
     ]
-
-
-def panels_of(figure: Figure) -> list[Panel]:
-    return [panel for row in figure.panels for panel in row]
 
 
 @pytest.fixture(scope="module")
@@ -114,13 +110,13 @@ def test_the_best_control_and_the_best_other_variant_are_chosen_on_validation(tm
         pd.read_csv(path).assign(validation_accuracy=value).to_csv(path, index=False)
     drawn = drawn_variants(results, experiment)
     assert drawn == ["baseline", "attention", "uniform", "hybrid"]
-    caption = of_epochs.by_length(results, experiment, drawn).caption
-    assert "validation split" in caption and "self-attention (other)" in caption
+    (figure,) = of_epochs.by_length(Drawn(results, experiment, drawn))
+    assert "validation split" in figure.caption and "self-attention (other)" in figure.caption
 
 
 def test_every_seed_is_a_dot_the_best_model_is_above_and_a_corpus_has_one_scale(talk):
     made = make_figures(talk)["models", ""]
-    panels = [panel for figure in made for panel in panels_of(figure)]
+    panels = [panel for figure in made for panel in figure.panels]
     assert [each.key for each in made] == ["models", "models-2"]
     domains = {}
     for panel, experiment in zip(panels, talk.experiments, strict=True):
@@ -143,9 +139,9 @@ def test_every_seed_is_a_dot_the_best_model_is_above_and_a_corpus_has_one_scale(
 
 def test_a_run_is_a_line_and_the_epoch_that_was_chosen_a_dot_on_it(explained):
     experiment = explained.experiments[0]
-    figure = of_epochs.curves(explained, experiment, ["baseline", "attention"])
-    (above, below), models = figure.panels, explained.models(experiment)
-    assert above[0].title == "last state" and below[0].y.title == "accuracy"
+    (figure,) = of_epochs.curves(Drawn(explained, experiment, ["baseline", "attention"]))
+    (above, _, *below), models = figure.panels, explained.models(experiment)
+    assert above.title == "last state" and below[0].y.title == "accuracy"
     for panel, variant in zip(below, ("baseline", "attention"), strict=True):
         table = pd.read_csv(explained.evaluation_folder(models[variant]) / "history.csv")
         lines = {(row["name"], row["x"], row["y"]) for row in marks(panel, "line")}
@@ -165,10 +161,10 @@ def test_lengths_that_do_not_vary_threefold_are_left_to_a_file(tmp_path, longest
     path = results.evaluation_folder(results.models(experiment)["attention"]) / "lengths.csv"
     table = pd.read_csv(path)
     table.assign(mean_length=[1, 1.5, 2, longest] * 3).to_csv(path, index=False)
-    figure = of_epochs.by_length(results, experiment, ["attention"])
+    (figure,) = of_epochs.by_length(Drawn(results, experiment, ["attention"]))
     assert figure.media == media
     values = (table["right"] / table["documents"]).groupby(table["longest"]).mean()
-    (panel,) = panels_of(figure)
+    (panel,) = figure.panels
     assert [row["y"] for row in marks(panel, "line")] == pytest.approx([*values])
 
 
@@ -196,7 +192,7 @@ def test_the_ladder_has_every_corpus_every_seed_and_every_verdict():
         pd.read_csv(STUDIES / name / "results.csv") for name in ("imdb", "yelp", "letters")
     ).query("split == 'test' and metric == 'accuracy'")
     means = 100 * scores.groupby(["experiment", "model"])["value"].mean()
-    panel, _ = panels_of(figure)
+    panel, _ = figure.panels
     whole = [name for name in means.index.unique("experiment") if (name, "baseline") in means]
     order = sorted(whole, key=lambda name: means[name, "baseline"] - means[name, "pooling"])
     assert len(panel.y.places) == len(order) == 4
@@ -223,13 +219,13 @@ def test_the_ladder_has_every_corpus_every_seed_and_every_verdict():
 def own_figure(name: str, monkeypatch: pytest.MonkeyPatch) -> Figure | None:
     """The figure of a published study, whose results are its CSV files."""
     monkeypatch.setattr(study, "compared", lambda _: published(STUDIES / name))
-    monkeypatch.setattr(study, "recency", lambda _: [])
+    monkeypatch.setattr(study, "recency", lambda _: iter(()))
     return study_figure(types.SimpleNamespace(comparison_sources=()))
 
 
 def test_the_staircase_has_each_step_of_attention_its_gain_and_every_seed(monkeypatch):
     figure = own_figure("translation", monkeypatch)
-    (panel,) = panels_of(figure)
+    (panel,) = figure.panels
     levels = marks(panel, "rule", wide=2.6)
     assert [round(row["y"], 1) for row in levels] == [23.1, 27.6, 28.8, 33.4, 40.1]
     assert [row["text"] for row in marks(panel, "text")] == ["+4.5", "+1.3", "+4.6", "+6.7"]
@@ -241,7 +237,7 @@ def test_the_staircase_has_each_step_of_attention_its_gain_and_every_seed(monkey
 
 def test_the_learning_curve_has_four_lines_by_the_logarithm_of_the_amount(monkeypatch):
     figure = own_figure("amounts", monkeypatch)
-    reviews, headlines = panels_of(figure)
+    reviews, headlines = figure.panels
     assert (reviews.title, headlines.title, reviews.x.scale) == ("Reviews", "Headlines", "log")
     lines: dict[str, list[tuple[float, float]]] = {}
     for row in marks(headlines, "line"):
@@ -264,7 +260,7 @@ def test_the_u_has_the_importance_of_each_tenth_and_one_text_by_two_gradients(ex
     made = make_figures(explained)
     assert [each.key for each in made["study", ""]] == [figure.key] == [f"{SENTIMENT}_recency"]
     assert made["recency", ""] == (), "it stands once"
-    curve, *texts = panels_of(figure)
+    curve, *texts = figure.panels
     drawn = [each for each in explained.explanations if each.recency is not None]
     for variant, table in importance(drawn).items():
         line = [row["y"] for row in marks(curve, "line", name=variant)]
@@ -281,22 +277,24 @@ def test_the_u_has_the_importance_of_each_tenth_and_one_text_by_two_gradients(ex
     hidden = [dataclasses.replace(each, experiment=kept[0]) for each in explained.explanations]
     changed = dataclasses.replace(explained, experiments=kept, explanations=tuple(hidden))
     (figure,) = recency(changed)
-    assert len(panels_of(figure)) == 1, "text that may not be published"
+    assert len(figure.panels) == 1, "text that may not be published"
     made = make_figures(changed)
     assert all(each.media == PAGE for each in made["rankings", ""]) and made["rankings", ""]
 
 
 def test_costs_have_a_panel_for_each_corpus_with_enough_models(talk):
     costs = [
-        Cost(each, name, each.result.score_of(name), 1.0 + number)
+        types.SimpleNamespace(
+            experiment=each, variant=name, score=each.result.score_of(name), mean=1.0 + number
+        )
         for each in talk.experiments
         for number, name in enumerate(each.result.models)
     ]
     counts = pd.Series([cost.experiment.corpus_name for cost in costs]).value_counts()
-    assert cost_figure(talk, costs[:2]) == [], "two points are no picture"
-    repeated = costs + [cost._replace(minutes=9 * cost.minutes) for cost in costs]
-    (figure,) = cost_figure(talk, repeated)
-    panels = panels_of(figure)
+    assert not [*cost_figure(talk, costs[:2])], "two points are no picture"
+    longer = [types.SimpleNamespace(**vars(cost) | {"mean": 9 * cost.mean}) for cost in costs]
+    (figure,) = cost_figure(talk, costs + longer)
+    panels = figure.panels
     assert len(panels) == (2 * counts >= 5).sum() < len(talk.experiments)
     assert sum(len(marks(panel, "point")) for panel in panels) == 2 * counts[2 * counts >= 5].sum()
     assert all(marks(panel, "rule")[0]["end"] == "linear model" for panel in panels)

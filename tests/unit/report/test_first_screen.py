@@ -45,8 +45,8 @@ def test_its_share_of_weight_is_that_of_the_explained_sample(tmp_path):
     share = explained_share(results, explanation.experiment, "attention")
     assert share == (pytest.approx(rows["mean"].mean()), rows["documents"].max())
     shown = example(results)
-    assert shown and (shown.share, shown.explained) == explained_share(
-        results, shown.experiment, "attention"
+    assert shown and (shown["share"], shown["explained"]) == explained_share(
+        results, shown["experiment"], "attention"
     )
 
 

@@ -53,10 +53,11 @@ def test_a_name_of_two_networks_has_an_entry_for_each(results):
     model = result.models["attention"]
     other = dataclasses.replace(model.hyperparameters, attention="none", pooling="max")
     result.models["attention"] = dataclasses.replace(model, hyperparameters=other)
-    first, second = (each for each in networks(results) if each.variant == "attention")
-    assert first.experiments == [results.params.experiments[name].title]
-    assert (first.words, second.words) == ("maximum of states", "self-attention")
-    assert "maximum of the states" in first.description and "self-attention" in second.description
+    first, second = (each for each in networks(results) if each["variant"] == "attention")
+    assert first["experiments"] == [results.params.experiments[name].title]
+    assert (first["words"], second["words"]) == ("maximum of states", "self-attention")
+    assert "maximum of the states" in first["description"]
+    assert "self-attention" in second["description"]
 
 
 def test_the_citation_is_that_of_citation_cff():

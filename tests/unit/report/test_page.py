@@ -117,7 +117,7 @@ def test_whether_the_talks_gain_was_reproduced_is_read_from_interval_and_verdict
     )
     (letters,) = (each for each in read_talk(data) if each.key == "letters-author")
     reproduction = letters.line.reproduction
-    assert re.match(text, reproduction.sentence)
+    assert re.match(text, str(reproduction))
     assert text.startswith(f"{reproduction.verdict}: ")
 
 

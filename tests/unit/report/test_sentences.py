@@ -8,7 +8,7 @@ import pytest
 from heed.evaluation.results import SAME, UNDECIDED, ExperimentResult
 from heed.report import differences
 from heed.report.pages import environment, first_sentences
-from heed.report.rows.summary import Cautions, Finding
+from heed.report.rows.summary import Finding
 from tests.fixtures.report.answers import METHOD, NOISY, experiment_of, make_experiment
 from tests.fixtures.report.pages import change_difference
 
@@ -176,9 +176,9 @@ def test_the_paragraph_is_short_and_its_sentences_have_at_most_two_numbers():
 
 
 def limits(**changes) -> list[str]:
-    plain = Cautions(False, [], None, "", None, [], [], [])
-    macros = environment().get_template("sentences.html.jinja").module
-    text = macros.limits(dataclasses.replace(plain, **changes), None)
+    lists = ("generated", "open", "uncontrolled", "degenerate", "differently_tuned")
+    plain = dict.fromkeys(lists, ()) | dict.fromkeys(("seeds_needed", "misses", "missing"))
+    text = environment().get_template("sentences.html.jinja").module.limits(plain | changes, None)
     return re.findall(r"<li>(.*?)</li>", text)
 
 
@@ -192,7 +192,7 @@ LIMITS = [
      "about 12 seeds."),
     ({"open": [finding(OPEN_ONE)] * 2},
      "Whether attention helps in two experiments, which are open."),
-    ({"degenerate": ["x"]}, "How well a model does when all its runs succeed: some failed."),
+    ({"degenerate": True}, "How well a model does when all its runs succeed: some failed."),
     ({"misses": "5.0 p.p.", "missing": finding(OPEN_ONE)},
      "Whether differences below 5.0 p.p. exist in “Letters”: they are likely missed."),
     ({"uncontrolled": [finding(BETTER_ONE)]},
@@ -210,5 +210,5 @@ def test_what_weakens_a_finding_is_said(changes, line):
 
 def test_at_most_three_lines_are_said():
     one = finding(OPEN_ONE)
-    found = limits(generated=True, degenerate=["x"], misses="5 p.p.", missing=one, open=[one])
+    found = limits(generated=True, degenerate=True, misses="5 p.p.", missing=one, open=[one])
     assert len(found) == 3 and found[0].startswith("Anything about real text")

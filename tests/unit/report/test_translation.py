@@ -14,6 +14,7 @@ from heed.files import HeedError
 from heed.paths import MODEL_PREDICTION
 from heed.recipe import write_prediction
 from heed.report.figures.translation import alignments, by_distance, by_share, read_sentences
+from heed.report.figures.variants import Drawn
 from heed.report.measures import Measure
 from heed.report.render import render
 from heed.report.results import Results
@@ -44,7 +45,7 @@ def report(rendered) -> Path:
 def test_without_gold_links_there_is_no_alignment_error_and_no_figure_of_distances(tmp_path):
     results = read_made_up(tmp_path, fixture.comparison(has_gold=False))
     (experiment,) = results.experiments
-    assert by_distance(results, experiment, ["attention"]) == []
+    assert not [*by_distance(Drawn(results, experiment, ["attention"]))]
     assert read_sentences(results, experiment)[0].gold is None
     lines = {row["variant"]: row for row in csv_rows(results, "translation", fixture.EXPERIMENT)}
     assert lines["attention"]["ibm1_agreement"] == "70.00" and "aer" not in lines["attention"]
@@ -71,9 +72,9 @@ def test_models_that_are_scored_otherwise_are_told_apart(tmp_path):
 
 def test_models_with_less_data_are_drawn_with_those_that_read_all(tmp_path):
     results = read_made_up(tmp_path)
-    (figure,) = by_share(results, results.experiments[0])
+    (figure,) = by_share(Drawn(results, results.experiments[0], []))
     lines: dict[str, list[tuple[float, float]]] = {}
-    for row in figure.panels[0][0].rows:
+    for row in figure.panels[0].rows:
         if row["kind"] == "line":
             lines.setdefault(row["name"], []).append((row["x"], row["y"]))
     assert [x for x, _ in lines["baseline"]] == [0.5, 1.0]
@@ -88,18 +89,17 @@ def test_heat_maps_show_two_models_side_by_side_with_sure_and_possible_gold_link
     assert set(sentence.weights) == {"attention", "input", "half", "capped"}
     assert sentence.weights["attention"].shape == (4, 5)
     assert np.allclose(sentence.weights["attention"].sum(1), 1)
-    (figure,) = alignments(results, experiment)
-    (panels,) = figure.panels
-    assert [panel.title for panel in panels] == [
+    (figure,) = alignments(Drawn(results, experiment, []))
+    assert [panel.title for panel in figure.panels] == [
         experiment.words[each] for each in ("attention", "input")
     ]
     outlines = {
         (round(row["x"] + 0.42), round(row["y"] + 0.42)): row["dash"]
-        for row in panels[0].rows
+        for row in figure.panels[0].rows
         if row["kind"] == "square" and row["fill"] == "transparent"
     }
     assert set(outlines) == {(0, 0), (1, 1), (2, 2), (4, 3)}
-    assert outlines[0, 0] == [] != outlines[4, 3]
+    assert outlines[0, 0] == () != outlines[4, 3]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ SMALLEST = 0.9  # of the print that a figure asks for: more to draw than fits wo
 
 
 def figure(panel: Panel, key: str = "figure") -> Figure:
-    return Figure(key, "Title", "What it shows.", (), [[panel]], (3, 2), alt_text="says")
+    return Figure(key, "Title", "What it shows.", (), [panel], (3, 2), alt_text="says")
 
 
 def drawn(figure: Figure, folder: Path) -> tuple[str, bytes]:
@@ -83,7 +83,7 @@ def test_no_figure_of_a_report_is_printed_smaller_than_it_asks_for(tmp_path, nam
         study, data = made_up.study(name), made_up.comparison(name)
     results = read_made_up(study, data, tmp_path)
     for each in {each.key: each for of in make_figures(results).values() for each in of}.values():
-        width, height = viewed(vega.fitted(each.panels, [x / each.zoom for x in each.size], {}))
+        width, height = viewed(vega.fitted(each, {}))
         assert min(each.size[0] / width, each.size[1] / height) > SMALLEST * each.zoom, each.key
 
 

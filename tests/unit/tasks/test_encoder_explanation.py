@@ -5,30 +5,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
+from heed import reference_models
+from heed.explanation.test import HELD
 from heed.files import HeedError
 from heed.hyperparameters.pretrained import Pretrained
+from heed.pretrained import AttentionTap, load_encoder
 from heed.task.interface import DeclaredExperiment
-from heed.tasks.classification.recipe import Data, Options
-from tests.conftest import write_tokens
+from heed.tasks.classification import reference_models as linear
+from heed.tasks.classification.encoders import READINGS, EncoderClassifier, EncoderReader
+from tests.encoders import entry, one_worker, write_encoder, write_films
 
-transformers = pytest.importorskip(
-    "transformers", reason="transformers is not installed: pip install -e '.[pretrained]'"
-)
-import torch  # noqa: E402
-
-from heed import pretrained, reference_models  # noqa: E402
-from heed.explanation.test import HELD  # noqa: E402
-from heed.pretrained import AttentionTap, load_encoder  # noqa: E402
-from heed.tasks.classification import reference_models as linear  # noqa: E402
-from heed.tasks.classification.encoders import (  # noqa: E402
-    READINGS,
-    EncoderClassifier,
-    EncoderReader,
-)
-from heed.tokens.arrays import load_tokens  # noqa: E402
-from tests.encoders import entry, write_encoder  # noqa: E402
-
+pytestmark = one_worker
 TEXT = "the films was bad"
 STARTS = np.asarray([0, 4, 10, 14])
 
@@ -58,6 +47,8 @@ def silence(reader: EncoderReader, *layers: int) -> None:
 
 @pytest.mark.parametrize("pooling", ["mean", "first"])
 def test_a_reading_is_what_the_pooled_pieces_read_of_a_word(folder: Path, pooling: str):
+    import transformers
+
     reader = reader_of(folder, pooling)
     pieces = reader.cut(TEXT, STARTS)
     assert pieces.word.tolist() == [-1, 0, 1, 1, 2, 3, -1] and pieces.words == 4
@@ -118,16 +109,16 @@ def cap(self: AttentionTap, module, query, *arguments: object, **keys: object):
 ATTEND = AttentionTap.attend
 
 
-@pytest.mark.parametrize(("place", "name", "value"), [
-    (transformers.BertModel, "set_attn_implementation", refuse),
-    (AttentionTap, "attend", grouped),
-    (AttentionTap, "attend", cap),
-    (transformers.PreTrainedTokenizerFast, "is_fast", False),
+@pytest.mark.parametrize(("place", "value"), [
+    ("transformers.BertModel.set_attn_implementation", refuse),
+    ("heed.pretrained.AttentionTap.attend", grouped),
+    ("heed.pretrained.AttentionTap.attend", cap),
+    ("transformers.PreTrainedTokenizerFast.is_fast", False),
 ])  # fmt: skip
 def test_an_encoder_whose_attention_is_computed_otherwise_is_one_message(
-    folder: Path, monkeypatch, place, name, value
+    folder, monkeypatch, place, value
 ):
-    monkeypatch.setattr(place, name, value)
+    monkeypatch.setattr(place, value)
     with pytest.raises(HeedError, match=r"does not let the attention of this kind .*explain: 0"):
         reader_of(folder)
 
@@ -144,10 +135,7 @@ def films(folder: Path, tmp_path_factory: pytest.TempPathFactory):
             for label in labels
         ]
         splits = ["train"] * 30 + ["validation"] * 12 + ["test"] * 18
-        write_tokens(Path("data/tokens/films"), texts, labels, splits)
-        pretrained.write_embedding("films", load_tokens("data/tokens/films"), entry(folder), 1)
-        data, options = Data("kind", ["bad", "good"]), Options("words")
-        yield DeclaredExperiment(task="classification", corpus="films", data=data, options=options)
+        yield write_films(folder, texts, labels, splits)
 
 
 def explain(folder: Path, films: DeclaredExperiment, cores: int = 1) -> dict[str, pd.DataFrame]:

@@ -63,12 +63,6 @@ def fit(
     return reference_models.fit(corpus, Data("kind", CLASSES[:classes]), experiment)
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def ignore(what: str, done: int, total: int) -> None:
     """Report no progress."""
 

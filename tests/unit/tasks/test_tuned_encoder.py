@@ -7,22 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from heed import reference_models
 from heed.files import HeedError
 from heed.hyperparameters.pretrained import Pretrained
 from heed.task.interface import DeclaredExperiment
-from heed.tasks.classification.recipe import Data, Options
-from tests.conftest import write_tokens
+from heed.tasks.classification import encoders
+from heed.training.machine import machine_kind
+from tests.encoders import entry, one_worker, write_encoder, write_films
 
-transformers = pytest.importorskip(
-    "transformers", reason="transformers is not installed: pip install -e '.[pretrained]'"
-)
-
-from heed import pretrained, reference_models  # noqa: E402
-from heed.tasks.classification import encoders  # noqa: E402
-from heed.tokens.arrays import load_tokens  # noqa: E402
-from heed.training.machine import machine_kind  # noqa: E402
-from tests.encoders import entry, write_encoder  # noqa: E402
-
+pytestmark = one_worker
 TUNED = Pretrained(
     encoder="tiny", tune=True, epochs=4, learning_rate=0.02, batch_size=8, explain=3, device="cpu"
 )
@@ -43,10 +36,7 @@ def films(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Decl
     starts = {"good": ["bad", "good"], "bad": ["good", "bad"]}
     texts = [[*starts[label], *numbers.choice(["the", "films"], 3)] for label in labels]
     splits = ["train"] * 80 + ["validation"] * 20 + ["test"] * 20
-    write_tokens(Path("data/tokens/films"), texts, labels, splits)
-    pretrained.write_embedding("films", load_tokens("data/tokens/films"), entry(folder), 1)
-    data, options = Data("kind", ["bad", "good"]), Options("words")
-    return DeclaredExperiment(task="classification", corpus="films", data=data, options=options)
+    return write_films(folder, texts, labels, splits)
 
 
 def tune(folder: Path, films: DeclaredExperiment, monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
@@ -84,7 +74,7 @@ def test_the_same_bytes_come_from_the_same_seed_and_its_attention_is_explained(
 def test_an_encoder_that_cannot_be_explained_is_refused_before_its_training(
     folder, films, monkeypatch
 ):
-    monkeypatch.setattr(transformers.BertModel, "set_attn_implementation", lambda *_: None)
+    monkeypatch.setattr("transformers.BertModel.set_attn_implementation", lambda *_: None)
     monkeypatch.setattr(encoders, "train", lambda *_: pytest.fail("it was trained"))
     with pytest.raises(HeedError, match="does not let the attention"):
         tune(folder, films, monkeypatch)

@@ -1,6 +1,5 @@
 """One pass makes a table into arrays: the same bytes by any chunks, in little memory."""
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from heed.tokens import corpus as corpus_module
 from heed.tokens import splits, writer
 from heed.tokens.arrays import Tokens, load_tokens
 from heed.tokens.corpus import tokenize
+from tests.conftest import contents
 
 RANDOM = Split(kind="random", test=0.2)
 TEXTS = [
@@ -40,14 +40,6 @@ def make(tmp_path: Path, processes: int = 1, name: str = "mine", **changes) -> T
     return load_tokens(tmp_path / name)
 
 
-def hashes(folder: Path) -> dict[str, str]:
-    return {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
-
-
 def tokenize_sample(
     tmp_path: Path, kind: str, folder: str, split: Split = RANDOM, **changes
 ) -> Path:
@@ -64,7 +56,7 @@ def test_the_files_are_the_same_for_any_number_of_processes(tmp_path, monkeypatc
     one, two = make(tmp_path, 1), make(tmp_path, 2, "other")
     assert one.meta.digest == two.meta.digest
     named = ("meta.json", CHECKSUMS)  # with the name of the corpus
-    first, second = (hashes(tokens.path) for tokens in (one, two))
+    first, second = (contents(tokens.path) for tokens in (one, two))
     for name in named:
         del first[name], second[name]
     assert first == second
@@ -72,12 +64,12 @@ def test_the_files_are_the_same_for_any_number_of_processes(tmp_path, monkeypatc
 
 @pytest.mark.parametrize(("kind", "changes"), [("sample-letters", {}), ("sample-translation", {})])
 def test_the_size_of_a_chunk_changes_no_byte(tmp_path, monkeypatch, kind, changes):
-    whole = hashes(tokenize_sample(tmp_path, kind, "whole", **changes))
+    whole = contents(tokenize_sample(tmp_path, kind, "whole", **changes))
     monkeypatch.setattr(writer, "CHUNK_DOCUMENTS", 7)
     monkeypatch.setattr(splits, "BLOCK_TOKENS", 100)
-    assert hashes(tokenize_sample(tmp_path, kind, "sevens", **changes)) == whole
+    assert contents(tokenize_sample(tmp_path, kind, "sevens", **changes)) == whole
     monkeypatch.setattr(writer, "MAX_CHUNK_CHARACTERS", 1)
-    assert hashes(tokenize_sample(tmp_path, kind, "ones", **changes)) == whole
+    assert contents(tokenize_sample(tmp_path, kind, "ones", **changes)) == whole
     assert "meta.json" in whole and not any(name.startswith(".") for name in whole)
 
 
@@ -89,10 +81,10 @@ def test_more_repeats_of_folds_change_neither_the_digest_nor_the_first_folds(tmp
         for repeats in (1, 2)
     )
     added = {"repeats.parquet", "meta.json", CHECKSUMS}
-    assert {*hashes(once).items()} ^ {*hashes(twice).items()} == {
+    assert {*contents(once).items()} ^ {*contents(twice).items()} == {
         (name, value)
         for folder in (once, twice)
-        for name, value in hashes(folder).items()
+        for name, value in contents(folder).items()
         if name in added
     }
     first, second = load_tokens(once), load_tokens(twice)

@@ -53,12 +53,6 @@ def tokenized(source: Source) -> Path:
     return TOKENIZED
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def test_a_type_has_the_vector_of_the_word_or_of_the_word_in_lower_case(folder, capsys):
     tokens = load_tokens(make_corpus(WORDS.encode()))
     vectors = tokens.vectors()

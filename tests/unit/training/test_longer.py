@@ -16,7 +16,7 @@ from heed.recipe import read_model_recipe
 from heed.training import run as runs
 from heed.training.loop import DivergedError, learning_rate
 from heed.training.run import longer_recipe, read_longer, read_run, train_longer, train_runs
-from tests.conftest import RUN, hashes, killed
+from tests.conftest import RUN, contents, killed
 from tests.conftest import change_recipe as change
 
 MODEL = "tiny-attention"
@@ -67,9 +67,9 @@ def test_a_model_that_improves_with_more_epochs_is_found(
 
 def test_its_files_have_no_weights_and_runs_have_the_same_bytes_as_without(workplace):
     list(train_runs(MODEL, [1, 2], 1))
-    alone = hashes(), hashes(RUN.with_name("2"))
+    alone = contents(), contents(RUN.with_name("2"))
     trained = train((1, 2), cores=3)
-    assert (hashes(), hashes(RUN.with_name("2"))) == alone
+    assert (contents(), contents(RUN.with_name("2"))) == alone
     assert [path.name for path in sorted(FOLDER.iterdir())] == [
         CHECKSUMS, "history.csv", "run.json",
     ]  # fmt: skip
@@ -83,11 +83,11 @@ def test_its_files_have_no_weights_and_runs_have_the_same_bytes_as_without(workp
 
 def test_it_is_kept_while_recipe_seed_and_bytes_are_the_same(workplace):
     train((1, 2))
-    made = FOLDER.stat().st_mtime_ns, hashes(FOLDER)
+    made = FOLDER.stat().st_mtime_ns, contents(FOLDER)
 
     def is_kept(*seeds: int) -> bool:
         train(seeds)
-        return (FOLDER.stat().st_mtime_ns, hashes(FOLDER)) == made
+        return (FOLDER.stat().st_mtime_ns, contents(FOLDER)) == made
 
     assert is_kept(1, 2) and is_kept(1, 3)
     assert not is_kept(2, 1), "another seed is the first"
@@ -96,7 +96,7 @@ def test_it_is_kept_while_recipe_seed_and_bytes_are_the_same(workplace):
     with pytest.raises(HeedError, match=r"history.csv.*heed train tiny-attention$"):
         write_predictions(MODEL, [1])
     train((1, 2))
-    assert hashes(FOLDER) == made[1]
+    assert contents(FOLDER) == made[1]
     change(epochs=2)
     train((1, 2))
     assert len(of_validation(FOLDER)) == 4
@@ -104,12 +104,12 @@ def test_it_is_kept_while_recipe_seed_and_bytes_are_the_same(workplace):
 
 def test_a_killed_one_goes_on_and_ends_with_the_same_bytes(workplace):
     train_longer(MODEL, 1, "", lambda progress: None)
-    whole, epochs = hashes(FOLDER), []
+    whole, epochs = contents(FOLDER), []
     with pytest.raises(KeyboardInterrupt):
         train_longer(MODEL, 1, "other code", killed)
     train_longer(MODEL, 1, "other code", lambda progress: epochs.append(progress.epoch))
     assert {*epochs} == {3, 4, 5, 6}, "epochs 1 and 2 came from the checkpoint"
-    assert hashes(FOLDER) == whole
+    assert contents(FOLDER) == whole
 
 
 def test_one_that_diverges_is_a_result_and_no_error(workplace, monkeypatch, capfd):

@@ -14,7 +14,7 @@ from heed.tasks.translation.learning import TranslationLearner
 from heed.tasks.translation.recipe import Hyperparameters
 from heed.training import machine
 from heed.training.machine import machine_kind, make_deterministic, products_library
-from tests.conftest import change_recipe, hashes, train
+from tests.conftest import change_recipe, contents, train
 from tests.makers.precision import has_bfloat16
 
 NEITHER, SHORT, AMX = {}, {"avx512_bf16": True}, {"avx512_bf16": True, "amx_bf16": True}
@@ -73,11 +73,11 @@ def test_bfloat16_on_a_machine_without_it_is_one_clear_message(workplace, monkey
 @has_bfloat16
 def test_a_training_in_bfloat16_says_so_and_has_other_weights_in_float32(workplace):
     train("tiny-attention", 1)
-    exact = hashes()["model.safetensors"]
+    exact = contents()["model.safetensors"]
     change_recipe(precision="bfloat16")
     kind = train("tiny-attention", 1).machine_kind
     assert kind == machine_kind("cpu", "bfloat16") == f"{machine_kind('cpu')}, avx512_bf16"
-    assert hashes()["model.safetensors"] != exact
+    assert contents()["model.safetensors"] != exact
 
 
 def translation(h: Hyperparameters) -> tuple[TranslationLearner, PairBatch]:

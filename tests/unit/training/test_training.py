@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -40,14 +39,15 @@ from heed.training.run import RunInfo, read_run, train_run
 from tests.conftest import (
     HYPERPARAMETERS,
     RUN,
-    hashes,
+    contents,
     killed,
-    make_workplace,
+    new_workplace,
     train,
     train_and_predict,
 )
 from tests.conftest import change_recipe as change
 from tests.makers.precision import has_bfloat16
+from tests.pipeline.makers import wait_for
 
 FILES = [CHECKSUMS, "history.csv", "model.safetensors", "run.json", "vocabulary.txt"]
 PREDICTED = Path("results/predict/tiny/tiny-attention")
@@ -71,7 +71,7 @@ def flipped(content: bytes) -> bytes:
 
 def test_the_files_are_those_of_the_contract(workplace):
     info = train("tiny-attention", 1)
-    assert sorted(hashes()) == FILES
+    assert sorted(contents()) == FILES
     assert write_predictions("tiny-attention", [1]) == 24
     table = pd.read_parquet(PREDICTED / "predictions.parquet")
     assert list(table.columns) == ["seed", "id", "split", "label", "predicted", "p:bad", "p:good"]
@@ -99,17 +99,17 @@ def test_the_epoch_kept_is_the_one_that_select_names(workplace, select, pick):
 
 def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(workplace):
     train("tiny-attention", 1)
-    whole = hashes()
+    whole = contents()
     with pytest.raises(KeyboardInterrupt):
         train("tiny-attention", 1, killed)
-    assert hashes() == whole, "a killed training touches nothing that was good"
+    assert contents() == whole, "a killed training touches nothing that was good"
     (times,) = Path(".heed/work").glob("train-*/times.json")
     assert 0 < json.loads(times.read_text())["cpu_seconds"] < 100
     write_json(times, {"seconds": 150, "cpu_seconds": 140})
     epochs = []
     train("tiny-attention", 1, lambda progress: epochs.append(progress.epoch))
     assert set(epochs) == {3}, "epochs 1 and 2 came from the checkpoint"
-    assert hashes() == whole
+    assert contents() == whole
     took = json.loads(timing_file("tiny-attention", 1).read_text())
     assert 150 < took["seconds"] < 300, "the time of killed processes counts"
     assert 140 < took["cpu_seconds"] < 300 and took["device"] == "cpu"
@@ -117,13 +117,13 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(workplace):
 
 def test_a_broken_checkpoint_is_no_checkpoint(workplace):
     train("tiny-attention", 1)
-    whole = hashes()
+    whole = contents()
     recipe = recipes.read_model_recipe("tiny-attention")
     work = checkpoint.work_folder(recipe, 1, "")
     work.mkdir(parents=True)
     (work / "checkpoint.safetensors").write_bytes(b"half a file")
     train("tiny-attention", 1)
-    assert hashes() == whole and checkpoint.work_folder(recipe, 2, "") != work
+    assert contents() == whole and checkpoint.work_folder(recipe, 2, "") != work
     assert checkpoint.work_folder(recipe, 1, "other") != work
     assert checkpoint.work_folder(dataclasses.replace(recipe, tokens="other"), 1, "") != work
 
@@ -172,9 +172,7 @@ def test_a_recipe_of_an_older_or_another_heed_is_refused_with_its_key_and_comman
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the corpus `tiny`, the recipe `tiny-attention` and its run of seed 1."""
-    folder = tmp_path_factory.mktemp("trained")
-    with pytest.MonkeyPatch.context() as patch:
-        make_workplace(folder, patch)
+    with new_workplace(tmp_path_factory) as folder:
         train("tiny-attention", 1)
     return folder
 
@@ -289,12 +287,12 @@ KINDS = [
 def test_every_kind_of_model_trains_resumes_loads_and_predicts_the_same(workplace, changes):
     change(epochs=3, **changes)
     train("tiny-attention", 1)
-    whole = hashes()
+    whole = contents()
 
     with pytest.raises(KeyboardInterrupt):
         train("tiny-attention", 1, killed)
     train("tiny-attention", 1)
-    assert hashes() == whole, "resumed after the second epoch, the same bytes"
+    assert contents() == whole, "resumed after the second epoch, the same bytes"
     write_predictions("tiny-attention", [1])
     run = heed.load_run("tiny-attention", 1)
     table = predicted().set_index("id")
@@ -319,7 +317,7 @@ def test_a_training_reads_no_test_document(workplace):
     """The same weights whatever the test documents say; only predictions change."""
     change(**FEATURES)
     train_and_predict()
-    first, before = hashes(), predicted()
+    first, before = contents(), predicted()
     tokens = load_tokens("data/tokens/tiny")
     ids, test = np.load("data/tokens/tiny/ids.npy"), tokens.rows("test", 0)
     table = pd.read_parquet("data/tokens/tiny/documents.parquet")
@@ -329,7 +327,7 @@ def test_a_training_reads_no_test_document(workplace):
     np.save("data/tokens/tiny/ids.npy", ids)
     table.to_parquet("data/tokens/tiny/documents.parquet", index=False)
     train_and_predict()
-    assert hashes() == first and not predicted()["p:bad"].equals(before["p:bad"])
+    assert contents() == first and not predicted()["p:bad"].equals(before["p:bad"])
 
 
 def test_training_stops_early_when_nothing_gets_better(workplace):
@@ -542,25 +540,23 @@ def test_a_training_killed_for_good_is_resumed_by_the_same_command(workplace):
     change(epochs=30)
     command = [sys.executable, "-m", "heed.cli", "train", "tiny-attention", "--seeds", "1"]
     started = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    deadline, saved = time.monotonic() + 60, "train-*/checkpoint.safetensors"
-    while not list(Path(".heed/work").glob(saved)) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_for(lambda: [*Path(".heed/work").glob("train-*/checkpoint.safetensors")], started)
     os.kill(started.pid, signal.SIGKILL)
     started.wait()
     assert not RUN.exists()
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     first = int(done.stdout.split("epoch ")[1].split("/")[0])
     assert first > 1, "it went on after the last whole epoch"
-    resumed, code = hashes(), json.loads(timing_file("tiny-attention", 1).read_text())["code"]
+    resumed, code = contents(), json.loads(timing_file("tiny-attention", 1).read_text())["code"]
     train("tiny-attention", 1, code=code)
-    assert hashes() == resumed
+    assert contents() == resumed
 
 
 def trained_runs(seeds: list[int], cores: int = 1) -> dict[int, tuple[int, dict[str, str]]]:
-    """Train what is not there; the time of each seed's folder, and the hashes of its files."""
+    """Train what is not there; the time of each seed's folder, and the contents of its files."""
     assert {info.seed for info in runs.train_runs("tiny-attention", seeds, cores)} == {*seeds}
     folders = {seed: RUN.with_name(str(seed)) for seed in seeds}
-    return {seed: (path.stat().st_mtime_ns, hashes(path)) for seed, path in folders.items()}
+    return {seed: (path.stat().st_mtime_ns, contents(path)) for seed, path in folders.items()}
 
 
 def test_a_run_is_kept_while_recipe_code_and_bytes_are_the_same(workplace, monkeypatch):

@@ -1,24 +1,15 @@
 """Figures of a classification: calibration, and the confusion of classes."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from heed.report.experiments import Experiment
 from heed.report.figures import shapes
-from heed.report.figures.heatmaps import heat_map
 from heed.report.figures.shapes import EVERYWHERE, FILES, Axis, Figure, Mark, Panel
-from heed.report.figures.variants import (
-    describe_choice,
-    files_of,
-    looks,
-    make_figure,
-    ordered_variants,
-    read_tables,
-)
-from heed.report.results import Results
+from heed.report.figures.variants import Drawn, looks, ordered_variants
 
 FEW, LARGE = 3, 12  # classes: below and above them a matrix is a file alone
 CELL, ENOUGH, LETTER = 0.42, 0.19, 0.062  # inches: of a cell at most and about at least, a letter
@@ -26,26 +17,22 @@ TITLE, LABELS = 0.3, 0.45  # inches above a matrix, and of the labels of the axe
 FIFTHS = {each / 100: f"{each}%" for each in range(0, 101, 20)}
 
 
-def calibration(results: Results, experiment: Experiment, variants: Sequence[str]) -> Figure:
-    """Return the share of right predictions by their probability, over all seeds: a file alone."""
-    tables = read_tables(results, experiment, "calibration", variants)
-    look, words, errors = looks(experiment), experiment.words, list[float]()
+def calibration(drawn: Drawn) -> Iterator[Figure]:
+    """Yield the share of right predictions by their probability, over all seeds: a file alone."""
+    look, words, errors = looks(drawn.experiment), drawn.experiment.words, list[float]()
     rows = [shapes.rule((0, 0), (1.02, 1.02), shapes.SOFT, dash=shapes.DOTTED)]
-    for variant, table in tables.items():
+    for variant, table in drawn.read("calibration").items():
         bins, own = _sum_bins(table), look[variant]
         errors.append(100 * expected_calibration_error(table))
         x, y = bins["probability"] / bins["documents"], bins["right"] / bins["documents"]
-        end = f"{words[variant]} {errors[-1]:.1f}%"
-        rows += shapes.line(x, y, own, variant, 1.2, False, end)
+        rows += shapes.line(x, y, own, variant, f"{words[variant]} {errors[-1]:.1f}%")
         areas = 60 * bins["documents"] / bins["documents"].max() + 4
         rows += [shapes.point(a, b, own, size) for a, b, size in zip(x, y, areas, strict=True)]
     x_axis = Axis("probability of the predicted class", (0, 1.02), FIFTHS)
     panel = Panel(rows, x_axis, Axis("share that is right", (0, 1.02), FIFTHS), ratio=1)
-    return make_figure(
-        "calibration", f"{experiment.key}_calibration",
-        results.sources.add(*files_of(results, experiment, "calibration", variants)), [[panel]],
-        (shapes.WIDTH, 3.1), experiment.title, describe_choice(results, experiment, variants),
-        FILES, least=f"{min(errors):.1f}", most=f"{max(errors):.1f}",
+    yield drawn.figure(
+        "calibration", [panel], (shapes.WIDTH, 3.1), more=drawn.choice,
+        least=f"{min(errors):.1f}", most=f"{max(errors):.1f}",
     )  # fmt: skip
 
 
@@ -60,71 +47,66 @@ def expected_calibration_error(table: pd.DataFrame) -> float:
     return float((bins["right"] - bins["probability"]).abs().sum() / bins["documents"].sum())
 
 
-def matrices(results: Results, experiment: Experiment) -> list[Figure]:
-    """Return the confusion matrices of all models: panels, or of many classes a file each.
+def matrices(drawn: Drawn) -> Iterator[Figure]:
+    """Yield the confusion matrices of all models: panels, or of many classes a file each.
 
     Those of two classes are files too: they say no more than the recalls.
     """
-    variants, classes = ordered_variants(results, experiment), experiment.result.groups["classes"]
-    if len(classes) <= LARGE:
-        media = EVERYWHERE if len(classes) >= FEW else FILES
-        return [_matrices(results, experiment, variants, classes, experiment.key, media)]
-    models, words = results.models(experiment), experiment.words
-    return [
-        _matrices(results, experiment, [name], classes, models[name], FILES, words[name])
-        for name in variants
-    ]
+    results, experiment = drawn.results, drawn.experiment
+    variants = ordered_variants(results, experiment)
+    count = len(experiment.result.groups["classes"])
+    if count <= LARGE:
+        media = EVERYWHERE if count >= FEW else FILES
+        yield _matrices(Drawn(results, experiment, variants), media=media)
+        return
+    for name, model in results.models(experiment).items():
+        own = Drawn(results, experiment, [name])
+        figure = _matrices(own, media=FILES, subject=experiment.words[name])
+        yield dataclasses.replace(figure, key=f"{model}_confusion")
 
 
-def _matrices(
-    results: Results, experiment: Experiment, variants: Sequence[str], classes: Sequence[str],
-    key: str, media: tuple[str, ...], subject: str = "",
-) -> Figure:  # fmt: skip
-    shares, count = {}, len(classes)
-    for variant, table in read_tables(results, experiment, "confusion", variants).items():
+def _matrices(drawn: Drawn, **about: Any) -> Figure:
+    classes, words = drawn.experiment.result.groups["classes"], drawn.experiment.words
+    shares = {}
+    for variant, table in drawn.read("confusion").items():
         counts = table.groupby(["label", "predicted"])["documents"].sum().unstack(fill_value=0)
-        whole = counts.reindex(index=[*classes], columns=[*classes], fill_value=0).to_numpy()
-        shares[experiment.words[variant]] = whole / whole.sum(axis=1, keepdims=True).clip(1)
+        whole = counts.reindex(index=classes, columns=classes, fill_value=0).to_numpy()
+        shares[variant] = whole / whole.sum(axis=1, keepdims=True).clip(1)
+    count, models = len(classes), len(shares)
     wrong = np.mean([*shares.values()], axis=0) * (1 - np.eye(count))
     label, predicted = np.unravel_index(wrong.argmax(), wrong.shape)
     labels = [shapes.short_name(name, 18 if count <= LARGE else 26) for name in classes]
     margin = LETTER * max(map(len, labels)) + LABELS
     columns = int((shapes.WIDE - margin) / (ENOUGH * count + 0.1))
-    columns = min(max(columns, 1), len(variants))
-    lines = -(-len(variants) // columns)
+    columns = min(max(columns, 1), models)
+    lines = -(-models // columns)
     cell = min(
         CELL, (shapes.WIDE - margin - 0.1 * columns) / (columns * count),
         ((shapes.MAX_HEIGHT - margin) / lines - TITLE) / count,
     )  # fmt: skip
-    width = margin + columns * (cell * count + 0.1)
-    return make_figure(
-        "confusion", f"{key}_confusion",
-        results.sources.add(*files_of(results, experiment, "confusion", variants)),
-        _panels(shares, labels, columns, cell),
-        (max(width, shapes.WIDTH), margin + lines * (cell * count + TITLE)), experiment.title,
-        media=media, subject=subject, label=classes[label], predicted=classes[predicted],
+    width = max(margin + columns * (cell * count + 0.1), shapes.WIDTH)
+    panels = [
+        _matrix(each, words[name], labels, cell, number % columns == 0, number >= models - columns)
+        for number, (name, each) in enumerate(shares.items())
+    ]
+    return drawn.figure(
+        "confusion", panels, (width, margin + lines * (cell * count + TITLE)), columns=columns,
+        label=classes[label], predicted=classes[predicted], **about,
     )  # fmt: skip
 
 
-def _panels(
-    shares: Mapping[str, np.ndarray], labels: Sequence[str], columns: int, cell: float
-) -> list[list[Panel]]:
-    count, places = len(labels), {float(place): label for place, label in enumerate(labels)}
-    panels = []
-    for number, (name, each) in enumerate(shares.items()):
-        percents = np.rint(100 * each).astype(int)
-        rows: list[Mark] = shapes.squares(np.maximum(percents / 100, 0.05 * (percents > 0)), 100)
-        for row, column in np.argwhere(percents > 0) if cell >= 0.15 else ():
-            ink = shapes.REVERSED if percents[row, column] > 55 else shapes.INK
-            text = f"{percents[row, column]}"
-            rows.append(shapes.words(column, row, text, ink, min(8.0, 40 * cell), "center"))
-        left, below = number % columns == 0, number >= len(shares) - columns
-        title = shapes.short_name(name, max(10, int(15 * cell * count)))
-        panel = heat_map(rows, count, count, title)
-        x = dataclasses.replace(
-            panel.x, places=places, angle=-90, labels=below, title="predicted" * below
-        )
-        y = dataclasses.replace(panel.y, places=places, labels=left, title="true class" * left)
-        size = max(5, min(7.5, 45 * cell))
-        panels.append(dataclasses.replace(panel, x=x, y=y, label_size=size))
-    return shapes.in_rows(panels, columns)
+def _matrix(
+    shares: np.ndarray, name: str, labels: Sequence[str], cell: float, left: bool, below: bool
+) -> Panel:
+    """Return a matrix with the labels of its axes where it stands at the left, or below."""
+    percents, count = np.rint(100 * shares).astype(int), len(labels)
+    rows: list[Mark] = shapes.squares(np.maximum(percents / 100, 0.05 * (percents > 0)), 100)
+    for row, column in np.argwhere(percents > 0) if cell >= 0.15 else ():
+        ink = shapes.REVERSED if percents[row, column] > 55 else shapes.INK
+        text, size = f"{percents[row, column]}", min(8.0, 40 * cell)
+        rows.append(shapes.words(column, row, text, ink, size, align="center"))
+    title = shapes.short_name(name, max(10, int(15 * cell * count)))
+    ends, places, size = (-0.5, count - 0.5), dict(enumerate(labels)), max(5, min(7.5, 45 * cell))
+    x = Axis("predicted" * below, ends, places, labels=below, strokes=False, angle=-90)
+    y = Axis("true class" * left, ends[::-1], places, labels=left, strokes=False)
+    return Panel(rows, x, y, title, count, 1, grid=False, label_size=size)

@@ -5,19 +5,19 @@ It is of a study's results, or of the CSV files of a published study.
 
 import dataclasses
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from heed.evaluation.results import BETTER, WORSE
+from heed.report.figures.variants import factor, kinds
 from heed.report.measures import Measure
 from heed.report.results import Results
 from heed.report.words import all_words, model_kind
 from heed.study import load
 
-# Kinds of words.yaml, and the averages that a kind of attention is first compared with.
-LAST, REFERENCES = ("last", "last-state"), ("linear", "statistical")
+# The averages that attention is compared with, and what a kind of it is first compared with.
 AVERAGES = "mean", "uniform", "decoder-uniform", "bag"
 OWN_AVERAGE = {"self-attention": "uniform", "embeddings": "bag"}
 OPPOSITE = {BETTER: WORSE, WORSE: BETTER}
@@ -46,18 +46,20 @@ class Compared:
     @property
     def last(self) -> str:
         """The kind that reads the last state alone; empty: none."""
-        return next(filter(self.runs.__contains__, LAST), "")
+        return self._first("last", "last-state")
 
     @property
     def average(self) -> str:
         """The kind with equal weights that attention is compared with; empty: none."""
-        order = (OWN_AVERAGE.get(self.attention, ""), *AVERAGES)
-        return next(filter(self.runs.__contains__, order), "")
+        return self._first(OWN_AVERAGE.get(self.attention, ""), *AVERAGES)
 
     @property
     def reference(self) -> str:
         """The model from outside; empty: none."""
-        return next(filter(self.runs.__contains__, REFERENCES), "")
+        return self._first("linear", "statistical")
+
+    def _first(self, *kinds: str) -> str:
+        return next(filter(self.runs.__contains__, kinds), "")
 
     @property
     def kinds(self) -> list[str]:
@@ -73,8 +75,12 @@ class Compared:
     def __str__(self) -> str:
         """Return the scores in words, and the verdict on attention over the average."""
         scores = (f"{all_words()[kind].words} {self.mean(kind):.1f}" for kind in self.kinds)
-        verdict = self.verdict(self.attention, self.average)
-        return f"{self.title}: {', '.join(scores)}" + f" ({verdict})" * bool(verdict)
+        return f"{self.title}: {', '.join(scores)}" + f" ({self.weighing})" * bool(self.weighing)
+
+    @property
+    def weighing(self) -> str:
+        """The verdict on attention over the average."""
+        return self.verdict(self.attention, self.average)
 
     def mean(self, kind: str) -> float:
         """Return the mean of all runs of a kind."""
@@ -90,21 +96,15 @@ def compared(results: Results) -> list[Compared]:
     """Return the experiments of a study, but those that only worsen another's hyperparameters."""
     found, margin = [], results.comparison.significance.equivalence_margin
     for each in results.experiments:
-        result, corpus = each.result, each.result.corpus
         if each.degraded_from:
             continue
+        result, corpus = each.result, each.result.corpus.statistics
         models = result.models | result.reference_models
-        kinds = {name: model_kind(name, h.hyperparameters) for name, h in result.models.items()}
         runs = {name: result.compared_score(model).values for name, model in models.items()}
-        verdicts = {
-            (first, second): difference.verdict
-            for first, others in result.comparisons.items()
-            for second, difference in others.items()
-        }
-        own = _by_kind(kinds, runs, verdicts, next(iter(result.attention), ""), each.measure)
-        known = corpus.statistics
-        about = each.title, corpus.name, known.kind, known.splits["train"], known.generated
-        found.append(Compared(*about, each.measure, margin, *own))
+        verdicts = {(one.first, one.second): one.verdict for one in each.comparisons}
+        by_kind = _by_kind(kinds(each), runs, verdicts, [*result.attention][:1], each.measure)
+        about = each.title, each.corpus_name, corpus.kind, corpus.splits["train"], corpus.generated
+        found.append(Compared(*about, each.measure, margin, *by_kind))
     return found
 
 
@@ -117,43 +117,42 @@ def published(folder: Path) -> list[Compared]:
         tested = verdicts[verdicts["experiment"] == key]
         if declared.suboptimal_of or tested.empty:
             continue
-        measure = Measure(declared.task, tested["metric"].iloc[0])
-        own = scores[(scores["experiment"] == key) & (scores["metric"] == measure.metric)]
+        metric, mark = (str(tested[name].iloc[0]) for name in ("metric", "mark"))
+        own = scores[(scores["experiment"] == key) & (scores["metric"] == metric)]
         runs = {str(name): [*of] for name, of in own.groupby("model", sort=False)["value"]}
-        kinds = {
+        kind_of = {
             each.variant: model_kind(each.variant, params.hyperparameters(name))
             for name, each in params.models.items()
             if each.experiment == key
         }
-        first = next(filter(runs.__contains__, params.study.attention), "")
         first_second = zip(tested["first"], tested["second"], strict=True)
         pairs = dict(zip(first_second, tested["verdict"], strict=True))
-        corpus = params.corpora[declared.corpus]
+        corpus, measure = params.corpora[declared.corpus], Measure(declared.task, metric)
+        by_kind = _by_kind(kind_of, runs, pairs, params.study.attention, measure)
         texts = corpus.split.train if isinstance(corpus.split.train, int) else 0
-        generated = "generated" in tested["mark"].iloc[0]
-        about = declared.title, declared.corpus, corpus.kind, texts, generated, measure
-        kept = _by_kind(kinds, runs, pairs, first, measure)
-        found.append(Compared(*about, params.study.equivalence_margin, *kept))
+        about = declared.title, declared.corpus, corpus.kind, texts, "generated" in mark, measure
+        found.append(Compared(*about, params.study.equivalence_margin, *by_kind))
     return found
 
 
 def _by_kind(
     kinds: Mapping[str, str], scores: Mapping[str, list[float]], verdicts: Verdicts,
-    attention: str, measure: Measure,
+    attention: Sequence[str], measure: Measure,
 ) -> tuple[str, dict[str, list[float]], Verdicts]:  # fmt: skip
     """Return kind of attention, scores and verdicts by kind: the question's variant, or the first.
 
     Reference models are their own kind; an accuracy is in percent.
     """
-    of_kind: dict[str, str] = {}
-    for name in sorted(scores, key=lambda name: name != attention):
-        of_kind.setdefault(kinds.get(name, name), name)
-    scale = 100 if measure.is_accuracy or measure.in_hundreds else 1
-    runs = {kind: [scale * each for each in scores[name]] for kind, name in of_kind.items()}
-    kind_of = {name: kind for kind, name in of_kind.items()}
+    first = next(filter(scores.__contains__, attention), "")
+    kind_of = {name: kinds.get(name) or name for name in scores}
+    runs, names = {}, set[str]()
+    for name in sorted(scores, key=lambda name: name != first):
+        if kind_of[name] not in runs:
+            runs[kind_of[name]] = [factor(measure) * each for each in scores[name]]
+            names.add(name)
     between = {
         (kind_of[first], kind_of[second]): verdict
         for (first, second), verdict in verdicts.items()
-        if {first, second} <= kind_of.keys()
+        if {first, second} <= names
     }
-    return kinds.get(attention, ""), runs, between
+    return kinds.get(first, ""), runs, between

@@ -1,6 +1,7 @@
 """The U of recency: how much each tenth of a text counts, and one text coloured by gradient."""
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,16 +11,10 @@ from heed.report.browser import full_colour
 from heed.report.explanations import Explanation
 from heed.report.figures import shapes
 from heed.report.figures.shapes import Axis, Figure, Mark, Panel
-from heed.report.figures.variants import (
-    MAX_VARIANTS,
-    captions,
-    drawn_variants,
-    line_marks,
-    looks,
-    make_figure,
-)
+from heed.report.figures.variants import CAPTIONS, MAX_VARIANTS, Drawn, drawn_variants, kinds
+from heed.report.formats import read_yaml
 from heed.report.results import Results
-from heed.report.words import all_words, model_kind
+from heed.report.words import all_words
 
 BY_RATIONALE, PLAIN = "importance_by_rationale", "importance"
 ENDS, MIDDLE, MANY = [1, 10], [5, 6], 100  # tenths; times: more are not told apart
@@ -27,27 +22,24 @@ TEXTS, MOST_WORDS = 2, 60  # models whose gradient colours a text; of more words
 HEIGHT, LINE, LETTERS = 2.8, 0.17, 58  # inches: the curve, a line of text; letters in a line
 
 
-def recency(results: Results) -> list[Figure]:
-    """Return the figure of each experiment that has the test `recency`."""
-    figures = []
+def recency(results: Results) -> Iterator[Figure]:
+    """Yield the figure of each experiment that has the test `recency`."""
     for experiment in results.experiments:
         tested = [each for each in results.explanations if each.recency is not None]
         tested = [each for each in tested if each.experiment.key == experiment.key]
         order = drawn_variants(results, experiment) if tested else []
-        drawn = sorted(tested, key=lambda each: each.variant not in order)[:MAX_VARIANTS]
-        if tables := importance(drawn):
-            figures.append(_figure(results, drawn, tables))
-    return figures
+        explained = sorted(tested, key=lambda each: each.variant not in order)[:MAX_VARIANTS]
+        if tables := importance(explained):
+            yield _figure(results, explained, tables)
 
 
-def importance(drawn: Sequence[Explanation]) -> dict[str, pd.DataFrame]:
+def importance(explained: Sequence[Explanation]) -> dict[str, pd.DataFrame]:
     """Return by variant the importance of each tenth `x`, 1 to 10, and seed: `value`, 1 if even.
 
     It is beside the rationale where any of the models has that, else over its own mean.
     """
-    known = {each.variant: each.recency for each in drawn if each.recency is not None}
-    measure = BY_RATIONALE if any(map(_is_by_rationale, known.values())) else PLAIN
-    found = {}
+    known = {each.variant: each.recency for each in explained if each.recency is not None}
+    measure, found = _measure(explained), {}
     for variant, table in known.items():
         rows = table[table["measure"] == measure].dropna(subset="mean")
         value = rows["mean"] / (rows["mean"].mean() if measure == PLAIN else 1)
@@ -57,50 +49,44 @@ def importance(drawn: Sequence[Explanation]) -> dict[str, pd.DataFrame]:
     return found
 
 
-def _is_by_rationale(table: pd.DataFrame) -> bool:
-    return bool((table["measure"] == BY_RATIONALE).any())
-
-
-def _ends_by_middle(table: pd.DataFrame) -> str:
-    """Return how many times the importance of the middle the ends have."""
-    means = table.groupby("x")["value"].mean()
-    ends, middle = (float(means.reindex(tenths).mean()) for tenths in (ENDS, MIDDLE))
-    ratio = ends / middle if middle > 0 else np.inf
-    return f"over {MANY}" if ratio > MANY else format_significant(ratio, 2)
+def _measure(explained: Sequence[Explanation]) -> str:
+    known = [each.recency["measure"] for each in explained if each.recency is not None]
+    return BY_RATIONALE if BY_RATIONALE in {*itertools.chain(*known)} else PLAIN
 
 
 def _figure(
-    results: Results, drawn: Sequence[Explanation], tables: Mapping[str, pd.DataFrame]
+    results: Results, explained: Sequence[Explanation], tables: Mapping[str, pd.DataFrame]
 ) -> Figure:
-    experiment, tested = drawn[0].experiment, drawn[0].recency
-    models = experiment.result.models
-    kinds = {name: model_kind(name, models[name].hyperparameters) for name in tables}
-    shown = min(kinds, key=lambda name: kinds[name] != "last")
-    words = all_words()[kinds[shown]].sentence
-    marks = [shapes.rule((0.6, 1), (10.4, 1), dash=shapes.DOTTED)]
-    marks += line_marks(tables, looks(experiment), experiment.words)
-    x = Axis("tenth of the text", (0.6, 10.4), count=10)
+    experiment = explained[0].experiment
+    drawn, kind_of = Drawn(results, experiment, [*tables]), kinds(experiment)
+    shown = min(tables, key=lambda name: kind_of[name] != "last")
+    words = all_words()[kind_of[shown]].sentence
+    marks = [shapes.rule((0.6, 1), (10.4, 1), dash=shapes.DOTTED), *drawn.lines(tables)]
     y = Axis("importance, 1 = even", (0, max(2, shapes.extent(marks, low=0)[1])))
+    x, height = Axis("tenth of the text", (0.6, 10.4), count=10), HEIGHT - 0.5
+    curve = Panel(marks, x, y, height=height, spans=True)
     told = (shown, *experiment.result.attention[:1])
-    both = sorted(drawn, key=lambda each: each.variant not in told)
-    texts = _texts(both[:TEXTS]) if experiment.publishable else []
-    panels = [Panel(marks, x, y, spans=True, height=HEIGHT - 0.5), *texts]
+    both = sorted(explained, key=lambda each: each.variant not in told)[:TEXTS]
+    texts = _texts(both) if experiment.publishable else []
     files = "recency.csv", *["documents.parquet", "units.parquet"][: 2 * len(texts)]
-    kind = "recency" if tested is None or not _is_by_rationale(tested) else "recency_rationale"
-    return make_figure(
-        kind, f"{experiment.key}_recency",
-        results.sources.add(*(each.folder / file for each in drawn for file in files)),
-        [[panel] for panel in panels],
-        (shapes.STUDY, HEIGHT + sum(text.height + 0.25 for text in texts)), experiment.title,
-        captions()["recency_text"] if texts else "", zoom=shapes.ZOOM,
-        model=words[:1].upper() + words[1:], times=_ends_by_middle(tables[shown]),
+    drawn.files += [each.folder / file for each in explained for file in files]
+    # how many times the importance of the middle the ends have
+    means = tables[shown].groupby("x")["value"].mean()
+    ends, middle = means[ENDS].mean(), means[MIDDLE].mean()
+    ratio = ends / middle if middle > 0 else np.inf
+    return drawn.figure(
+        "recency" if _measure(explained) == PLAIN else "recency_rationale", [curve, *texts],
+        (shapes.STUDY, HEIGHT + sum(text.height + 0.25 for text in texts)),
+        more=read_yaml(CAPTIONS)["recency_text"] if texts else "",
+        model=words[:1].upper() + words[1:],
+        times=f"over {MANY}" if ratio > MANY else format_significant(ratio, 2),
     )  # fmt: skip
 
 
-def _texts(drawn: Sequence[Explanation]) -> list[Panel]:
+def _texts(explained: Sequence[Explanation]) -> list[Panel]:
     """Return the shortest text that two models have, coloured by the gradient of each."""
-    words, known = drawn[0].experiment.words, dict[str, pd.DataFrame]()
-    for each in drawn:
+    words, known = explained[0].experiment.words, dict[str, pd.DataFrame]()
+    for each in explained:
         documents, units = each.read("documents"), each.read("units")
         if "text" in documents:
             kept = documents.dropna(subset="text")[["seed", "id", "text", "units"]]
@@ -134,10 +120,8 @@ def coloured(
     x = line = 0.0
     if len(said) > MOST_WORDS:
         at = np.linspace(0, letters, len(said) + 1)
-        strip = zip(at[:-1], at[1:], shades, strict=True)
-        marks = [
-            shapes.area((a, b), (-0.45, 0.45), shapes.SERIES[0], float(c)) for a, b, c in strip
-        ]
+        for start, end, shade in zip(at[:-1], at[1:], shades, strict=True):
+            marks.append(shapes.area((start, end), (-0.45, 0.45), shapes.SERIES[0], shade))
         said = []
     for place, (word, shade) in enumerate(zip(said, shades, strict=False)):
         wide = shapes.width_of(word)
@@ -148,5 +132,5 @@ def coloured(
         ink = shapes.REVERSED if shade > 0.7 else shapes.INK
         marks.append(shapes.words(x, line, word, ink, bold=bool(marked) and marked[place]))
         x += wide + 1
-    axes = shapes.bare((-0.5, letters)), shapes.bare((line + 0.5, -0.5))
-    return Panel(marks, *axes, title, LINE * (line + 1), spans=True, grid=False)
+    ends = (-0.5, letters), (line + 0.5, -0.5)
+    return shapes.bare_panel(marks, *ends, title, height=LINE * (line + 1))

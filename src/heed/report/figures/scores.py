@@ -2,32 +2,39 @@
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any
 
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
 from heed.report.figures.shapes import Axis, Figure, Mark, Panel
-from heed.report.figures.variants import enough, least_extent, looks, make_figure, name_with_unit
+from heed.report.figures.variants import (
+    enough,
+    factor,
+    least_extent,
+    looks,
+    make_figure,
+    name_with_unit,
+)
 from heed.report.results import Results
 
 ROW, FRAME = 0.19, 0.62  # inches: a model; title and scale of an experiment
 NEAR, STACK = 0.015, 0.5  # of the scale, a dot's width; of a row, the height of a stack of dots
 
 
-def dot_charts(results: Results) -> list[Figure]:
-    """Return the chart, in parts where it would be higher than a page."""
+def dot_charts(results: Results) -> Iterator[Figure]:
+    """Yield the chart, in parts where it would be higher than a page."""
     panels = {each.key: _panel(results, each) for each in results.experiments}
     drawn = [each for each in results.experiments if enough(panels[each.key])]
-    return [
-        make_figure(
-            "dots", "models" if number == 1 else f"models-{number}", results.comparison_sources,
-            [[panels[each.key]] for each in part], (shapes.WIDTH, height),
-            "; ".join(f"{each.title}: {', '.join(_labels(each))}" for each in part),
-            plain=len(part) > 1, model=part[0].words[_models(part[0])[0]],
+    for number, (part, height) in enumerate(_parts(drawn), 1):
+        labels = {each.title: (panels[each.key].y.places or {}).values() for each in part}
+        yield make_figure(
+            "dots", "models" if number == 1 else f"models-{number}",
+            [panels[each.key] for each in part], (shapes.WIDTH, height),
+            "; ".join(f"{title}: {', '.join(of)}" for title, of in labels.items()),
+            sources=results.comparison_sources, plain=len(part) > 1,
+            model=part[0].words[next(iter(_runs(part[0])))],
             margin=f"{results.comparison.significance.equivalence_margin:g}",
-        )
-        for number, (part, height) in enumerate(_parts(drawn), 1)
-    ]  # fmt: skip
+        )  # fmt: skip
 
 
 def _parts(experiments: list[Experiment]) -> Iterator[tuple[list[Experiment], float]]:
@@ -35,7 +42,7 @@ def _parts(experiments: list[Experiment]) -> Iterator[tuple[list[Experiment], fl
     part: list[Experiment] = []
     height = 0.0
     for each in experiments:
-        own = FRAME + ROW * len(_models(each))
+        own = FRAME + ROW * len(_runs(each))
         if part and height + own > shapes.MAX_HEIGHT:
             yield part, height
             part, height = [], 0.0
@@ -44,27 +51,13 @@ def _parts(experiments: list[Experiment]) -> Iterator[tuple[list[Experiment], fl
         yield part, min(height, shapes.MAX_HEIGHT)
 
 
-def _models(experiment: Experiment) -> list[str]:
-    """Return an experiment's models and reference models but the trivial one, the best first."""
-    result = experiment.result
-    models = [*result.models, *result.learned_reference_models]
-    return sorted(models, key=lambda name: -result.sign * result.score_of(name))
-
-
-def _labels(experiment: Experiment) -> list[str]:
-    words, score, short = experiment.words, experiment.result.score_of, experiment.measure.short
-    names = _models(experiment)
-    return [f"{shapes.short_name(words[name])}  {short(score(name))}" for name in names]
-
-
-def _scale(experiment: Experiment) -> int:
-    return 100 if experiment.measure.is_accuracy or experiment.measure.in_hundreds else 1
-
-
 def _runs(experiment: Experiment) -> dict[str, list[float]]:
-    result, scale = experiment.result, _scale(experiment)
+    """Return the scores of all runs by model, without the trivial one, the best first."""
+    result, scale = experiment.result, factor(experiment.measure)
     models = result.reference_models | result.models
-    scores = {name: result.compared_score(models[name]).values for name in _models(experiment)}
+    names = [*result.models, *result.learned_reference_models]
+    names.sort(key=lambda name: -result.sign * result.score_of(name))
+    scores = {name: result.compared_score(models[name]).values for name in names}
     return {name: [scale * each for each in values] for name, values in scores.items()}
 
 
@@ -73,12 +66,12 @@ def _domain(results: Results, experiment: Experiment) -> tuple[float, float]:
     own = experiment.corpus_name, experiment.measure
     alike = [each for each in results.experiments if (each.corpus_name, each.measure) == own]
     marks: list[Mark] = [{"x": x} for each in alike for of in _runs(each).values() for x in of]
-    return least_extent(results, own[1].metric, marks, "x", _scale(experiment))
+    return least_extent(results, own[1].metric, marks, "x", factor(own[1]))
 
 
 def _panel(results: Results, experiment: Experiment) -> Panel:
     """Return the panel of an experiment: a row for each model."""
-    look, scale, result = looks(experiment), _scale(experiment), experiment.result
+    look, scale, result = looks(experiment), factor(experiment.measure), experiment.result
     runs, domain = _runs(experiment), _domain(results, experiment)
     marks: list[Mark] = []
     margin = results.comparison.significance.equivalence_margin * scale / 100
@@ -92,8 +85,9 @@ def _panel(results: Results, experiment: Experiment) -> Panel:
         mean = sum(of) / len(of)
         marks.append(shapes.rule((mean, place - 0.32), (mean, place + 0.32), wide=1.2))
     title = shapes.short_name(experiment.title, 60) if len(results.experiments) > 1 else ""
-    labels = _labels(experiment)
-    y = Axis(domain=(len(runs) - 0.4, -0.6), places=dict(enumerate(labels)), strokes=False)
+    words, short = experiment.words, experiment.measure.short
+    labels = (f"{shapes.short_name(words[name])}  {short(result.score_of(name))}" for name in runs)
+    y = Axis("", (len(runs) - 0.4, -0.6), dict(enumerate(labels)), strokes=False)
     x = Axis(name_with_unit(experiment.measure), domain)
     return Panel(marks, x, y, title, height=ROW * len(runs))
 
@@ -113,38 +107,31 @@ def stacked(values: list[float], near: float) -> list[float]:
 PANELS, WIDTH, HEIGHT, TITLE_LINE = 3, 2.25, 2.2, 23  # side by side; inches; letters of a title
 
 
-class Cost(NamedTuple):
-    """A model of an experiment: its mean test score, and the core-minutes of a training."""
+def cost_figure(results: Results, costs: Sequence[Any]) -> Iterator[Figure]:
+    """Yield a panel for each corpus whose models are enough for a picture; nothing without.
 
-    experiment: Experiment
-    variant: str
-    score: float
-    minutes: float
-
-
-def cost_figure(results: Results, costs: Sequence[Cost]) -> list[Figure]:
-    """Return a panel for each corpus whose models are enough for a picture; nothing without."""
-    groups: dict[tuple[str, str], list[Cost]] = {}
+    `costs` have experiment, variant, test score, and the mean core-minutes of a training.
+    """
+    groups: dict[tuple[str, str], list[Any]] = {}
     for cost in costs:
         own = cost.experiment
         groups.setdefault((own.corpus_name, own.measure.metric), []).append(cost)
     panels = [*filter(enough, map(_cost_panel, groups.values()))]
-    if not panels:
-        return []
-    columns = min(PANELS, len(panels))
-    lines = shapes.in_rows(panels, columns)
-    size = max(WIDTH * columns, shapes.WIDTH), 0.2 + HEIGHT * len(lines)
-    sources = (*results.comparison_sources, results.times_source)
-    return [make_figure("cost", "cost", sources, lines, size)]
+    if panels:
+        columns = min(PANELS, len(panels))
+        lines = -(-len(panels) // columns)
+        size = max(WIDTH * columns, shapes.WIDTH), 0.2 + HEIGHT * lines
+        sources = (*results.comparison_sources, results.times_source)
+        yield make_figure("cost", "cost", panels, size, sources=sources, columns=columns)
 
 
-def _cost_panel(costs: Sequence[Cost]) -> Panel:
+def _cost_panel(costs: Sequence[Any]) -> Panel:
     """Return the score of each model by its core time, and the best reference model as a line."""
     experiment, marks = costs[0].experiment, list[Mark]()
-    scaled, minutes = experiment.measure.scaled, [cost.minutes for cost in costs]
+    scaled, minutes = experiment.measure.scaled, [cost.mean for cost in costs]
     for cost in costs:
         look, words = looks(cost.experiment)[cost.variant], cost.experiment.words[cost.variant]
-        marks.append(shapes.point(cost.minutes, scaled(cost.score), look, 28) | {"end": words})
+        marks.append(shapes.point(cost.mean, scaled(cost.score), look, 28) | {"end": words})
     kind, domain = "linear", shapes.extent(marks, "x")
     if min(minutes) > 0:
         kind, domain = "log", (min(minutes) / 1.25, max(minutes) * 1.25)

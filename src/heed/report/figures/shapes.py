@@ -3,8 +3,8 @@
 import base64
 import dataclasses
 import json
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from heed.terminal import visible
 # Where a figure stands, beside its files.
 EVERYWHERE, PAGE, FILES = ("page", "paper"), ("page",), ()
 Pair = tuple[float, float]
-Mark = dict[str, object]  # a row of a table, which figures/vega.yaml says how to draw
+Dash = tuple[float, ...]
+Mark = dict[str, Any]  # a row of a table, which figures/vega.yaml says how to draw
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,13 +27,13 @@ class Axis:
 
     title: str = ""
     domain: Pair = (0, 1)
-    places: Mapping[float, str] | None = None
+    places: Mapping[Any, str] | None = None
     scale: str = "linear"
-    format: str = ""
+    format: str | None = None
     count: int = 5  # of ticks, about
     labels: bool = True
     strokes: bool = True
-    angle: int = 0
+    angle: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Panel:
     """Rows of marks in axes.
 
     `height` is relative to other panels; with `ratio` it is that part of the width instead.
-    `spans`: whether it is as wide as the figure, below panels side by side.
+    `spans`: whether it is as wide as the figure, whatever stands at the left of other panels.
     """
 
     rows: Sequence[Mark]
@@ -51,10 +52,7 @@ class Panel:
     ratio: float = 0
     spans: bool = False
     grid: bool = True
-    label_size: float = 0
-
-
-Panels = Sequence[Sequence[Panel]]
+    label_size: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,41 +82,37 @@ class Figure:
     title: str
     caption: str
     sources: tuple[Source, ...]  # the files that its values come from
-    panels: Panels  # in rows
+    panels: Sequence[Panel]
     size: Pair  # width and height in inches
-    subject: str = ""  # tells it from other figures with the same title: a model
     alt_text: str = ""  # for readers who cannot see it; they read the title before it
+    zoom: float = 1  # how much larger its print is
+    columns: int = 1  # panels side by side
+    subject: str = ""  # tells it from other figures with the same title: a model
     wide: bool = False  # whether it is wider than a column
     heads: Heads | None = None  # of which the page lets readers choose one
-    media: tuple[str, ...] = EVERYWHERE
-    zoom: float = 1  # how much larger its print is
+    media: Sequence[str] = EVERYWHERE
 
 
 # Inches. A figure of WIDTH fits a phone at full size, and two side by side fit a wide screen; one
 # of WIDE is as wide as the text on paper, and none is higher than a page of it.
-WIDTH, WIDE, HEIGHT, MAX_HEIGHT = 4.4, 6.3, 2.9, 6.5
+WIDTH, WIDE, MAX_HEIGHT = 4.4, 6.3, 6.5
+SIZE = WIDTH, 2.9
 ZOOM, STUDY = 1.4, 175 / 24 / 1.4  # a study's own figure, 700 pixels wide: how much it is enlarged
 GREYS = INK, SOFT, LINE, GROUND, REVERSED = "#1a1a1a", "#555555", "#d4d4d0", "#ffffff", "#fefefe"
-DARK_GREYS = "#e8e8e5", "#b0b0ac", "#454542", "#161616", "#101010"
 # Where series of different roles meet (figures/variants.py), every two colours differ by 10 or more
 # in CIELAB, in light and in dark mode, also as deuteranopes and protanopes see them (Machado et al.
 # 2009). Each has a contrast of 3 or more to the ground.
 SERIES = (
     "#005a8d", "#9a3a00", "#1a9c5c", "#b04fc0", "#b08a00", "#2a2a30", "#8f7fe0", "#d0589c",
 )  # fmt: skip
-DARK_SERIES = (
-    "#7cc4f5", "#ffab7a", "#3aa06a", "#c07ae0", "#fff09a", "#f6f6f2", "#8f84e8", "#e0668e",
-)  # fmt: skip
-DARK = dict(zip((*GREYS, *SERIES), (*DARK_GREYS, *DARK_SERIES), strict=True))
 CROSS = "M-1,-.5L-.5,0L-1,.5L-.5,1L0,.5L.5,1L1,.5L.5,0L1,-.5L.5,-1L0,-.5L-.5,-1Z"
 MARKERS = (
     "circle", "square", "triangle-up", "diamond", "triangle-down", "cross", CROSS, "triangle-left",
     "triangle-right",
 )  # fmt: skip
-SOLID: tuple[float, ...] = ()
+SOLID: Dash = ()
 DASHED, DOTTED = (5, 1.5), (1.5, 1.2)
 MAX_NAME = 26  # characters; longer names are cut
-Numbers = Iterable[float]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,60 +121,48 @@ class Look:
 
     colour: str
     marker: str
-    dash: tuple[float, ...] = SOLID
+    dash: Dash = SOLID
 
 
 def line(
-    x: Numbers, y: Numbers, look: Look, name: str = "", wide: float = 1.4, marked: bool = True,
-    end: str = "",
+    x: Iterable[float], y: Iterable[float], look: Look, name: str, end: str = "",
+    marked: bool = False, wide: float = 1.2,
 ) -> list[Mark]:  # fmt: skip
     """Return a line through points, which are `marked` or not.
 
     The name at its `end` stands to the right of the axes.
     """
-    known = [(float(a), float(b)) for a, b in zip(x, y, strict=True) if b == b]
-    style: Mark = {"kind": "line", "colour": look.colour, "dash": list(look.dash), "wide": wide}
-    rows: list[Mark] = [{"name": name, "x": a, "y": b, **style} for a, b in known]
+    known = [(a, b) for a, b in zip(x, y, strict=True) if b == b]
+    style = {"kind": "line", "name": name, "colour": look.colour, "dash": look.dash, "wide": wide}
+    rows: list[Mark] = [style | {"x": a, "y": b} for a, b in known]
     if rows and end:
-        rows[-1] |= {"end": end, "shape": look.marker if marked else ""}
+        rows[-1] |= {"end": end, "shape": look.marker * marked}
     return rows + [point(a, b, look) for a, b in known if marked]
 
 
-def point(
-    x: float, y: float, look: Look, size: float = 18, hollow: bool = False, wide: float = 0.8,
-    faint: bool = False,
-) -> Mark:  # fmt: skip
-    """Return a mark at a point; the ground fills one that is hollow, and shines through a faint."""
-    fill = GROUND if hollow else look.colour
-    style: Mark = {"fill": fill, "colour": look.colour, "shape": look.marker, "size": size}
-    style |= {"faint": True} if faint else {}
-    return {"kind": "point", "x": float(x), "y": float(y), "wide": wide, **style}
+def point(x: float, y: float, look: Look, size: float = 18, **style: object) -> Mark:
+    """Return a mark at a point; the ground shines through one that is `faint`."""
+    own = {"fill": look.colour, "colour": look.colour, "shape": look.marker, "wide": 0.8}
+    return {"kind": "point", "x": x, "y": y, "size": size, **own, **style}
 
 
-def band(x: Numbers, low: Numbers, high: Numbers, colour: str) -> list[Mark]:
-    """Return a band between two lines."""
-    points = zip(x, low, high, strict=True)
-    style: Mark = {"kind": "band", "colour": colour, "name": ""}
-    return [{"x": float(a), "y": float(b), "y2": float(c), **style} for a, b, c in points if b == b]
+def band(x: Iterable[float], means: Iterable[float], margin: float) -> list[Mark]:
+    """Return a grey band of a margin on both sides of a line."""
+    ends = ((a, b - margin, b + margin) for a, b in zip(x, means, strict=True))
+    style = {"kind": "band", "colour": SOFT, "name": ""}
+    return [style | {"x": a, "y": low, "y2": high} for a, low, high in ends]
 
 
-def rule(
-    start: Pair, end: Pair, colour: str = INK, wide: float = 1, dash: tuple[float, ...] = SOLID
-) -> Mark:
+def rule(start: Pair, end: Pair, colour: str = INK, wide: float = 1, dash: Dash = SOLID) -> Mark:
     """Return a straight stroke."""
-    (x, y), (x2, y2) = start, end
-    style: Mark = {"kind": "rule", "colour": colour, "wide": wide, "dash": list(dash)}
-    return {"x": float(x), "y": float(y), "x2": float(x2), "y2": float(y2), **style}
+    style = {"kind": "rule", "colour": colour, "wide": wide, "dash": dash}
+    return style | dict(zip(("x", "y", "x2", "y2"), (*start, *end), strict=True))
 
 
-def area(
-    x: Pair, y: Pair, fill: str = SOFT, shade: float = 0.14, colour: str = "",
-    dash: tuple[float, ...] = SOLID,
-) -> Mark:  # fmt: skip
-    """Return a rectangle between two places on each axis; `colour` and `dash` are its outline's."""
-    place: Mark = {"x": float(x[0]), "x2": float(x[1]), "y": float(y[0]), "y2": float(y[1])}
-    outline: Mark = {"colour": colour, "dash": list(dash)} if colour else {}
-    return {"kind": "square", "fill": fill, "shade": shade, **outline, **place}
+def area(x: Pair, y: Pair, fill: str = SOFT, shade: float = 0.14, **outline: object) -> Mark:
+    """Return a rectangle between two places on each axis; its outline has `colour` and `dash`."""
+    style = {"kind": "square", "fill": fill, "shade": shade, **outline}
+    return style | dict(zip(("x", "x2", "y", "y2"), (*x, *y), strict=True))
 
 
 def squares(weights: np.ndarray, steps: int = 20) -> list[Mark]:
@@ -197,16 +179,16 @@ def squares(weights: np.ndarray, steps: int = 20) -> list[Mark]:
 
 
 def words(
-    x: float, y: float, text: str, colour: str = INK, size: float = 8, align: str = "left",
-    at: Pair = (0, 0), angle: int = 0, bold: bool = False,
+    x: float, y: float, text: str, colour: str = INK, size: float = 8, bold: bool = False,
+    **style: object,
 ) -> Mark:  # fmt: skip
-    """Return a text at a point, moved by `at` points; one that is bold is the same font, outlined.
+    """Return a text at a point, moved by `dx` and `dy` points; a bold one is outlined.
 
     A second font would make the bytes of a PDF file another order at each drawing.
     """
-    style: Mark = {"colour": colour, "size": size, "align": align, "dx": at[0], "dy": at[1]}
-    where: Mark = {"x": float(x), "y": float(y), "angle": angle, "wide": 0.4 if bold else 0}
-    return {"kind": "text", "text": text, **where, **style}
+    own = {"align": "left", "dx": 0, "dy": 0, "angle": 0, "wide": 0.4 if bold else 0}
+    place = {"kind": "text", "x": x, "y": y, "text": text, "colour": colour, "size": size}
+    return place | own | style
 
 
 def width_of(text: str) -> float:
@@ -216,20 +198,12 @@ def width_of(text: str) -> float:
 
 
 def extent(
-    rows: Iterable[Mark], key: str = "y", low: float | None = None, margin: float = 0.05,
-    least: float = 0, limits: Pair = (-math.inf, math.inf),
-) -> Pair:  # fmt: skip
-    """Return the range of what rows show on an axis, with a margin where no low end is given.
-
-    A range below the `least` is widened on both sides, as far as what is possible (`limits`).
-    """
-    keys = {key, f"{key}2"}
-    values = [float(str(row[each])) for row in rows for each in keys & row.keys()] or [0.0, 1.0]
+    rows: Iterable[Mark], key: str = "y", low: float | None = None, margin: float = 0.05
+) -> Pair:
+    """Return the range of what rows show on an axis, with a margin where no low end is given."""
+    values = [row[each] for row in rows for each in (key, f"{key}2") if each in row] or [0.0, 1.0]
     start = min(values) if low is None else low
-    end = max([*values, start])
-    if low is None and (lacks := min(least, limits[1] - limits[0]) - (end - start)) > 0:
-        start = min(max(start - lacks / 2, limits[0]), limits[1] - (end - start) - lacks)
-        end = max([*values, start + min(least, limits[1] - limits[0])])
+    end = max(*values, start)
     room = (end - start or abs(end) or 1.0) * margin
     return start - room * (low is None), end + room
 
@@ -237,14 +211,20 @@ def extent(
 Sample = Callable[[float, float], Mark]  # of a legend: the mark around a place
 
 
-def legend(entries: Sequence[tuple[str, Sample]], columns: int = 1) -> Panel:
-    """Return a panel that names marks, in so many columns."""
+def legend(entries: Mapping[str, Sample], height: float, columns: int = 1) -> Panel:
+    """Return a panel that names marks, in so many columns of lines of a height."""
     rows: list[Mark] = []
-    for place, (text, sample) in enumerate(entries):
+    for place, (text, sample) in enumerate(entries.items()):
         y, x = divmod(place, columns)
-        rows += [sample(x / columns, y), words(x / columns, y, text, at=(12, 0), size=8.5)]
+        rows += [sample(x / columns, y), words(x / columns, y, text, size=8.5, dx=12)]
     lines = -(-len(entries) // columns)
-    return Panel(rows, bare((-0.02, 1)), bare((lines - 0.5, -0.5)), spans=True, grid=False)
+    return bare_panel(rows, (-0.02, 1), (lines - 0.5, -0.5), height=height * lines)
+
+
+def bare_panel(rows: Sequence[Mark], x: Pair, y: Pair, title: str = "", **form: Any) -> Panel:
+    """Return a panel whose axes and grid do not show, between these places."""
+    form = {"spans": True} | form
+    return Panel(rows, bare(x), bare(y), title, grid=False, **form)
 
 
 def bare(domain: Pair) -> Axis:
@@ -252,14 +232,15 @@ def bare(domain: Pair) -> Axis:
     return Axis(domain=domain, places={}, strokes=False)
 
 
-def marked(look: Look, hollow: bool = False) -> Sample:
-    """Return the sample of a mark."""
-    return lambda x, y: point(x, y, look, 30, hollow, 1.2)
+def heat_map(rows: Sequence[Mark], columns: int, lines: int, title: str) -> Panel:
+    """Return a panel of squares without axes, whose words are among its rows."""
+    x, y = bare((-0.5, columns - 0.5)), bare((lines - 0.5, -0.5))
+    return Panel(rows, x, y, title, lines, lines / columns, grid=False)
 
 
-def in_rows(panels: Sequence[Panel], columns: int) -> list[list[Panel]]:
-    """Return panels in rows, so many side by side."""
-    return [[*panels[at : at + columns]] for at in range(0, len(panels), columns)]
+def sample(look: Look, fill: str = "") -> Sample:
+    """Return a mark for a legend."""
+    return lambda x, y: point(x, y, look, 30, wide=1.2, fill=fill or look.colour)
 
 
 def short_name(name: str, limit: int = MAX_NAME) -> str:

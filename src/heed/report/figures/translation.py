@@ -2,10 +2,9 @@
 
 import dataclasses
 import itertools
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,20 +12,17 @@ import pandas as pd
 from heed.report.browser import read_prediction_table
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
-from heed.report.figures.heatmaps import heat_map, word_labels
-from heed.report.figures.shapes import EVERYWHERE, FILES, PAGE, Axis, Figure, Panel
+from heed.report.figures.heatmaps import word_labels
+from heed.report.figures.shapes import EVERYWHERE, PAGE, Axis, Figure, Panel
 from heed.report.figures.variants import (
+    CAPTIONS,
     MAX_VARIANTS,
-    captions,
-    describe_choice,
-    files_of,
-    line_marks,
-    looks,
+    Drawn,
     make_figure,
     ordered_variants,
-    read_tables,
 )
 from heed.report.figures.vega import as_svg
+from heed.report.formats import read_yaml
 from heed.report.results import Results
 from heed.tasks.translation.metrics import TRUNCATION, Gold, read_links
 
@@ -49,6 +45,9 @@ class Sentence:
     gold: Gold | None
     translations: dict[str, str]
     weights: dict[str, np.ndarray]
+
+
+Maps = list[tuple[Sentence, str, np.ndarray | None]]  # a sentence, a title and weights
 
 
 def read_sentences(results: Results, experiment: Experiment) -> list[Sentence]:
@@ -74,100 +73,91 @@ def read_sentences(results: Results, experiment: Experiment) -> list[Sentence]:
     return sentences
 
 
-def alignments(results: Results, experiment: Experiment) -> list[Figure]:
-    """Return a heat map of each sentence that is shown: of the first two models with weights.
+def alignments(drawn: Drawn) -> Iterator[Figure]:
+    """Yield a heat map of each sentence that is shown: of the first two models with weights.
 
     Text that may not be published is on the page alone.
     """
+    results, experiment, words = drawn.results, drawn.experiment, drawn.experiment.words
     if not results.prints_texts(experiment):
-        return []
-    sentences, words = read_sentences(results, experiment), experiment.words
+        return
+    sentences, models = read_sentences(results, experiment), results.models(experiment)
     weighed = set().union(*(each.weights for each in sentences))
     order = dict.fromkeys([*experiment.result.attention, *experiment.result.models])
     known = [*filter(weighed.__contains__, order)][:MODELS]
-    models = results.models(experiment)
     files = (results.prediction_folder(models[name]) / "weights.parquet" for name in known)
-    sources, media = results.sources.add(*files), EVERYWHERE if experiment.publishable else PAGE
-    return [
-        make_figure(
-            "alignments", f"{experiment.key}_alignment-{number}", sources,
-            *_maps([(each, words[name], each.weights.get(name)) for name in known]),
-            f"{each.source} {each.reference}", media=media, model=words[known[0]],
+    for number, each in enumerate(sentences if known else [], 1):
+        maps = [(each, words[name], each.weights.get(name)) for name in known]
+        yield _alignment(
+            f"{experiment.key}_alignment-{number}", maps, f"{each.source} {each.reference}",
+            words[known[0]], sources=results.sources.add(*files),
+            media=EVERYWHERE if experiment.publishable else PAGE,
             subject=" / ".join(words[name] for name in known),
-        )
-        for number, each in enumerate(sentences if known else [], 1)
-    ]  # fmt: skip
+        )  # fmt: skip
 
 
-def first_alignment(results: Results, experiment: Experiment) -> list[Figure]:
-    """Return the alignment of the sentence in the middle, by length, for the first screen."""
-    found = alignments(results, experiment)
-    return [dataclasses.replace(each, key="alignment") for each in found[len(found) // 2 :][:1]]
+def first_alignment(drawn: Drawn) -> Iterator[Figure]:
+    """Yield the alignment of the sentence in the middle, by length, for the first screen."""
+    found = [*alignments(drawn)]
+    yield from (dataclasses.replace(each, key="alignment") for each in found[len(found) // 2 :][:1])
 
 
 def alignment_picture(model: str, translations: "Sequence[Translation]") -> str:
     """Return a heat map of each translation with the weights of a model, numbered, in SVG."""
-    maps = [
-        (Sentence("", each.text, each.source_words, each.target_words, None, {}, {}),
-         f"{number}.", each.weights)
-        for number, each in enumerate(translations, 1)
-    ]  # fmt: skip
+    maps: Maps = []
+    for number, each in enumerate(translations, 1):
+        sentence = Sentence("", each.text, each.source_words, each.target_words, None, {}, {})
+        maps.append((sentence, f"{number}.", each.weights))
     texts = " ".join(f"{' '.join(each.source_words)}: {each.text}" for each in translations)
-    return as_svg(make_figure("alignments", "alignments", (), *_maps(maps), texts, model=model))
+    return as_svg(_alignment("alignments", maps, texts, model))
 
 
-def _maps(
-    maps: Sequence[tuple[Sentence, str, np.ndarray | None]],
-) -> tuple[list[list[Panel]], tuple[float, float]]:
-    """Return heat maps with cells of one size, and their size in inches together."""
+def _alignment(key: str, maps: Maps, told: str, model: str, **about: Any) -> Figure:
+    """Return heat maps with cells of one size."""
     across = min(MODELS, len(maps))
     sides = [*zip(*((s.source_words, s.reference_words) for s, *_ in maps), strict=True)]
     columns, lines = (max(map(len, of)) for of in sides)
     above, left = (
         LETTER * max(len(shapes.short_name(word)) for words in of for word in words) for of in sides
     )
-    down = math.ceil(len(maps) / across)
+    down = -(-len(maps) // across)
     cell = min(
         CELL, ((shapes.WIDE - 0.2) / across - left - 0.25) / columns,
         ((shapes.MAX_HEIGHT - 0.2) / down - above - 0.4) / lines,
     )  # fmt: skip
-    panels = [
-        _map(sentence, title, weights, max(4, min(7.2, 44 * cell)), (columns, lines))
-        for sentence, title, weights in maps
-    ]
     wide = max(across * (columns * cell + left + 0.25) + 0.2, shapes.WIDTH)
     high = down * (lines * cell + above + 0.4) + 0.2
-    return shapes.in_rows(panels, across), (wide, high)
+    form = max(4, min(7.2, 44 * cell)), columns, lines
+    panels = [_map(*each, *form) for each in maps]
+    about |= {"columns": across, "model": model}
+    return make_figure("alignments", key, panels, (wide, high), told, **about)
 
 
 def _map(
-    sentence: Sentence, title: str, weights: np.ndarray | None, size: float,
-    shape: tuple[int, int],
+    sentence: Sentence, title: str, weights: np.ndarray | None, size: float, columns: int,
+    lines: int,
 ) -> Panel:  # fmt: skip
     """Return the weights of a model with the gold links, its words above and at the left."""
     sure, possible = sentence.gold or (set(), set())
     rows = [] if weights is None else shapes.squares(weights)
     for i, j in sorted(possible):
         dash = shapes.SOLID if (i, j) in sure else shapes.DOTTED
-        ends = (i - 0.42, i + 0.42), (j - 0.42, j + 0.42)
-        rows.append(shapes.area(*ends, "transparent", 1, shapes.SERIES[1], dash))
+        place, colour = ((i - 0.42, i + 0.42), (j - 0.42, j + 0.42)), shapes.SERIES[1]
+        rows.append(shapes.area(*place, "transparent", 1, colour=colour, dash=dash))
     rows += word_labels(sentence.source_words, size, True)
     rows += word_labels(sentence.reference_words, size, False)
-    return heat_map(rows, *shape, title)
+    return shapes.heat_map(rows, columns, lines, title)
 
 
-ALL = 1_000_000  # in place of the hyperparameters by which models of one group differ
-
-
-def by_distance(results: Results, experiment: Experiment, drawn: Sequence[str]) -> list[Figure]:
-    """Return the share of gold links that attention finds, by how far they reach: a file alone."""
-    models = experiment.result.models
-    variants = [name for name in drawn if models[name].hyperparameters.learns_weights]
-    files = files_of(results, experiment, "distances", variants)
-    if not files or not all(map(Path.exists, files)):
-        return []
-    tables = read_tables(results, experiment, "distances", variants)
-    furthest = sorted({*map(int, pd.concat(tables.values())["furthest"])})
+def by_distance(drawn: Drawn) -> Iterator[Figure]:
+    """Yield the share of gold links that attention finds, by how far they reach: a file alone."""
+    models, chosen = drawn.experiment.result.models, drawn.choice
+    variants = [name for name in drawn.variants if models[name].hyperparameters.learns_weights]
+    drawn = dataclasses.replace(drawn, variants=variants)
+    if not variants or not all(map(Path.exists, drawn.paths("distances"))):
+        return
+    tables = drawn.read("distances")
+    furthest = sorted({*pd.concat(tables.values())["furthest"]})
     ranges = [
         str(last) if last == before + 1 else f"{before + 1}–{last}"
         for before, last in itertools.pairwise([-1, *furthest])
@@ -177,99 +167,84 @@ def by_distance(results: Results, experiment: Experiment, drawn: Sequence[str]) 
         places, value = table["furthest"].map(furthest.index), 100 * table["found"] / table["links"]
         lines[variant] = pd.DataFrame({"x": places, "value": value})
     means = lines[variants[0]].groupby("x")["value"].mean()
-    x = Axis(captions()["distances_x"], (-0.3, len(ranges) - 0.7), dict(enumerate(ranges)))
-    return [
-        make_figure(
-            "distances", f"{experiment.key}_distances", results.sources.add(*files),
-            [[_panel(experiment, lines, x, "links found, %")]],
-            more=describe_choice(results, experiment, drawn), told=experiment.title, media=FILES,
-            near=f"{means.iloc[0]:.0f}", far=f"{means.iloc[-1]:.0f}",
-        )
-    ]  # fmt: skip
+    title = read_yaml(CAPTIONS)["distances"]["x"]
+    x = Axis(title, (-0.3, len(ranges) - 0.7), dict(enumerate(ranges)))
+    yield drawn.figure(
+        "distances", [_panel(drawn, lines, x, "links found, %")], more=chosen,
+        near=f"{means.iloc[0]:.0f}", far=f"{means.iloc[-1]:.0f}",
+    )  # fmt: skip
 
 
-def _by_share(results: Results, experiment: Experiment) -> dict[str, pd.DataFrame]:
-    """Return BLEU by training share of the models that differ in nothing else, by their largest."""
-    models, groups = experiment.result.models, dict[object, list[str]]()
-    for variant in ordered_variants(results, experiment):
+def by_share(drawn: Drawn) -> Iterator[Figure]:
+    """Yield BLEU by the share of the training pairs; nothing where all models read all.
+
+    A line is of the models that differ in nothing else, and has the name of the largest share.
+    """
+    models, groups = drawn.experiment.result.models, dict[object, list[str]]()
+    for variant in ordered_variants(drawn.results, drawn.experiment):
         h = models[variant].hyperparameters
         key = dataclasses.replace(h, training_share=ALL, epochs=ALL)
         groups.setdefault(key, []).append(variant)
     share = {name: float(each.hyperparameters.training_share) for name, each in models.items()}
-    lines = {}
+    lines, means = dict[str, pd.DataFrame](), dict[str, pd.Series]()
     for group in groups.values():
         rows = [(share[n], 100 * each) for n in group for each in models[n].summary["bleu"].values]
         table = pd.DataFrame(rows, columns=["x", "value"])
-        if table["x"].nunique() > 1:
-            lines[max(group, key=share.__getitem__)] = table
-    return dict(itertools.islice(lines.items(), MAX_VARIANTS))
-
-
-def by_share(results: Results, experiment: Experiment) -> list[Figure]:
-    """Return BLEU by the share of the training pairs; nothing where all models read all."""
-    lines = _by_share(results, experiment)
+        if table["x"].nunique() > 1 and len(lines) < MAX_VARIANTS:
+            name = max(group, key=share.__getitem__)
+            lines[name], means[name] = table, table.groupby("x")["value"].mean()
     if not lines:
-        return []
-    means = {name: table.groupby("x")["value"].mean() for name, table in lines.items()}
+        return
     lost = {name: each.iloc[-1] - each.iloc[0] for name, each in means.items()}
-    most = max(lost, key=lambda name: lost[name])
-    shares = sorted({*itertools.chain(*(each.index for each in means.values()))})
+    most = max(lost, key=lost.__getitem__)
+    shares = sorted({x for each in means.values() for x in each.index})
     ticks = {x: f"{100 * x:g}%" for x in shares}
     x = Axis("share of the training pairs", (min(ticks) / 1.1, max(ticks) * 1.1), ticks, "log")
-    return [
-        make_figure(
-            "shares", f"{experiment.key}_shares", results.comparison_sources,
-            [[_panel(experiment, lines, x, "BLEU")]], told=experiment.title,
-            model=experiment.words[most], points=f"{lost[most]:.1f}", media=EVERYWHERE,
-        )
-    ]  # fmt: skip
+    yield drawn.figure(
+        "shares", [_panel(drawn, lines, x, "BLEU")], sources=drawn.results.comparison_sources,
+        model=drawn.experiment.words[most], points=f"{lost[most]:.1f}",
+    )  # fmt: skip
 
 
-def _panel(experiment: Experiment, lines: Mapping[str, pd.DataFrame], x: Axis, y: str) -> Panel:
-    rows = line_marks(lines, looks(experiment), experiment.words)
+def _panel(drawn: Drawn, lines: dict[str, pd.DataFrame], x: Axis, y: str) -> Panel:
+    rows = drawn.lines(lines)
     return Panel(rows, x, Axis(y, shapes.extent(rows, low=0)))
 
 
-def first_word(results: Results, experiment: Experiment, variants: Sequence[str]) -> Figure:
-    """Return the gradient at the first word by the source's length, whole and truncated.
+def first_word(drawn: Drawn) -> Iterator[Figure]:
+    """Yield the gradient at the first word by the source's length, whole and truncated.
 
     It is a file alone. A model without recurrence has no forward direction.
     """
-    models, count, found = results.models(experiment), 0, {}
-    paths = [results.prediction_folder(models[name]) / "gradients.parquet" for name in variants]
-    tables = read_tables(results, experiment, "lengths", variants)
-    for path, (variant, lengths) in zip(paths, tables.items(), strict=True):
+    results, models, count, found = drawn.results, drawn.results.models(drawn.experiment), 0, {}
+    for variant, lengths in drawn.read("lengths").items():
+        path = results.prediction_folder(models[variant]) / "gradients.parquet"
         gradients = read_prediction_table(path)
+        drawn.files.append(path)
         count = max(count, gradients["id"].nunique())
         table = gradients_by_length(gradients, np.unique(lengths["longest"]))
         value = table["forward_relative"].fillna(table["relative"])
         found[variant] = table.assign(x=table["mean_length"], value=value)
-    drawn = [
+    whole, cut = (
         {name: each[(each["truncation"] > 0) == truncated] for name, each in found.items()}
         for truncated in (False, True)
-    ]
-    look, words = looks(experiment), experiment.words
-    rows = [line_marks(of, look, words if number else {}) for number, of in enumerate(drawn)]
-    x = Axis("words of the source", shapes.extent([*rows[0], *rows[1]], "x"), count=3)
-    y = Axis("gradient, mean word = 1", shapes.extent([*rows[0], *rows[1]], low=0))
-    bare, titles = dataclasses.replace(y, title="", labels=False), f"through {TRUNCATION} steps"
-    paths += files_of(results, experiment, "lengths", variants)
-    return make_figure(
-        "gradients", f"{experiment.key}_gradients", results.sources.add(*paths),
-        [[Panel(rows[0], x, y, "through all steps"), Panel(rows[1], x, bare, titles)]],
-        told=experiment.title, media=FILES, count=count,
-        share=f"{drawn[0][variants[0]]['value'].iloc[-1]:.2f}",
+    )
+    left, right = drawn.lines(whole, named=False), drawn.lines(cut)
+    x = Axis("words of the source", shapes.extent([*left, *right], "x"), count=3)
+    y = Axis("gradient, mean word = 1", shapes.extent([*left, *right], low=0))
+    bare = dataclasses.replace(y, title="", labels=False)
+    first = Panel(left, x, y, "through all steps")
+    second = Panel(right, x, bare, f"through {TRUNCATION} steps")
+    yield drawn.figure(
+        "gradients", [first, second], columns=2, count=count,
+        share=f"{whole[drawn.variants[0]]['value'].iloc[-1]:.2f}",
     )  # fmt: skip
 
 
 def gradients_by_length(table: pd.DataFrame, edges: np.ndarray) -> pd.DataFrame:
     """Return the mean gradient at the first position, relative to the sentence's, by length."""
     first = table[table["position"] == 0]
-    longest = np.asarray(edges)[np.searchsorted(edges, first["source_words"].to_numpy())]
+    longest = edges[np.searchsorted(edges, first["source_words"].to_numpy())]
     groups = first.assign(longest=longest).groupby(["truncation", "longest"], sort=True)
-    return groups.agg(
-        sentences=("id", "size"),
-        mean_length=("source_words", "mean"),
-        relative=("relative", "mean"),
-        forward_relative=("forward_relative", "mean"),
-    ).reset_index()
+    means = groups[["source_words", "relative", "forward_relative"]].mean()
+    return means.rename(columns={"source_words": "mean_length"}).reset_index()

@@ -1,19 +1,20 @@
 """What figures share: models in words, their looks, which of them are drawn, lines and dots."""
 
-import functools
+import dataclasses
 import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
-import yaml
 
 from heed.evaluation.results import BASELINE
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
-from heed.report.figures.shapes import EVERYWHERE, Figure, Mark, Pair, Panel, Panels
+from heed.report.figures.shapes import EVERYWHERE, Figure, Mark, Pair, Panel
+from heed.report.formats import read_yaml
 from heed.report.measures import Measure
 from heed.report.results import Results, read_table
 from heed.report.sources import Source
@@ -25,14 +26,53 @@ MAX_VARIANTS = 4  # in a figure
 LEAST = 10  # margins of equivalence that a scale of scores has at least: the same looks the same
 MOST_WORDS = 12  # of a figure's title
 FEWEST = 5  # points of a panel that is drawn
+CAPTIONS = "figures/captions"
+OF_FIGURE = {"columns", "subject", "wide", "heads", "media"}  # what a maker may say of a figure
 Tables = dict[str, pd.DataFrame]
 
 
-@functools.cache
-def captions() -> dict[str, str]:
-    """Return the texts in English, by key."""
-    text = Path(__file__).with_name("captions.yaml").read_text(encoding="utf-8")
-    return dict(yaml.safe_load(text))
+@dataclasses.dataclass
+class Drawn:
+    """An experiment, and the variants that a figure of it draws; `files` are those that it read."""
+
+    results: Results
+    experiment: Experiment
+    variants: Sequence[str]
+    files: list[Path] = dataclasses.field(default_factory=list)
+
+    def paths(self, name: str) -> list[Path]:
+        """Return the files of a table of `heed score`, one for each variant."""
+        models, folder = self.results.models(self.experiment), self.results.evaluation_folder
+        return [folder(models[each]) / f"{name}.csv" for each in self.variants]
+
+    def read(self, name: str) -> Tables:
+        """Return a table of `heed score` by variant."""
+        paths = self.paths(name)
+        self.files += paths
+        return {each: read_table(path) for each, path in zip(self.variants, paths, strict=True)}
+
+    def lines(self, tables: Mapping[str, pd.DataFrame], named: bool = True) -> list[Mark]:
+        """Return the lines of tables by variant, as `line_marks` has them."""
+        return line_marks(tables, looks(self.experiment), self.experiment.words if named else {})
+
+    def figure(
+        self, kind: str, panels: Sequence[Panel], size: Pair = shapes.SIZE, **values: Any
+    ) -> Figure:
+        """Return a figure of these variants, as `make_figure` does, with all that it read.
+
+        The first word of its kind is in the name of its files.
+        """
+        key = f"{self.experiment.key}_{kind.partition('_')[0]}"
+        own = {"sources": self.results.sources.add(*self.files), "told": self.experiment.title}
+        return make_figure(kind, key, panels, size, **own | values)
+
+    @property
+    def choice(self) -> str:
+        """By which rule variants were chosen, to follow a caption; empty where all are drawn."""
+        order, words = ordered_variants(self.results, self.experiment), self.experiment.words
+        names = ", ".join(words[name] for name in order if name not in self.variants)
+        metric, text = validation_measure(self.experiment).name, read_yaml(CAPTIONS)["choice"]
+        return f" {text.format(metric=metric, names=names)}" if names else ""
 
 
 def some(are: Iterable[bool]) -> str:
@@ -41,12 +81,17 @@ def some(are: Iterable[bool]) -> str:
     return {0.0: "no", 1.0: "all"}.get(share, "most" if share > 0.5 else "some")
 
 
+def kinds(experiment: Experiment) -> dict[str, str]:
+    """Return the kind of every model and reference model, as words.yaml has them."""
+    result = experiment.result
+    models = {name: model_kind(name, each.hyperparameters) for name, each in result.models.items()}
+    return models | {name: model_kind(name) for name in result.reference_models}
+
+
 def looks(experiment: Experiment) -> dict[str, shapes.Look]:
     """Return the look of every model: that of its kind; of several of a kind, each another mark."""
-    result, found, seen = experiment.result, {}, Counter[str]()
-    for name in (*result.models, *result.reference_models):
-        model = result.models.get(name)
-        kind = model_kind(name, model.hyperparameters if model else None)
+    seen, found = Counter[str](), {}
+    for name, kind in kinds(experiment).items():
         found[name] = look_of(kind, seen[kind])
         seen[kind] += 1
     return found
@@ -96,33 +141,21 @@ def validation_measure(experiment: Experiment) -> Measure:
     return Measure(task, task_module(task, "recipe").VALIDATION_METRICS[0])
 
 
+def factor(measure: Measure) -> int:
+    """Return by what figures multiply a score: most are shown from 0 to 100."""
+    return 100 if measure.is_accuracy or measure.in_hundreds else 1
+
+
 def name_with_unit(measure: Measure) -> str:
     """Return the name of an axis of scores."""
     return f"{measure.name}, %" if measure.is_accuracy else measure.name
-
-
-def describe_choice(results: Results, experiment: Experiment, drawn: Sequence[str]) -> str:
-    """Return by which rule variants were chosen, to follow a caption; empty where all are drawn."""
-    words = experiment.words
-    others = [words[name] for name in ordered_variants(results, experiment) if name not in drawn]
-    metric, text = validation_measure(experiment).name, f" {captions()['choice']}"
-    return text.format(metric=metric, names=", ".join(others)) if others else ""
 
 
 def read_tables(
     results: Results, experiment: Experiment, name: str, variants: Iterable[str]
 ) -> Tables:
     """Return a table of `heed score` by variant."""
-    paths = files_of(results, experiment, name, variants)
-    return {name: read_table(path) for name, path in zip(variants, paths, strict=True)}
-
-
-def files_of(
-    results: Results, experiment: Experiment, name: str, variants: Iterable[str]
-) -> list[Path]:
-    """Return the files of these tables."""
-    models = results.models(experiment)
-    return [results.evaluation_folder(models[each]) / f"{name}.csv" for each in variants]
+    return Drawn(results, experiment, [*variants]).read(name)
 
 
 def line_marks(
@@ -136,9 +169,9 @@ def line_marks(
     for name, table in tables.items():
         own, means = look[name], table.groupby("x")["value"].mean()
         if table["x"].duplicated().any():
-            dots = zip(table["x"], table["value"], strict=True)
-            rows += [shapes.point(x, y, own, 7, faint=True) for x, y in dots if y == y]
-        rows += shapes.line(means.index, means, own, name, end=words.get(name, ""))
+            dots = table[["x", "value"]].dropna().itertuples(index=False)
+            rows += [shapes.point(x, y, own, 7, faint=True) for x, y in dots]
+        rows += shapes.line(means.index, means, own, name, words.get(name, ""), True, 1.4)
     return rows
 
 
@@ -148,33 +181,41 @@ def enough(panel: Panel) -> bool:
 
 
 def make_figure(
-    kind: str, key: str, sources: tuple[Source, ...], panels: Panels,
-    size: Pair = (shapes.WIDTH, shapes.HEIGHT), told: str = "", more: str = "",
-    media: tuple[str, ...] = EVERYWHERE, zoom: float = 1, plain: bool = False, subject: str = "",
-    **values: object,
+    kind: str, key: str, panels: Sequence[Panel], size: Pair, told: str = "", more: str = "",
+    sources: tuple[Source, ...] = (), plain: bool = False, **values: Any,
 ) -> Figure:  # fmt: skip
     """Return a figure with the title and the caption of captions.yaml for its kind.
 
     `told` stands before the caption in its alternative text, and `more` behind it everywhere. The
-    plain title has no result, nor names that would make it too long to be a message.
+    plain title has no result, nor names that would make it too long to be a message. `values` are
+    those of the texts, and OF_FIGURE. What is as wide as a study's own figure is enlarged.
     """
-    own = captions()
-    title, caption = own[f"{kind}_title"].format(**values), own[kind].format(**values) + more
+    own = read_yaml(CAPTIONS)[kind]
+    title, caption = own["title"].format(**values), own["caption"].format(**values) + more
     if plain or len(title.split()) > MOST_WORDS:
-        title = own.get(f"{kind}_plain", title)
-    return Figure(
-        key, title, caption, sources, panels, (zoom * size[0], zoom * size[1]), subject,
-        f"{told} {caption}".strip(), zoom * size[0] > shapes.WIDTH, media=media, zoom=zoom,
-    )  # fmt: skip
+        title = own.get("plain", title)
+    zoom = shapes.ZOOM if size[0] == shapes.STUDY else 1
+    width, height = (zoom * each for each in size)
+    media = tuple(own.get("media", EVERYWHERE))
+    about: dict[str, Any] = {"wide": width > shapes.WIDTH, "media": media}
+    about |= {name: values[name] for name in OF_FIGURE & values.keys()}
+    alt_text = f"{told} {caption}".strip()
+    return Figure(key, title, caption, sources, panels, (width, height), alt_text, zoom, **about)
 
 
 def least_extent(
     results: Results, metric: str, rows: Iterable[Mark], key: str = "y", scale: float = 1
-) -> tuple[float, float]:
+) -> Pair:
     """Return the range of scores, whose best is `scale`: no difference looks larger than it is.
 
     It has at least LEAST times the study's margin of equivalence.
     """
-    least = LEAST * scale * results.comparison.significance.equivalence_margin / 100
-    limits = 0.0, math.inf if lower_is_better(metric) else scale
-    return shapes.extent(rows, key, least=least, limits=limits)
+    (low, high), top = shapes.extent(rows, key, margin=0), scale
+    if lower_is_better(metric):
+        top = math.inf
+    margin = results.comparison.significance.equivalence_margin
+    least = min(LEAST * scale * margin / 100, top)
+    if (lacks := least - (high - low)) > 0:
+        low = min(max(low - lacks / 2, 0.0), top - (high - low) - lacks)
+        high = max(high, low + least)
+    return shapes.extent([{key: low}, {key: high}], key)

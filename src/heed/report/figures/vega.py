@@ -8,22 +8,20 @@ it replaces them in dark mode, and where a reader's machine has another font sca
 widths of this one.
 """
 
-import functools
 import html
 import itertools
 import json
-import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from heed.files import write_text, writing
-from heed.report.figures.shapes import DARK, Axis, Figure, Mark, Pair, Panel, Panels, short_name
+from heed.report.figures.shapes import Axis, Figure, Mark, Pair, Panel, short_name
+from heed.report.formats import read_yaml
 
 POINTS = 72  # of an inch
 # The width of Liberation Sans's digits, by its size: another font at its own size would be wider,
@@ -38,29 +36,20 @@ PRINTED = re.compile(r"[ -~\xa0-\u017f\u0384-\u03ce\u0400-\u045f–—‘’“�
 EMPTY_LINE = re.compile(r'<tspan x="0" dy="([\d.]+)"/><tspan x="0" dy="[\d.]+">')
 UNUSED = "aria-hidden|pointer-events|class|role|aria-roledescription"  # attributes
 RESOURCES = re.compile(rb"(?:^ */[a-z]+\d+ \d+ 0 R\n)+", re.MULTILINE)
-# Rectangles that follow each other and look the same are one path: heat maps have thousands.
-SAME = re.compile(
-    r'<path d="(M[^"]+Z)"( fill="[^"]*"(?: [\w-]+="[^"]*")*)/>(?:<path d="M[^"]+Z"\2/>)+'
-)
-MISSING = object()
+# Between two areas that look the same, which become one path: heat maps have thousands.
+SAME = re.compile(r'(?<=Z)"( fill="[^"]*"(?: [\w-]+="[^"]*")*)/><path d="(?=M[^"]+Z"\1/>)')
+Names = dict[str, str]  # that a font may lack, and what stands for each
 
 
-@functools.cache
-def grammar() -> dict[str, Any]:
-    """Return vega.yaml."""
-    return dict(yaml.safe_load(Path(__file__).with_name("vega.yaml").read_text("utf-8")))
-
-
-def filled(template: Any, values: Mapping[str, object]) -> object:
-    """Return a template with values for its `$names`; what has no value is left out."""
+def filled(template: Any, values: Mapping[str, object]) -> Any:
+    """Return a template with values for its `$names`; what is None is left out."""
     if isinstance(template, dict):
-        found = ((key, filled(each, values)) for key, each in template.items())
-        return {key: each for key, each in found if each is not MISSING}
+        found = ((key, each, filled(each, values)) for key, each in template.items())
+        return {key: value for key, each, value in found if value is not None or each is None}
     if isinstance(template, list):
         return [filled(each, values) for each in template]
-    if isinstance(template, str) and template.startswith("$"):
-        return values.get(template[1:], MISSING)
-    return template
+    is_name = isinstance(template, str) and template.startswith("$")
+    return values.get(template[1:]) if is_name else template
 
 
 def draw_figures(figures: Iterable[Figure], folder: Path) -> dict[str, list[str]]:
@@ -77,9 +66,14 @@ def _draw(figure: Figure, path: Path) -> list[str]:
 
     page, drawn, names = _drawings(figure)
     write_text(path.with_suffix(".svg"), page)
-    with writing(path.with_suffix(".pdf")) as temporary:
-        temporary.write_bytes(_stable(vl_convert.svg_to_pdf(_sized(drawn, figure.size, ""))))
+    pdf = vl_convert.svg_to_pdf(_sized(drawn, figure.size, ""))
+    with writing(path.with_suffix(".pdf")) as temporary:  # svg2pdf names resources at random
+        temporary.write_bytes(RESOURCES.sub(_sorted_lines, pdf))
     return names
+
+
+def _sorted_lines(lines: re.Match[bytes]) -> bytes:
+    return b"".join(sorted(lines[0].splitlines(keepends=True)))
 
 
 def as_svg(figure: Figure) -> str:
@@ -89,33 +83,28 @@ def as_svg(figure: Figure) -> str:
 
 def _drawings(figure: Figure) -> tuple[str, str, list[str]]:
     """Return a figure for a page, and for paper, with the names that it has there as numbers."""
-    names, (width, height) = dict[str, str](), figure.size
-    page = drawn = fitted(figure.panels, (width / figure.zoom, height / figure.zoom), names)
+    names = Names()
+    page = drawn = fitted(figure, names)
     for name, number in names.items():
-        placeholder = f">{_placeholder(name, number)}<"
-        page = page.replace(placeholder, f">{html.escape(name, quote=False)}<")
-        drawn = drawn.replace(placeholder, f">{number}<")
-    return _edit_svg(page, f"{figure.title}. {figure.alt_text}", figure.size), drawn, list(names)
+        page = page.replace(f">{number}<", f">{html.escape(name, quote=False)}<")
+        drawn = drawn.replace(f">{number}<", f">{number.rstrip('n')}<")
+    return _edit_svg(page, f"{figure.title}. {figure.alt_text}", figure.size), drawn, [*names]
 
 
-def _stable(pdf: bytes) -> bytes:
-    """Return a PDF file with the names of its resources sorted: svg2pdf writes them at random."""
-    return RESOURCES.sub(lambda lines: b"".join(sorted(lines[0].splitlines(keepends=True))), pdf)
-
-
-def fitted(panels: Panels, size: Pair, names: dict[str, str]) -> str:
-    """Return the SVG of panels in a size in inches; its axes leave room for all that is around."""
+def fitted(figure: Figure, names: Names) -> str:
+    """Return the SVG of panels in the figure's size; its axes leave room for all that is around."""
     import vl_convert
 
-    width, height = (0.8 * (POINTS * each) for each in size)
-    parts = sum(row[0].ratio for row in panels) / max(map(len, panels))
+    whole = [POINTS * each / figure.zoom for each in figure.size]
+    width, height = (0.8 * each for each in whole)
+    parts = sum(each.ratio for each in figure.panels[:: figure.columns]) / figure.columns
     for _ in range(MAX_FITS):
         height = parts * width or height
-        spec = json.dumps(specification(panels, (width, height), names))
+        spec = json.dumps(specification(figure, (width, height), names), default=float)
         svg: str = vl_convert.vegalite_to_svg(spec)
         found = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg)
         assert found
-        more, higher = (POINTS * size[side] - float(found[side + 1]) for side in (0, 1))
+        more, higher = (points - float(found[side + 1]) for side, points in enumerate(whole))
         more = min(more, higher / parts) if parts else more
         if max(abs(more), 0 if parts else abs(higher)) < NEAR:
             break
@@ -123,37 +112,25 @@ def fitted(panels: Panels, size: Pair, names: dict[str, str]) -> str:
     return EMPTY_LINE.sub(lambda line: f'<tspan x="0" dy="{2 * float(line[1])}">', svg)
 
 
-def specification(panels: Panels, inner: Pair, names: dict[str, str]) -> dict[str, object]:
+def specification(figure: Figure, inner: Pair, names: Names) -> dict[str, Any]:
     """Return the figure in Vega-Lite; `inner` are the points of its axes, side by side and down."""
-    width, height = inner
-    total, columns = sum(row[0].height for row in panels), max(map(len, panels))
-
-    def view(panel: Panel) -> object:
-        wide = width if panel.spans else width / columns
-        return _view(panel, (wide, height * panel.height / total), names)
-
-    views = [[*map(view, row)] for row in panels]
-    content: dict[str, object] = {"vconcat": [{"hconcat": row} for row in views]}
-    if not any(panel.spans for panel in itertools.chain(*panels)):
-        flat = [*itertools.chain(*views)]
-        content = {"concat": flat, "columns": columns, "align": "each"}
-    schema = {"$schema": "https://vega.github.io/schema/vega-lite/v5.json"}
-    return schema | grammar()["theme"] | content
+    total = sum(each.height for each in figure.panels[:: figure.columns])
+    width, height = inner[0] / figure.columns, inner[1] / total
+    views = [_view(each, (width, height * each.height), names) for each in figure.panels]
+    theme: dict[str, Any] = read_yaml("figures/vega")["theme"]
+    if any(each.spans for each in figure.panels):
+        return theme | {"vconcat": [{"hconcat": [view]} for view in views]}
+    return theme | {"concat": views, "columns": figure.columns, "align": "each"}
 
 
-def _view(panel: Panel, size: Pair, names: dict[str, str]) -> object:
+def _view(panel: Panel, size: Pair, names: Names) -> Any:
     height = panel.ratio * size[0] or size[1]
-    values: dict[str, object] = {
-        "rows": [_printed(row, names) for row in [*panel.rows, *line_ends(panel, height)]] or [{}],
-        "width": round(size[0], 2),
-        "height": round(height, 2),
-        "grid": panel.grid,
-        **({"title": _named(panel.title, names)} if panel.title else {}),
-        **({"label_size": panel.label_size} if panel.label_size else {}),
-    }
-    for side, axis in (("x", panel.x), ("y", panel.y)):
-        values |= {f"{side}_{key}": each for key, each in _axis(axis, names).items()}
-    return filled(grammar()["panel"], values)
+    rows = [row | {"text": _named(row["text"], names)} if "text" in row else row
+            for row in (*panel.rows, *line_ends(panel, height))]  # fmt: skip
+    title = _named(panel.title, names) or None
+    values = {"rows": rows or [{}], "width": round(size[0], 2), "height": round(height, 2)}
+    axes = {"x": _axis("x", panel, names), "y": _axis("y", panel, names)}
+    return filled(read_yaml("figures/vega")["panel"], values | axes | {"title": title})
 
 
 def line_ends(panel: Panel, height: float) -> list[Mark]:
@@ -162,16 +139,13 @@ def line_ends(panel: Panel, height: float) -> list[Mark]:
     Names that would overlap are pushed apart, and a thin line leads from each to its end.
     """
     named = [row for row in panel.rows if "end" in row]
-    is_log = panel.y.scale == "log"
-    scaled: Callable[[float], float] = math.log if is_log else float
-    low, high = map(scaled, panel.y.domain)
-    places = [(scaled(float(str(row["y"]))) - low) / (high - low) for row in named]
+    low, high = panel.y.domain
+    places = [(row["y"] - low) / (high - low) for row in named]
     rows: list[Mark] = []
     for row, place in zip(named, spread_apart(places, NAME_HEIGHT / height), strict=True):
-        y = low + place * (high - low)
-        own: Mark = {key: row.get(key, "") for key in ("x", "y", "colour", "shape")}
-        text = short_name(str(row["end"]), MAX_END)
-        rows.append(own | {"kind": "end", "text": text, "y2": math.exp(y) if is_log else y})
+        own = {key: row.get(key, "") for key in ("x", "y", "colour", "shape")}
+        text = {"kind": "end", "text": short_name(row["end"], MAX_END)}
+        rows.append(own | text | {"y2": low + place * (high - low)})
     return rows
 
 
@@ -189,55 +163,40 @@ def spread_apart(positions: Sequence[float], gap: float) -> list[float]:
     return list(map(float, placed))
 
 
-def _axis(axis: Axis, names: dict[str, str]) -> dict[str, object]:
-    title = _named(axis.title, names) if axis.title else None
-    found: dict[str, object] = {"title": title, "domain": list(axis.domain), "scale": axis.scale}
-    found |= {"ticks": axis.strokes, "shown": axis.labels}
-    if axis.places is None:
-        found["count"] = axis.count
-    else:
+def _axis(side: str, panel: Panel, names: Names) -> Any:
+    axis: Axis = getattr(panel, side)
+    values = vars(axis) | {"field": side, "grid": panel.grid, "label_size": panel.label_size}
+    values["title"] = _named(axis.title, names)
+    if axis.places is not None:
         # Vega reads the text "if", alone in quotation marks, as its function: a space stands first
         texts = [f" {_named(text, names)}" for text in axis.places.values()]
-        chosen = f"indexof({json.dumps([*axis.places])}, datum.value)"
-        labels = f"slice(({json.dumps(texts)})[{chosen}], 1)" if texts else "''"
-        found |= {"values": [*axis.places], "labels": labels, "overlap": False}
-    optional = {"format": axis.format, "angle": axis.angle}
-    return found | {key: each for key, each in optional.items() if each}
+        chosen = f"indexof({json.dumps([*axis.places], default=float)}, datum.value)"
+        values["expression"] = f"slice(({json.dumps(texts)})[{chosen}], 1)" if texts else "''"
+        values |= {"values": [*axis.places], "overlap": False, "count": None}
+    return filled(read_yaml("figures/vega")["axis"], values)
 
 
-def _printed(row: Mark, names: dict[str, str]) -> Mark:
-    return row | {"text": _named(str(row["text"]), names)} if "text" in row else row
-
-
-def _named(text: str, names: dict[str, str]) -> str:
-    """Return the text, or what stands for one with a sign that the font lacks.
+def _named(text: str, names: Names) -> str:
+    """Return the text, or what stands for one with a sign that the font lacks, about as wide.
 
     A PDF file has its fonts within it, and the fonts of a machine must not change the figures.
     """
     if PRINTED.fullmatch(text):
         return text
-    return _placeholder(text, names.setdefault(text, f"[{len(names) + 1}]"))
-
-
-def _placeholder(name: str, number: str) -> str:
-    return number.ljust(_letters(name), "n")
-
-
-def _letters(text: str) -> int:
-    """Return how wide a text is, in Latin letters."""
     marks = sum(unicodedata.category(sign) in ("Mn", "Me") for sign in text)
-    return len(text) - marks + sum(unicodedata.east_asian_width(sign) in "WF" for sign in text)
+    wide = sum(unicodedata.east_asian_width(sign) in "WF" for sign in text)
+    return names.setdefault(text, f"[{len(names) + 1}]".ljust(len(text) - marks + wide, "n"))
 
 
 def _edit_svg(text: str, alt_text: str, size: Pair) -> str:
     """Return the SVG with an alternative text, a style sheet, and numbers of fewer digits."""
     text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"-?\d+\.\d{3,}", _rounded, tag[0]), text)
     text = re.sub(r'<path class="(?:back|fore)ground"[^>]*d="(?:M0,0h0v0h0Z)?"[^>]*/>', "", text)
-    text = SAME.sub(_one_path, re.sub(f' (?:{UNUSED})="[^"]*"', "", text))
+    text = SAME.sub("", re.sub(f' (?:{UNUSED})="[^"]*"', "", text))
+    colours = itertools.product(read_yaml("figures/vega")["dark"].items(), ("fill", "stroke"))
     dark_rules = "".join(
         f'[{kind}="{light}"]{{{kind}:{dark}}}'
-        for light, dark in DARK.items()
-        for kind in ("fill", "stroke")
+        for (light, dark), kind in colours
         if f'{kind}="{light}"' in text
     )
     style_sheet = (
@@ -251,11 +210,6 @@ def _edit_svg(text: str, alt_text: str, size: Pair) -> str:
 
 def _rounded(number: re.Match[str]) -> str:
     return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
-
-
-def _one_path(match: re.Match[str]) -> str:
-    places = "".join(re.findall(r' d="([^"]+)"', match[0]))
-    return f'<path d="{places}"{match[2]}/>'
 
 
 def _sized(svg: str, size: Pair, unit: str) -> str:

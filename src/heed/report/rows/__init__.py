@@ -5,9 +5,12 @@ and declares the columns of its records.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from heed.report.experiments import Experiment
+from heed.report.results import Results
 from heed.report.sources import Source
 
 
@@ -17,18 +20,27 @@ class Rows:
 
     facts: values for names in braces in titles, headings and meanings, and for `each` and `when`.
     part: what tells a table from others of its declaration, such as a model; in the file's name.
-    location: the place of the values in the first source.
     """
 
     records: Sequence[Any]
     facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     part: str = ""
     sources: tuple[Source, ...] = ()
-    location: str = ""
 
 
-class Known(dict[str, Any]):
-    """Values by name; None for a name without one."""
+def known(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return values by name, with None for a name that has none."""
+    return defaultdict(lambda: None, values)
 
-    def __missing__(self, name: str) -> None:
-        return None
+
+def named_runs(
+    results: Results, experiment: Experiment, variant: str, values: Sequence[Any]
+) -> Iterator[tuple[str, Any]]:
+    """Yield the values of a model's runs by seed, or those of a reference model's by fold."""
+    if variant in experiment.result.models:
+        runs = [f"seed {seed}" for seed in results.comparison.seeds_of(experiment.key)]
+    elif len(values) > 1:
+        runs = [f"fold {fold}" for fold in range(len(values))]
+    else:
+        runs = ["the only one"]
+    yield from zip(runs, values, strict=True)

@@ -3,11 +3,10 @@
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from heed.evaluation.results import (
     BASELINE,
-    Gain,
     MeanAndStd,
     ModelResult,
     ReferenceResult,
@@ -19,32 +18,28 @@ from heed.report.experiments import Experiment
 from heed.report.formats import format_number, format_points
 from heed.report.published import NO_SCORES
 from heed.report.results import Results
-from heed.report.rows import Rows
+from heed.report.rows import Rows, named_runs
 from heed.report.rows.hyperparameters import GROUPS, shown_setting, talk_column
 from heed.tasks.classification.metrics import AVERAGES
 
 HEADINGS = {"precision": "precision", "recall": "recall", "f1": "f1-score", "support": "support"}
 MEASURES = tuple(HEADINGS)[:3]
 NO_SCORE = MeanAndStd(math.nan, None, [])  # of an accuracy in the columns of precision and recall
+Report = dict[str, dict[str, Any]]  # by class or average: its kind, and a ClassScore by metric
 
 
 @dataclasses.dataclass(frozen=True)
 class ClassScore:
-    """A score over runs, printed with so many digits, and the talk's."""
+    """A score over runs, as its mean is printed, and the talk's."""
 
     score: MeanAndStd
+    digits: int
     published: str
-    digits: int = 4
 
     @property
     def printed(self) -> str:
         """The mean in its format for people; nothing of an accuracy's precision."""
         return format_number(self.score.mean, self.digits) if self.score.values else ""
-
-    @property
-    def by_run(self) -> list[str]:
-        """The value of each run in its format for people."""
-        return [format_number(value, self.digits) for value in self.score.values]
 
     @property
     def other(self) -> str:
@@ -53,70 +48,48 @@ class ClassScore:
 
     @property
     def difference(self) -> str:
-        """Our score minus the talk's in percentage points; empty where they are not compared."""
+        """The score minus the talk's in percentage points; empty where they are not compared."""
         if not self.published or self.digits != 4:
             return ""
         return format_points(100 * (self.score.mean - float(self.published)), 1)
 
 
-@dataclasses.dataclass(frozen=True)
-class ClassRow:
-    """A row of a table of the talk: a class or an average, which is its kind."""
-
-    variant: str
-    name: str
-    kind: str
-    precision: ClassScore
-    recall: ClassScore
-    f1: ClassScore
-    support: ClassScore
-
-
-def class_rows(experiment: Experiment, variant: str) -> list[ClassRow]:
+def report_of(experiment: Experiment, variant: str) -> Report:
     """Return the classification report of a model or a reference model: classes, then averages."""
-    result = experiment.result
+    result, talk = experiment.result, experiment.talk.get(variant, NO_SCORES)
     of: ModelResult | ReferenceResult = (result.models | result.reference_models)[variant]
-    talk = experiment.talk.get(variant, NO_SCORES)
     classes, summary = of.details["classes"], of.summary
     by_run = zip(*(scores["support"].values for scores in classes.values()), strict=True)
-    support = {"support": mean_and_std([sum(values) for values in by_run])}
-    averages = {"accuracy": {"f1": summary["accuracy"]}}
+    support = mean_and_std([sum(values) for values in by_run])
+    averages: dict[str, Scores] = {"accuracy": {"f1": summary["accuracy"], "support": support}}
     for average in AVERAGES:
-        averages[f"{average} avg"] = {each: summary[f"{average}_{each}"] for each in MEASURES}
-    return [
-        *(
-            _row(variant, name, "class", classes[name], talk.class_scores(name))
-            for name in result.groups["classes"]
-        ),
-        *(
-            _row(variant, name, "average", scores | support, talk.average_scores(name))
-            for name, scores in averages.items()
-        ),
-    ]
+        scores = {each: summary[f"{average}_{each}"] for each in MEASURES}
+        averages[f"{average} avg"] = scores | {"support": support}
+    return {
+        name: _row("class", classes[name], talk.class_scores(name))
+        for name in result.groups["classes"]
+    } | {
+        name: _row("average", scores, talk.average_scores(name))
+        for name, scores in averages.items()
+    }  # fmt: skip
 
 
-def _row(
-    variant: str, name: str, kind: str, scores: Scores, published: Mapping[str, str]
-) -> ClassRow:
+def _row(kind: str, scores: Scores, published: Mapping[str, str]) -> dict[str, Any]:
     support = scores["support"]
     is_whole = all(value == round(value) for value in (support.mean, *support.values))
     digits = dict.fromkeys(MEASURES, 4) | {"support": 0 if is_whole else 1}
-    cells = (
-        ClassScore(scores.get(metric, NO_SCORE), published.get(metric, ""), digits[metric])
+    return {"kind": kind} | {
+        metric: ClassScore(scores.get(metric, NO_SCORE), digits[metric], published.get(metric, ""))
         for metric in HEADINGS
-    )
-    return ClassRow(variant, name, kind, *cells)
+    }
 
 
 def reports(results: Results, experiment: Experiment) -> Iterator[Rows]:
     """Yield the classification report of each model and reference model."""
-    result = experiment.result
-    for variant in (*result.models, *result.reference_models):
-        rows = class_rows(experiment, variant)
-        kind = "models" if variant in result.models else "reference_models"
-        facts: dict[str, Any] = {"variant": variant, "words": experiment.words[variant]}
-        facts |= {"headings": HEADINGS, "measures": MEASURES}
-        yield Rows(rows, facts, variant, location=f"experiments.{experiment.key}.{kind}.{variant}")
+    for variant, words in experiment.words.items():
+        report = report_of(experiment, variant).items()
+        records = [{"variant": variant, "name": name} | row for name, row in report]
+        yield Rows(records, {"words": words, "headings": HEADINGS, "measures": MEASURES}, variant)
 
 
 def slide(results: Results, experiment: Experiment) -> Rows | None:
@@ -127,92 +100,63 @@ def slide(results: Results, experiment: Experiment) -> Rows | None:
     pair = pair_of(experiment)
     if not pair:
         return None
-    both = [{row.name: row for row in class_rows(experiment, variant)} for variant in pair]
+    without, attention = (report_of(experiment, variant) for variant in pair)
     talk = [each.casefold() for each in experiment.talk.get(pair[0], NO_SCORES).classes]
     order = {name: number for number, name in enumerate(talk)}
-    names = sorted(
-        both[0],
-        key=lambda name: (both[0][name].kind != "class", order.get(name.casefold(), len(order))),
-    )
     records = [
-        {"name": name, "kind": both[0][name].kind, "without": both[0][name], "with": both[1][name]}
-        for name in names
+        {"name": name, "kind": row["kind"], "without": row, "with": attention[name]}
+        for name, row in without.items()
     ]
-    return Rows(records, {"without": experiment.words[pair[0]], "with": experiment.words[pair[1]]})
+    last = len(order)
+    records.sort(key=lambda row: (row["kind"] != "class", order.get(row["name"].casefold(), last)))
+    return Rows(records, _words_of(experiment, pair))
 
 
 def pair_of(experiment: Experiment) -> tuple[str, str] | None:
     """Return the models of a slide, without and with attention; None where one is missing."""
-    attention = next(iter(experiment.result.attention), "")
+    attention = experiment.attention
     return (BASELINE, attention) if attention and BASELINE in experiment.result.models else None
+
+
+def _words_of(experiment: Experiment, pair: tuple[str, str]) -> dict[str, str]:
+    return {"without": experiment.words[pair[0]], "with": experiment.words[pair[1]]}
 
 
 def seeds(results: Results, experiment: Experiment) -> Rows:
     """Return every score of every run of all models."""
-    result = experiment.result
-    of_models = [f"seed {seed}" for seed in results.comparison.seeds_of(experiment.key)]
-    folds = [f"fold {fold}" for fold in range(result.corpus.folds)]
-    names = dict.fromkeys(result.models, of_models)
-    names |= dict.fromkeys(result.reference_models, folds)
-    pair = pair_of(experiment) or (BASELINE, *result.attention[:1])
-    order = sorted(names, key=lambda name: name not in pair)
     records = [
-        {"variant": variant, "run": run, "row": row.name, "kind": row.kind, "metric": metric,
-         "value": value}
-        for variant in order
-        for row in class_rows(experiment, variant)
+        {"variant": variant, "run": run, "row": name, "kind": row["kind"], "metric": metric,
+         "value": format_number(value, row[metric].digits)}
+        for variant in (*experiment.variants, *experiment.result.reference_models)
+        for name, row in report_of(experiment, variant).items()
         for metric in HEADINGS
-        if (cell := getattr(row, metric)).score.values
-        for run, value in zip(
-            names[variant] if len(names[variant]) > 1 else ["the only one"],
-            cell.by_run,
-            strict=True,
-        )
+        if (values := row[metric].score.values)
+        for run, value in named_runs(results, experiment, variant, values)
     ]  # fmt: skip
     return Rows(records)
 
 
-class ClassChange(NamedTuple):
-    """The change in a class's recall, paired by seed, and the talk's in percentage points."""
-
-    name: str
-    support: float
-    gain: Gain
-    talk: float | None
-
-    @property
-    def by_seed(self) -> str:
-        """The change with each seed."""
-        return " ".join(f"{value:+.2f}" for value in self.gain.values_pp)
-
-
 def changes(results: Results, experiment: Experiment) -> Rows | None:
-    """Return the change in recall of each class, attention over the baseline: largest first."""
+    """Return the change in recall of each class, attention over the baseline: largest first.
+
+    It is paired by seed, and the talk's is in percentage points too.
+    """
     pair = pair_of(experiment)
     if not pair:
         return None
-    found = []
-    for before, after in zip(*(class_rows(experiment, each) for each in pair), strict=True):
-        if after.kind == "class":
-            old, new = before.recall, after.recall
+    before, after = (report_of(experiment, variant) for variant in pair)
+    records = []
+    for name, row in after.items():
+        if row["kind"] == "class":
+            old, new = before[name]["recall"], row["recall"]
             gain = paired_gain(new.score.values, old.score.values)
-            both = old.published and new.published
-            talk = 100 * (float(new.published) - float(old.published)) if both else None
-            found.append(ClassChange(after.name, after.support.score.mean, gain, talk))
-    return Rows(sorted(found, key=lambda each: (-each.gain.mean_pp, each.name)))
-
-
-def never_predicted(experiment: Experiment) -> dict[str, list[str]]:
-    """Return the classes of which a model of the slide has no right prediction, by variant."""
-    found = {
-        variant: [
-            row.name
-            for row in class_rows(experiment, variant)
-            if row.kind == "class" and row.support.score.mean and not row.f1.score.mean
-        ]
-        for variant in pair_of(experiment) or ()
-    }
-    return {variant: names for variant, names in found.items() if names}
+            is_known = old.published and new.published
+            records.append({
+                "name": name, "support": row["support"].score.mean, "gain": gain,
+                "by_seed": " ".join(f"{value:+.2f}" for value in gain.values_pp),
+                "talk": 100 * (float(new.published) - float(old.published)) if is_known else None,
+            })  # fmt: skip
+    return Rows(sorted(records, key=lambda each: (-each["gain"].mean_pp, each["name"])))
 
 
 def untested(experiment: Experiment) -> list[dict[str, Any]]:
@@ -226,69 +170,61 @@ def untested(experiment: Experiment) -> list[dict[str, Any]]:
     return found
 
 
-# --- beneath the slide ----------------------------------------------------------------------------
-
-
 def beneath(results: Results, experiment: Experiment) -> Rows | None:
-    """Return what a slide has beneath its reports: deviation, gain, hyperparameters, parameters."""
+    """Return what a slide has beneath its reports: deviation, hyperparameters, parameters."""
     pair = pair_of(experiment)
     if not pair or not experiment.talk:
         return None
-    talk = [experiment.talk.get(name, NO_SCORES).summary for name in pair]
     models = [experiment.result.models[name] for name in pair]
-    deviations = [experiment.result.compared_score(each).std_pp for each in models]
+    deviations = (experiment.result.compared_score(each).std_pp for each in models)
+    printed = [format_number(each, 3) for each in deviations]
     counts = [f"{each.parameters / 1e6:.2f}" for each in models]
     rows = [
-        ("", "standard deviation, p.p.", [format_number(each, 3) for each in deviations],
-         "std_percent"),
+        ("", "standard deviation, p.p.", "std_percent", printed),
         *_settings(models),
-        ("", "million parameters", counts, "parameters_million"),
-    ]  # fmt: skip
+        ("", "million parameters", "parameters_million", counts),
+    ]
+    talk = [experiment.talk.get(name, NO_SCORES).summary for name in pair]
     records = [
-        {"group": group, "words": words, "ours": ours,
-         "talk": [each.get(column, "") for each in talk]}
-        for group, words, ours, column in rows
-    ]  # fmt: skip
-    return Rows(records, {"without": experiment.words[pair[0]], "with": experiment.words[pair[1]]})
+        {"group": group, "words": words, "ours": ours, "talk": [e.get(column, "") for e in talk]}
+        for group, words, column, ours in rows
+    ]
+    return Rows(records, _words_of(experiment, pair))
 
 
-def _settings(models: list[ModelResult]) -> Iterator[tuple[str, str, list[str], str]]:
-    """Yield group, words, our values and the talk's column of its hyperparameters."""
+def _settings(models: list[ModelResult]) -> Iterator[tuple[str, str, str, list[str]]]:
+    """Yield group, words, the talk's column and our values of its hyperparameters."""
     for group, keys in GROUPS.items():
         for place, (key, words) in enumerate(keys.items()):
-            values = (shown_setting(each.hyperparameters, key) for each in models)
-            yield group * (not place), words, [f"{each:g}" for each in values], talk_column(key)
+            values = [f"{shown_setting(each.hyperparameters, key):g}" for each in models]
+            yield group * (not place), words, talk_column(key), values
 
 
-@dataclasses.dataclass(frozen=True)
-class Slide:
-    """What the sentences around a slide name; the talk's values are as it prints them."""
+def slide_facts(experiment: Experiment) -> dict[str, list[Any]]:
+    """Return what the sentences around the slide of an experiment of the talk name.
 
-    never: list[dict[str, Any]]  # classes without a right prediction, by model
-    others: list[str]  # classes that the talk alone has
-    misprints: list[str]
-    losses: list[dict[str, Any]]  # when hyperparameters are degraded
-
-
-def slide_facts(experiment: Experiment) -> Slide:
-    """Return what is said around the slide of an experiment of the talk."""
-    talk = experiment.talk
-    never = [
-        {
-            "model": experiment.sentences[variant], "names": names,
-            "talk": [
-                score
-                for name in names
-                if (score := talk.get(variant, NO_SCORES).class_scores(name).get("f1"))
-            ],
-        }
-        for variant, names in never_predicted(experiment).items()
-    ]  # fmt: skip
-    of_talk = next(iter(talk.values()), NO_SCORES)
+    `never`: the classes of which a model has no right prediction, `others` those that the talk
+    alone has, `losses` those by degraded hyperparameters. The talk's values are as it prints them.
+    """
+    of_talk = next(iter(experiment.talk.values()), NO_SCORES)
     ours = {name.casefold() for name in experiment.result.groups["classes"]}
     losses = [
         {"words": experiment.words[each.variant], "change": each.change.mean_pp, "talk": each.talk}
         for each in experiment.degradations
     ]
     others = [row["class"] for name, row in of_talk.classes.items() if name not in ours]
-    return Slide(never, others, of_talk.misprints, losses)
+    return {
+        "never": [*_never_predicted(experiment)], "others": others,
+        "misprints": of_talk.misprints, "losses": losses,
+    }  # fmt: skip
+
+
+def _never_predicted(experiment: Experiment) -> Iterator[dict[str, Any]]:
+    for variant in pair_of(experiment) or ():
+        rows = report_of(experiment, variant).items()
+        tested = ((name, row) for name, row in rows if row["kind"] == "class")
+        names = [n for n, row in tested if row["support"].score.mean and not row["f1"].score.mean]
+        own = experiment.talk.get(variant, NO_SCORES)
+        scores = [*filter(None, (own.class_scores(name).get("f1") for name in names))]
+        if names:
+            yield {"model": experiment.sentences[variant], "names": names, "talk": scores}

@@ -1,8 +1,5 @@
 """The rows of an experiment's differences, scores, score functions and groups of lengths."""
 
-from collections.abc import Iterator
-from typing import Any
-
 from heed.evaluation.results import BASELINE
 from heed.report.experiments import Experiment
 from heed.report.figures.curves import by_group
@@ -27,7 +24,7 @@ def differences(results: Results, experiment: Experiment) -> Rows:
         }
         for each in experiment.comparisons
     ]  # fmt: skip
-    return Rows(records, location=f"experiments.{experiment.key}.comparisons")
+    return Rows(records)
 
 
 def scores(results: Results, experiment: Experiment) -> Rows:
@@ -35,30 +32,26 @@ def scores(results: Results, experiment: Experiment) -> Rows:
 
     `gain` is that over the baseline, `compared` that of attention over the model.
     """
-    result, measure = experiment.result, experiment.measure
-    attention = next(iter(result.attention), "")
-    tested = {(each.first, each.second): each for each in experiment.comparisons}
+    result, measure, attention = experiment.result, experiment.measure, experiment.attention
     recipe = task_module(measure.task, "recipe")
     others = {*recipe.METRICS} - {measure.metric}
-    further = [name for name in recipe.VALIDATION_METRICS if name in others]
+    further = [name for name in recipe.VALIDATION_METRICS if name in others][-1:]
     records = []
     for name, each in (result.models | result.reference_models).items():
-        gain = tested.get((name, f"{name}-{BASELINE}"), tested.get((name, BASELINE)))
-        compared = tested.get((attention, name)) if name != BASELINE else None
-        means: dict[str, Any] = {key: score.mean for key, score in each.summary.items()}
+        means = [each.summary[metric].mean for metric in further if metric in each.summary]
+        compared = experiment.difference(attention, name) if name != BASELINE else None
         record = {
-            "variant": name, "words": experiment.words[name], "link": f"#glossary-{name}",
-            "score": result.compared_score(each), "further": means.get((further or [""])[-1]),
-            "gain": gain, "compared": compared, "parameters": each.parameters,
+            "score": result.compared_score(each), "further": next(iter(means), None),
+            "gain": experiment.gain_of(name), "compared": compared, "parameters": each.parameters,
         }  # fmt: skip
-        records.append(record)
+        records.append(experiment.named(name) | record)
     facts = {
         "metric_key": measure.metric, "attention": attention,
         "baseline_words": experiment.words.get(BASELINE, "the baseline"),
         "std": "± p.p." if measure.in_percentage_points else f"± {measure.unit}",
-        "further": {name: Measure(measure.task, name).name for name in further[-1:]},
+        "further": {name: Measure(measure.task, name).name for name in further},
     }  # fmt: skip
-    return Rows(records, facts, location=f"experiments.{experiment.key}")
+    return Rows(records, facts)
 
 
 # score function: the lecture that has it, and its source
@@ -78,25 +71,23 @@ def score_functions(results: Results) -> Rows | None:
     experiments = [each for each in results.experiments if report_of(each.measure.task).HAS_SCORES]
     # The lectures' numbers say nothing to the reader of a study that is not of their talk.
     of_talk = any(each.talk for each in results.experiments)
-    records = [record for each in experiments for record in _records(each, of_talk)]
-    order = [*SCORES]
-    records.sort(key=lambda record: order.index(record["score"]))
-    return Rows(records, location="experiments") if experiments else None
+    records = [
+        each.named(variant) | {
+            "score": score, "source": _source(score, of_talk), "where": where,
+            "metric": each.result.compared_score(each.result.models[variant]),
+            "gain": each.difference(variant, BASELINE),
+        }
+        for each in experiments
+        for variant in each.variants
+        for score, where in each.result.models[variant].hyperparameters.score_functions.items()
+    ]  # fmt: skip
+    records.sort(key=lambda record: [*SCORES].index(record["score"]))
+    return Rows(records) if experiments else None
 
 
-def _records(experiment: Experiment, of_talk: bool) -> Iterator[dict[str, Any]]:
-    result = experiment.result
-    gains = {each.first: each for each in experiment.comparisons if each.second == BASELINE}
-    first = (BASELINE, *result.attention[:1])
-    for variant in sorted(result.models, key=lambda name: name not in first):
-        model = result.models[variant]
-        for name, where in model.hyperparameters.score_functions.items():
-            lecture, paper = SCORES[name]
-            named = "; ".join(filter(None, [lecture, paper])) if of_talk else paper or DASH
-            yield {
-                "experiment": experiment, "score": name, "source": named, "variant": variant,
-                "where": where, "metric": result.compared_score(model), "gain": gains.get(variant),
-            }  # fmt: skip
+def _source(score: str, of_talk: bool) -> str:
+    lecture, paper = SCORES[score]
+    return "; ".join(filter(None, [lecture, paper])) if of_talk else paper or DASH
 
 
 def lengths(results: Results, experiment: Experiment) -> Rows:
@@ -104,17 +95,12 @@ def lengths(results: Results, experiment: Experiment) -> Rows:
 
     BLEU is between 0 and 100, accuracy between 0 and 1.
     """
-    is_translated = experiment.measure.is_of_sentences
-    variants = ordered_variants(results, experiment)
-    tables = read_tables(results, experiment, "lengths", variants)
+    tables = read_tables(results, experiment, "lengths", ordered_variants(results, experiment))
     records = [
         {"variant": variant, **group}
         for variant, table in tables.items()
         for group in by_group(table).reset_index().to_dict("records")
     ]
-    facts = {
-        "score": "bleu" if is_translated else "accuracy",
-        "counted": "sentences" if is_translated else "documents",
-        "digits": "hundreds" if is_translated else "share",
-    }
-    return Rows(records, facts)
+    names = {False: ("accuracy", "documents", "share"), True: ("bleu", "sentences", "hundreds")}
+    own = names[experiment.measure.is_of_sentences]
+    return Rows(records, dict(zip(("score", "counted", "digits"), own, strict=True)))

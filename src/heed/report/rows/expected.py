@@ -34,7 +34,7 @@ class Finding:
     experiment: Experiment
     expected: "ExpectedResult"
     found: str  # the verdict or the outcome; empty where there is none, or where a metric is known
-    value: float | None  # the figure, or the one that decided the outcome
+    value: float | None  # the score, or the one that decided the outcome
     difference: Difference | None  # of the verdict
     holds: bool  # whether that agrees with the expected result
 
@@ -49,7 +49,7 @@ class Finding:
             criterion = CRITERIA[expected.criterion].criterion
             return f"criterion “{criterion}” of {model}: {expected.outcome}"
         ends = {"at least": expected.at_least, "at most": expected.at_most}
-        limits = [f"{words} {self._format(end)}" for words, end in ends.items() if end is not None]
+        limits = (f"{words} {self._format(end)}" for words, end in ends.items() if end is not None)
         metric = NAMES.get(expected.metric or "") or self._measure.name
         return f"{metric} of {model}: {', '.join(limits)}"
 
@@ -60,8 +60,7 @@ class Finding:
             difference = self.experiment.measure.difference(self.difference.mean_pp)
             return f"{self.found}, {difference}"
         if self.found:
-            value = "" if self.value is None else f", {format_number(self.value, 2)}"
-            return f"{self.found}{value}"
+            return self.found + ("" if self.value is None else f", {format_number(self.value, 2)}")
         return "not measured" if self.value is None else self._format(self.value)
 
     @property
@@ -72,25 +71,11 @@ class Finding:
         is_weight = self._measure.metric == "rationale_weight" or not self._measure.in_hundreds
         return format_number(value, 3) if is_weight else self._measure.format(value)
 
-    @property
-    def agrees(self) -> str:
-        """Whether both agree, for people."""
-        return "yes" if self.holds else "NO"
-
-    @property
-    def line(self) -> str:
-        """The claim with what was expected and what was found, in one line."""
-        claim = f"{self.experiment.title}: {self.expected.claim}"
-        return f"{claim} Expected: {self.wanted}; found: {self.printed}"
-
 
 def judge_expected_results(results: Results) -> list[Finding]:
     """Return what the study found about each expected result, in the order of params.yaml."""
-    explained: dict[str, list[Explanation]] = {}
-    for each in results.explanations:
-        explained.setdefault(each.experiment.key, []).append(each)
     return [
-        judge(each, expected, explained.get(each.key, []))
+        judge(each, expected, [e for e in results.explanations if e.experiment.key == each.key])
         for each in results.experiments
         for expected in results.params.experiments[each.key].expected_results
     ]
@@ -103,13 +88,13 @@ def judge(
 
     What is missing, such as a test that was not run, does not agree with any expected result.
     """
-    result, found, value = experiment.result, "", None
-    difference: Difference | None = None
+    found, value, difference = "", None, None
     variant = expected.variant or ""
-    explanation = {each.variant: each for each in explanations}.get(variant)
+    explanation = next((each for each in explanations if each.variant == variant), None)
     if expected.verdict is not None:
-        difference = result.comparisons.get(variant, {}).get(expected.against or "")
-        found = getattr(difference, "verdict", "")
+        tested = experiment.result.comparisons.get(variant, {})
+        difference = tested.get(expected.against or "")
+        found = difference.verdict if difference else ""
         holds = found == expected.verdict
     elif expected.criterion is not None:
         if explanation:
@@ -117,10 +102,14 @@ def judge(
             found, value = outcome.outcome, outcome.value
         holds = found == expected.outcome
     else:
-        value = _score(expected, result, explanation, explanations)
-        high = 1.0 if expected.at_most is None else expected.at_most
-        holds = value is not None and (expected.at_least or 0.0) <= value <= high
+        value = _score(expected, experiment.result, explanation, explanations)
+        holds = value is not None and _lies_within(value, expected)
     return Finding(experiment, expected, found, value, difference, holds)
+
+
+def _lies_within(value: float, expected: "ExpectedResult") -> bool:
+    high = 1.0 if expected.at_most is None else expected.at_most
+    return (expected.at_least or 0.0) <= value <= high
 
 
 def _score(
@@ -132,32 +121,31 @@ def _score(
     """Return a score of a variant or an adversarial model, the mean over its seeds; or None."""
     metric = expected.metric or ""
     if expected.adversarial_model:
-        models = {
-            model.name: model for each in explanations for model in each.adversarial_attention
-        }
+        models = {each.name: each for own in explanations for each in own.adversarial_attention}
         model = models.get(expected.adversarial_model)
-        return _mean(measured(model.summary, "adversarial_model", metric)) if model else None
+        return _mean(model.summary, "adversarial_model", metric) if model else None
     summary = result.models[expected.variant or ""].summary
     if metric in summary:
         return summary[metric].mean
-    return _explained(explanation, metric) if explanation else None
-
-
-def _explained(explanation: Explanation, metric: str) -> float | None:
-    """Return a score of `heed explain`: the weight on the rationale, or else accuracy_in_middle."""
+    if explanation is None:
+        return None
     if metric == "rationale_weight":
-        return _mean(measured(explanation.summary, "adversarial_weights", metric))
-    if explanation.recency is None:
+        return _mean(explanation.summary, "adversarial_weights", metric)
+    return _accuracy_in_middle(explanation.recency)
+
+
+def _accuracy_in_middle(rows: pd.DataFrame | None) -> float | None:
+    if rows is None:
         return None
     # the accuracy where the rationale is in the middle fifth, of all documents of all seeds
-    rows = explanation.recency
     rows = rows[(rows["measure"] == "accuracy_by_place") & rows["at"].isin(MIDDLE)]
     documents = float(rows["documents"].sum())
     return float((rows["mean"] * rows["documents"]).sum()) / documents if documents else None
 
 
-def _mean(rows: pd.DataFrame) -> float | None:
-    return statistics.fmean(rows["mean"].tolist()) if len(rows) else None
+def _mean(summary: pd.DataFrame, test: str, metric: str) -> float | None:
+    means = measured(summary, test, metric)["mean"]
+    return statistics.fmean(means) if len(means) else None
 
 
 def expected_results(results: Results) -> Rows | None:
@@ -175,5 +163,9 @@ def failure_lines(results: Results) -> list[str]:
     return [
         f"This study did not find {len(failed)} expected result{many} known beforehand. Do not "
         "trust its other results before you know why:",
-        *(each.line for each in failed),
+        *(
+            f"{each.experiment.title}: {each.expected.claim} Expected: {each.wanted}; found: "
+            f"{each.printed}"
+            for each in failed
+        ),
     ]

@@ -1,5 +1,6 @@
 """The rows of what the weights explain: the criteria by model, and the means of the tests."""
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,47 +15,48 @@ from heed.report.measures import lacks_layer
 from heed.report.published import PaperScore
 from heed.report.results import Results
 from heed.report.rows import Rows
+from heed.report.sources import Source
 
 
 def criteria(results: Results) -> Rows | None:
     """Return the outcome of each criterion by model; None of a study that explains no model."""
-    if not results.explanations:
+    facts = {"criteria": {name: test.criterion for name, test in CRITERIA.items()}}
+    records = [_criteria(each) for each in results.explanations]
+    return _rows(results, records, *results.comparison_sources, **facts)
+
+
+def _rows(results: Results, records: list[Any], *sources: Source, **facts: Any) -> Rows | None:
+    """Return rows, of the means of all explained models; None where there are no records.
+
+    Their declarations ask whether there are several experiments, and for their mark.
+    """
+    if not records:
         return None
-    facts = _facts(results) | {
-        "criteria": {name: test.criterion for name, test in CRITERIA.items()}
-    }
-    sources = (results.explanation_source, *results.comparison_sources)
-    return Rows([_criteria(each) for each in results.explanations], facts, sources=sources)
-
-
-def _facts(results: Results) -> dict[str, Any]:
-    """Return what declarations ask for: whether there are several experiments, and their mark."""
     marks = {each.experiment.mark for each in results.explanations}
-    several = len({each.experiment.key for each in results.explanations}) > 1
-    return {"several": several, "mark": marks.pop() if len(marks) == 1 else ""}
+    facts["several"] = len({each.experiment.key for each in results.explanations}) > 1
+    facts["mark"] = marks.pop() if len(marks) == 1 else ""
+    return Rows(records, facts, sources=(results.explanation_source, *sources))
 
 
-def _words(explanation: Explanation) -> str:
-    """Return the model in words; of a reading of a pretrained encoder its name."""
-    return explanation.experiment.words.get(explanation.variant, explanation.variant)
+def _named(explanation: Explanation) -> dict[str, Any]:
+    """Return the experiment, and the model in words; of a reading of an encoder its name."""
+    words = explanation.experiment.words.get(explanation.variant, explanation.variant)
+    return {"experiment": explanation.experiment, "variant": explanation.variant, "words": words}
 
 
 def _criteria(explanation: Explanation) -> dict[str, Any]:
-    gain = explanation.gain
+    gain, outcomes = explanation.gain, explanation.outcomes.items()
     interval = f": {format_interval(gain.interval)}" if gain.interval else ""
     control = explanation.experiment.words.get(gain.control, gain.control)
-    outcomes = explanation.outcomes
-    return {
-        "experiment": explanation.experiment, "link": f"#experiment-{explanation.experiment.key}",
-        "variant": explanation.variant, "words": _words(explanation), "gain": gain,
+    return _named(explanation) | {
+        "gain": gain,
         "over": "" if gain.gain is None else f"{control}{interval}",
-        "outcome": {name: each.outcome for name, each in outcomes.items()},
-        "value": {name: each.value for name, each in outcomes.items()},
+        "outcome": dict(outcomes),
         "note": {
             name: each.reason or "" if each.value is None else format_number(each.value, 2)
-            for name, each in outcomes.items()
+            for name, each in outcomes
         },
-        "known": {name: not each.reason for name, each in outcomes.items()},
+        "known": {name: not each.reason for name, each in outcomes},
     }  # fmt: skip
 
 
@@ -62,15 +64,12 @@ def means(results: Results) -> Rows | None:
     """Return the mean of each test, over documents and seeds, with its deviation over seeds."""
     columns = [(test, column) for test in TESTS for column in test.columns]
     records = [
-        {
-            "experiment": each.experiment, "words": _words(each),
-            "means": [_mean_of_seeds(test.means(each.summary, col)) for test, col in columns],
-        }
+        _named(each)
+        | {"means": [_mean_of_seeds(test.means(each.summary, col)) for test, col in columns]}
         for each in results.explanations
-    ]  # fmt: skip
+    ]
     titles = {str(number): column.title for number, (_, column) in enumerate(columns)}
-    facts = _facts(results) | {"titles": titles}
-    return Rows(records, facts, sources=(results.explanation_source,)) if records else None
+    return _rows(results, records, titles=titles)
 
 
 def sizes(results: Results) -> dict[str, Any]:
@@ -95,28 +94,25 @@ def _mean_of_seeds(values: list[float]) -> dict[str, Any]:
 
 def trained(results: Results) -> Rows | None:
     """Return the means of models that were trained with other weights; None without any."""
+    models = [model for each in results.explanations for model in each.adversarial_attention]
+    keys = ["test", "measure", "weights"]
     records = [
         {"model": model.name, "metric": " ".join(filter(None, map(str, key)))}
         | _mean_of_seeds(rows["mean"].tolist())
-        for each in results.explanations
-        for model in each.adversarial_attention
+        for model in models
         for key, rows in model.summary.dropna(subset="mean")
         .fillna({"weights": ""})
-        .groupby(["test", "measure", "weights"], sort=False)
+        .groupby(keys, sort=False)
     ]
-    if not records:
-        return None
-    folders = {
-        model.folder: model for each in results.explanations for model in each.adversarial_attention
-    }
-    files = results.sources.add(*(folder / "summary.csv" for folder in folders))
-    return Rows(records, _facts(results), sources=files)
+    files = results.sources.add(*dict.fromkeys(each.folder / "summary.csv" for each in models))
+    found = _rows(results, records)
+    return found and dataclasses.replace(found, sources=files)
 
 
 def all_means(results: Results) -> Rows | None:
     """Return every mean by seed, ranking and class, for the CSV file."""
     records = [
-        {"experiment": each.experiment, "variant": each.variant, "row": row}
+        _named(each) | {"row": row}
         for each in results.explanations
         for row in each.summary.dropna(subset="mean")
         .astype({"seed": int, "documents": int})

@@ -1,76 +1,62 @@
 """The rows of what a study is made of: networks, words, corpora, files and machine kinds."""
 
-import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from typing import Any
 
 from heed.evaluation.results import BASELINE, NOT_NOTED, runs_by_machine_kind
 from heed.report.experiments import Experiment
 from heed.report.formats import format_count, read_yaml
-from heed.report.measures import describe_reference_models, explain_degenerate
+from heed.report.measures import explain_degenerate, report_of
 from heed.report.results import Results
 from heed.report.rows import Rows
 from heed.report.words import describe_network
 
 
-@dataclasses.dataclass(frozen=True)
-class Entry:
-    """A network of a study in those experiments where it is the same."""
+def networks(results: Results) -> list[dict[str, Any]]:
+    """Return the networks of a study; one that differs between experiments has several entries.
 
-    variant: str  # its name in params.yaml
-    words: str
-    description: str
-    role: str  # baseline, control, matched or nothing
-    search: str  # of its hyperparameters; nothing without one
-    experiments: list[str]  # titles
-
-
-def networks(results: Results) -> list[Entry]:
-    """Return the networks of a study; one that differs between experiments has several entries."""
-    entries: dict[tuple[str, ...], Entry] = {}
+    role: baseline, control, matched or nothing. search: of its hyperparameters; nothing without
+    one. experiments: titles of those where it is the same.
+    """
+    titles: dict[tuple[str, ...], list[str]] = {}
     for experiment in results.experiments:
         for name, model in experiment.result.models.items():
             declared = results.params.models.get(model.model)
+            roles = {
+                BASELINE: name == BASELINE, "control": name in experiment.result.controls,
+                "matched": declared and declared.match_parameters_of != model.model,
+            }  # fmt: skip
             search = declared.search if declared and declared.search != "none" else ""
-            matched = declared and declared.match_parameters_of != model.model
             told = (
                 name, experiment.words[name], describe_network(model.hyperparameters),
-                _role(experiment, name) or ("matched" if matched else ""), search,
+                next(filter(roles.get, roles), ""), search,
             )  # fmt: skip
-            entries.setdefault(told, Entry(*told, [])).experiments.append(experiment.title)
-    return sorted(entries.values(), key=lambda each: each.variant != BASELINE)
-
-
-def _role(experiment: Experiment, name: str) -> str:
-    return BASELINE if name == BASELINE else "control" * (name in experiment.result.controls)
-
-
-def glossary() -> Mapping[str, tuple[str, str]]:
-    """Return the name and the meaning of each word of glossary.yaml."""
-    words = read_yaml("glossary")
-    return {key: (each["name"], each["meaning"]) for key, each in words.items()}
+            titles.setdefault(told, []).append(experiment.title)
+    keys = ("variant", "words", "description", "role", "search")
+    entries = [dict(zip(keys, told, strict=True), experiments=own) for told, own in titles.items()]
+    return sorted(entries, key=lambda each: each["variant"] != BASELINE)
 
 
 def words(results: Results) -> dict[str, tuple[str, str]]:
     """Return the words and the reference models, with what they mean in this study."""
     method = results.comparison.significance
-    measures = [each.measure for each in results.experiments]
+    experiments, measures = results.experiments, [each.measure for each in results.experiments]
     values = {
         "level": f"{method.alpha:g}",
-        "margin": _alternatives(each.margin(method.equivalence_margin) for each in measures),
+        "margin": _alternatives(f"±{each.limit(method.equivalence_margin)}" for each in measures),
         "limit": _alternatives(
             each.of_validation.convergence_margin(method.convergence_pp) for each in measures
         ),
+        "degenerate": _alternatives((explain_degenerate(each.result) for each in experiments), " "),
     }
-    found = {key: (name, meaning.format(**values)) for key, (name, meaning) in glossary().items()}
-    found["degenerate"] = (
-        "degenerate run",
-        _alternatives((explain_degenerate(each.result) for each in results.experiments), " "),
-    )
-    references = describe_reference_models(each.measure.task for each in results.experiments)
-    for each in results.experiments:
-        for name in each.result.reference_models:
-            found[name] = (each.words[name], references[name].glossary)
+    found = {
+        key: (each["name"], each["meaning"].format(**values))
+        for key, each in read_yaml("glossary").items()
+    }
+    for each in experiments:
+        meanings = report_of(each.measure.task).REFERENCE_MODELS
+        found |= {name: (each.words[name], meanings[name]) for name in each.result.reference_models}
     return found
 
 
@@ -80,23 +66,19 @@ def _alternatives(texts: Iterable[str], between: str = " or ") -> str:
 
 def models(results: Results) -> Rows:
     """Return each network of a study once: its name in words, what it does, and its sizes."""
-    records: dict[tuple[str, str], dict[str, object]] = {}
+    counts: dict[tuple[str, str], list[int]] = {}
     for experiment in results.experiments:
         for name, model in experiment.result.models.items():
-            words, does = experiment.words[name], describe_network(model.hyperparameters)
-            known = records.setdefault(
-                (words, does), {"words": words, "does": does, "parameters": set()}
-            )
-            known["parameters"] |= {model.parameters}  # type: ignore[operator]
-    for each in records.values():
-        each["parameters"] = _range(each["parameters"])  # type: ignore[arg-type]
-    return Rows([*records.values()], location="experiments")
-
-
-def _range(counts: set[int]) -> str:
-    """Return one number of parameters in millions, or the least and the most."""
-    ends = dict.fromkeys(f"{count / 1e6:.2f}" for count in (min(counts), max(counts)))
-    return " to ".join(ends)
+            key = experiment.words[name], describe_network(model.hyperparameters)
+            counts.setdefault(key, []).append(model.parameters)
+    records = [
+        {
+            "words": words, "does": does,
+            "parameters": _alternatives((f"{n / 1e6:.2f}" for n in (min(own), max(own))), " to "),
+        }
+        for (words, does), own in counts.items()
+    ]  # fmt: skip
+    return Rows(records)
 
 
 def corpora(results: Results) -> Rows:
@@ -107,11 +89,11 @@ def corpora(results: Results) -> Rows:
         near = statistics.near_duplicates
         sizes = (statistics.splits[split] for split in ("train", "validation", "test"))
         records[each.corpus_name] = {
-            "experiment": each, "tokens": statistics.tokens, "documents": statistics.documents,
+            "experiment": each, "statistics": statistics,
             "splits": " / ".join(map(format_count, sizes)),
             "near": f"{'' if near.complete else 'at least '}{format_count(near.total)}",
         }  # fmt: skip
-    return Rows([*records.values()], location="experiments")
+    return Rows([*records.values()])
 
 
 def sources(results: Results) -> Rows:
@@ -121,12 +103,8 @@ def sources(results: Results) -> Rows:
 
 def machine_kinds(results: Results) -> dict[str, int]:
     """Return the number of runs that were trained on each machine kind: most first."""
-    counts = Counter(
-        kind
-        for experiment in results.experiments
-        for model in experiment.result.models.values()
-        for kind in model.machine_kinds
-    )
+    models = (model for each in results.experiments for model in each.result.models.values())
+    counts = Counter(kind for model in models for kind in model.machine_kinds)
     order = sorted(counts.items(), key=lambda each: (each[0] == NOT_NOTED, -each[1]))
     return {_name(kind): count for kind, count in order}
 

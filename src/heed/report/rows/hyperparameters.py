@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from heed.evaluation.results import BASELINE, ModelResult
+from heed.evaluation.results import ModelResult
 from heed.report.experiments import Experiment
 from heed.report.formats import format_count
 from heed.report.measures import Measure
@@ -44,49 +44,44 @@ def shown_setting(hyperparameters: Any, key: str) -> Any:
 class Setting:
     """A hyperparameter of a model, or a number that follows from all of them.
 
-    `always`: it is printed also where it has its default. `talk` is the talk's value, empty where
-    it names none; `differs`: ours is another one.
+    `printed`: where any model has it so, the report prints it. `talk` is the talk's value, empty
+    where it names none; `differs`: ours is another one.
     """
 
     group: str
     key: str
     value: object
     default: object = None
-    always: bool = True
+    printed: bool = True
     talk: str = ""
     differs: bool = False
 
-    @property
-    def printed(self) -> bool:
-        """Whether the report prints it even where all models have the same value."""
-        return self.always or self.value != self.default
 
-
-def model_settings(model: ModelResult, talk: Talk | None) -> list[Setting]:
-    """Return every hyperparameter of a model, and the numbers that follow from all of them.
+def model_settings(model: ModelResult, talk: Talk | None) -> Iterator[Setting]:
+    """Yield every hyperparameter of a model, and the numbers that follow from all of them.
 
     The talk's are first, in its groups; `talk` is None where an experiment is not compared with it.
     """
     h, group = model.hyperparameters, "What the talk leaves open" if talk else ""
     defaults = {field.name: field.default for field in dataclasses.fields(h)}
-    of_talk = [*_talk_settings(model, talk, defaults)] if talk else []
-    others = [
-        Setting(group, key, getattr(h, key), default, always=False)
-        for key, default in defaults.items()
-    ]
-    count = [] if talk else [Setting("", "parameters", model.parameters)]
-    kept = Setting(group, "best_epochs", ", ".join(map(str, model.best_epochs)))
-    return [*of_talk, *others, *count, kept]
+    if talk:
+        yield from _talk_settings(model, talk, defaults)
+    for key, default in defaults.items():
+        value = getattr(h, key)
+        yield Setting(group, key, value, default, value != default)
+    if not talk:
+        yield Setting("", "parameters", model.parameters)
+    yield Setting(group, "best_epochs", ", ".join(map(str, model.best_epochs)))
 
 
 def _talk_settings(
     model: ModelResult, talk: Talk, defaults: dict[str, object]
 ) -> Iterator[Setting]:
     """Yield the hyperparameters of the talk's groups, which it takes from `defaults`."""
-    h = model.hyperparameters
     for group, keys in GROUPS.items():
-        for key in (key for key in keys if key in defaults):
-            value, known = shown_setting(h, key), talk.summary.get(talk_column(key), "")
+        for key in filter(defaults.__contains__, keys):
+            value = shown_setting(model.hyperparameters, key)
+            known = talk.summary.get(talk_column(key), "")
             printed = format_setting(int(known) if known.isdigit() else known)
             differs = bool(known) and float(known) != value
             default = defaults.pop(key)
@@ -108,46 +103,37 @@ def format_plain(value: object) -> str:
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def read_settings(experiment: Experiment) -> dict[str, list[Setting]]:
-    """Return the hyperparameters of the models by variant: the baseline's and attention's first."""
-    result, talk = experiment.result, experiment.talk
-    first = (BASELINE, *result.attention[:1])
-    return {
-        variant: model_settings(
-            result.models[variant], talk.get(variant, NO_SCORES) if talk else None
-        )
-        for variant in sorted(result.models, key=lambda each: each not in first)
-    }
+def _by_key(experiment: Experiment) -> list[dict[str, Setting]]:
+    """Return each hyperparameter of all models, by variant: the baseline's first."""
+    models, talk = experiment.result.models, experiment.talk
+    settings = (
+        model_settings(models[name], talk.get(name, NO_SCORES) if talk else None)
+        for name in experiment.variants
+    )
+    lines = zip(*settings, strict=True)
+    return [dict(zip(experiment.variants, line, strict=True)) for line in lines]
 
 
 def values(results: Results, experiment: Experiment) -> Rows:
     """Return every hyperparameter of every model, for the CSV file."""
-    return Rows(
-        [
-            {
-                "variant": variant, "of": setting, "value": format_plain(setting.value),
-                "default": format_plain(setting.default),
-            }
-            for variant, settings in read_settings(experiment).items()
-            for setting in settings
-        ]
-    )  # fmt: skip
-
-
-def _by_key(experiment: Experiment) -> list[dict[str, Setting]]:
-    """Return each hyperparameter of all models, by variant."""
-    models = read_settings(experiment)
-    rows = zip(*models.values(), strict=True)
-    return [dict(zip(models, settings, strict=True)) for settings in rows]
+    lines = _by_key(experiment)
+    records = [
+        {
+            "variant": variant, "of": line[variant], "value": format_plain(line[variant].value),
+            "default": format_plain(line[variant].default),
+        }
+        for variant in experiment.variants
+        for line in lines
+    ]  # fmt: skip
+    return Rows(records)
 
 
 def hyperparameters(results: Results, experiment: Experiment) -> Rows | None:
     """Return a row for each hyperparameter that is not its default in some model."""
     lines = _by_key(experiment)
-    records = [
+    records: list[dict[str, Any]] = [
         {
-            "key": next(iter(line.values())).key,
-            "group": next(iter(line.values())).group,
+            "of": line[experiment.variants[0]],
             "values": {name: format_setting(each.value) for name, each in line.items()},
             "notes": {
                 name: f"the talk: {each.talk}" if each.differs else ""
@@ -158,69 +144,52 @@ def hyperparameters(results: Results, experiment: Experiment) -> Rows | None:
         if any(each.printed for each in line.values())
     ]
     facts = {
-        "models": {name: experiment.words[name] for name in read_settings(experiment)},
-        "groups": any(record["group"] for record in records),
+        "models": {name: experiment.words[name] for name in experiment.variants},
+        "groups": any(record["of"].group for record in records),
     }
-    return Rows(records, facts, location=f"experiments.{experiment.key}.models") if lines else None
+    return Rows(records, facts) if lines else None
 
 
 def defaults(experiment: Experiment) -> dict[str, str]:
     """Return the hyperparameters that have their default in all models, for people."""
-    firsts = (
-        next(iter(line.values()))
-        for line in _by_key(experiment)
-        if not any(each.printed for each in line.values())
-    )
-    return {each.key: format_setting(each.value) for each in firsts}
+    return {
+        each.key: format_setting(each.value)
+        for each, *others in (line.values() for line in _by_key(experiment))
+        if not any(one.printed for one in (each, *others))
+    }
 
 
-@dataclasses.dataclass(frozen=True)
-class SearchOfModels:
-    """A search of an experiment that had trials: its models in words, and the first one's search.
+def searches(results: Results, experiment: Experiment) -> Iterator[dict[str, Any]]:
+    """Yield the searches of an experiment that had trials: their models in words, the first one's.
 
-    `own`: each model was searched for itself.
+    `own`: each model was searched for itself; `best`: the best validation score, for people.
     """
-
-    name: str
-    models: list[str]
-    declared: Any  # heed.study.Search
-    search: Search
-    own: bool
-    measure: Measure
-
-    @property
-    def best(self) -> str:
-        """The best validation score, for people."""
-        return self.measure.format(self.search.best.score)
-
-
-def searches(results: Results, experiment: Experiment) -> Iterator[SearchOfModels]:
-    """Yield the searches of an experiment that had trials."""
     words = {model: experiment.words[name] for name, model in results.models(experiment).items()}
     for name in results.searches(experiment):
-        declared, folder = results.params.searches[name], results.folder / "search" / experiment.key
-        models = results.params.searched_models(name)
-        path = folder / name if declared.model else folder / name / models[0]
-        if search := results.read_search_folder(path, name):
-            named = [words[each] for each in models if each in words]
+        declared, models = results.params.searches[name], results.params.searched_models(name)
+        winner = name if declared.model else f"{name}/{models[0]}"
+        if search := results.read_search_folder(experiment, winner):
             measure = Measure(experiment.measure.task, search.metric)
-            yield SearchOfModels(name, named, declared, search, not declared.model, measure)
+            yield {
+                "name": name, "models": [words[each] for each in models if each in words],
+                "declared": declared, "search": search, "own": not declared.model,
+                "measure": measure, "best": measure.format(search.best.score),
+            }  # fmt: skip
 
 
 def tuning(results: Results, experiment: Experiment) -> Rows | None:
     """Return how each model was tuned; None where none was searched for itself."""
-    models = results.models(experiment)
-    found = {name: _own_search(results, experiment, model) for name, model in models.items()}
-    folders = [results.search_folder(experiment, models[name]) for name in found if found[name]]
-    if not folders:
-        return None
-    records = [
-        {"words": experiment.words[name], "variant": name} | record
-        for name, search in found.items()
-        for record in tuning_values(search)
-    ]
-    files = results.sources.add(*(folder / RESULT for folder in folders))
-    return Rows(records, sources=files, location="searches")
+    records, winners = [], []
+    for name, model in results.models(experiment).items():
+        search = results.read_search(experiment, model)
+        if search and search.training and search.model == model:
+            winners.append(results.params.winner(model))
+        else:
+            search = None
+        records += [experiment.named(name) | record for record in tuning_values(search)]
+    folder = results.folder / "search" / experiment.key
+    files = results.sources.add(*(folder / winner / RESULT for winner in winners))
+    return Rows(records, sources=files) if winners else None
 
 
 def tuning_values(search: Search | None) -> Iterator[dict[str, str]]:
@@ -233,8 +202,3 @@ def tuning_values(search: Search | None) -> Iterator[dict[str, str]]:
     facts = (search.search, trials, trainings, str(search.best.trial))
     for key, ends in search.changed.items():
         yield dict(zip(keys, (*facts, key, *map(format_plain, ends)), strict=True))
-
-
-def _own_search(results: Results, experiment: Experiment, model: str) -> Search | None:
-    search = results.read_search(experiment, model)
-    return search if search and search.training and search.model == model else None

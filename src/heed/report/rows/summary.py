@@ -2,7 +2,7 @@
 
 import dataclasses
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from heed.evaluation.results import BASELINE, BETTER, NOT_CONVERGED, UNDECIDED, is_coarse
@@ -10,48 +10,21 @@ from heed.explanation.test import measured
 from heed.report.browser import (
     Browser,
     Document,
-    Legend,
-    ShadedText,
     excerpt,
     list_documents,
     shade_sentences,
     typical_documents,
 )
-from heed.report.differences import SLIGHTLY_BETTER, UNTESTED, AttentionComparison, TestedDifference
+from heed.report.differences import LINEAR, SLIGHTLY_BETTER, UNTESTED, TestedDifference
 from heed.report.experiments import Experiment
-from heed.report.measures import (
-    Measure,
-    degenerate_sentence,
-    describe_reference_models,
-    equal_weights_control,
-)
+from heed.report.measures import degenerate_seeds, equal_weights_control, report_of
 from heed.report.published import RESULTS
 from heed.report.results import Results
-from heed.report.rows import Known, Rows
+from heed.report.rows import Rows, known
 from heed.report.words import model_kind
 
 MOST_ROWS, MOST_MODELS = 8, 6  # of the first screen's table
-LINEAR, PRETRAINED, MEAN = "linear", "pretrained", "mean"
-
-
-def attention_of(experiment: Experiment) -> str:
-    """Return the first variant that answers the study's question; "" without one."""
-    return next(iter(experiment.result.attention), "")
-
-
-def scaled_scores(experiment: Experiment) -> dict[str, float]:
-    """Return the score of each model and reference model on the scale that it is printed on."""
-    result = experiment.result
-    names = (*result.models, *result.reference_models)
-    return {name: experiment.measure.scaled(result.score_of(name)) for name in names}
-
-
-def by_measure(experiments: list[Experiment]) -> dict[Measure, list[Experiment]]:
-    """Return the experiments by the metric of their comparisons, in order."""
-    groups: dict[Measure, list[Experiment]] = {}
-    for each in experiments:
-        groups.setdefault(each.measure, []).append(each)
-    return groups
+SHOWN_WORDS = 24  # of its text
 
 
 # --- every experiment: files ----------------------------------------------------------------------
@@ -59,37 +32,37 @@ def by_measure(experiments: list[Experiment]) -> dict[Measure, list[Experiment]]
 
 def summary(results: Results) -> Iterator[Rows]:
     """Yield a table for each metric by which experiments compare: all models, with gains."""
-    used: set[str] = set()
-    for measure, experiments in by_measure(results.experiments).items():
+    used = set[str]()
+    measures = dict.fromkeys(each.measure for each in results.experiments)
+    for measure in measures:
         name = f"summary_{measure.task}" if used else "summary"
         name = f"{name}_{measure.metric}" if name in used else name
         used.add(name)
-        yield Rows([*map(_summary, experiments)], _summary_facts(name, experiments))
+        own = [each for each in results.experiments if each.measure == measure]
+        digits = "hundreds" if measure.in_hundreds else "share"
+        facts = {"name": name, "scores": _columns(measure.task, own), "digits": digits}
+        yield Rows([*map(_summary, own)], facts)
 
 
-def _summary_facts(name: str, experiments: list[Experiment]) -> dict[str, Any]:
-    measure, known = experiments[0].measure, (BASELINE, "")
-    variants: dict[str, None] = {}
+def _columns(task: str, experiments: list[Experiment]) -> list[str]:
+    """Return the models with a column of their own: controls first, reference models last."""
+    variants, fitted = dict[str, None](), set[str]()
     for each in experiments:
-        others = [n for n in each.result.models if n not in (*known, attention_of(each))]
+        others = [name for name in each.result.models if name not in (BASELINE, each.attention)]
         variants |= dict.fromkeys(sorted(others, key=lambda n: n not in each.result.controls))
-    references = [
-        name
-        for name, model in describe_reference_models([measure.task]).items()
-        if model.heading and any(name in each.result.reference_models for each in experiments)
-    ]
-    digits = "hundreds" if measure.in_hundreds else "share"
-    return {"name": name, "scores": [*variants, *references], "digits": digits}
+        fitted |= each.result.reference_models.keys()
+    return [*variants, *filter(fitted.__contains__, report_of(task).REFERENCE_MODELS)]
 
 
 def _summary(experiment: Experiment) -> dict[str, Any]:
-    attention, scores, line = attention_of(experiment), scaled_scores(experiment), experiment.line
-    gain = experiment.result.models[attention].gain if attention else None
+    attention, result = experiment.attention, experiment.result
+    names = (*result.models, *result.reference_models)
+    scores = known({name: experiment.measure.scaled(result.score_of(name)) for name in names})
+    gain = result.models[attention].gain if attention else None
     changes = {each.variant: each.change.mean_pp for each in experiment.degradations}
     return {
-        "experiment": experiment, "baseline": scores.get(BASELINE), "gain": experiment.gain,
-        "attention": scores.get(attention), "mean_gain": gain, "scores": Known(scores),
-        "talk": line.talk or ("", ""), "line": line, "changes": Known(changes),
+        "experiment": experiment, "mean_gain": gain, "changes": known(changes),
+        "scores": scores, "attention": scores[attention],
     }  # fmt: skip
 
 
@@ -100,46 +73,16 @@ def verdicts(results: Results) -> Rows:
     """
     experiments = results.experiments
     compared = [each.attention_comparison for each in experiments if each.attention_comparison]
-    kinds: dict[str, Callable[[AttentionComparison], TestedDifference | None]] = {
-        "control": lambda each: each.primary,
-        "baseline": lambda each: each.baseline,
-        "reference_model": lambda each: each.strongest_reference_model,
+    facts = {
+        "control": bool(compared),
+        "baseline": any(each.baseline for each in compared),
+        "reference": any(each.strongest_reference_model for each in compared),
+        "has_talk": any(each.line.reproduction for each in experiments),
     }
-    found = [kind for kind, get in kinds.items() if any(map(get, compared))]
-    records = [
-        {
-            "experiment": each,
-            "compared": {
-                kind: get(each.attention_comparison) if each.attention_comparison else None
-                for kind, get in kinds.items()
-            },
-        }
-        for each in experiments
-    ]
-    has_talk = any(each.line.reproduction for each in experiments)
-    return Rows(records, {"kinds": found, "has_talk": has_talk}, location="experiments")
+    return Rows([{"experiment": each} for each in experiments], facts)
 
 
 # --- the first screen -----------------------------------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True)
-class BestRow:
-    """A model beside attention: `difference` is attention minus this model."""
-
-    experiment: Experiment
-    name: str
-    difference: TestedDifference | None
-
-    @property
-    def words(self) -> str:
-        """Its name in words."""
-        return self.experiment.words[self.name]
-
-    @property
-    def score(self) -> str:
-        """Its score, for people."""
-        return self.experiment.measure.short(self.experiment.result.score_of(self.name))
 
 
 def best(results: Results) -> Rows | None:
@@ -150,75 +93,71 @@ def best(results: Results) -> Rows | None:
     experiments = results.experiments
     if len(experiments) > 2:
         return None
-    records = [row for each in experiments for row in _best(each, MOST_MODELS // len(experiments))]
-    return Rows(records, {"several": len(experiments) > 1}, location="experiments")
+    records = [
+        each.named(name)
+        | {
+            "difference": each.difference(each.attention, name),
+            "score": each.measure.short(each.result.score_of(name)),
+        }
+        for each in experiments
+        for name in _best(each, MOST_MODELS // len(experiments))
+    ]
+    return Rows(records, {"several": len(experiments) > 1})
 
 
-def _best(experiment: Experiment, most: int) -> list[BestRow]:
-    result, attention = experiment.result, attention_of(experiment)
+def _best(experiment: Experiment, most: int) -> list[str]:
+    result = experiment.result
     order = sorted(
         [*result.models, *result.learned_reference_models],
         key=lambda name: -result.sign * result.score_of(name),
     )
-    needed = [attention, result.control or BASELINE, LINEAR, "statistical"]
+    needed = [experiment.attention, result.control or BASELINE, LINEAR, "statistical"]
     kept = sorted(order, key=lambda name: (name not in needed, order.index(name)))[:most]
-    own = {each.second: each for each in experiment.comparisons if each.first == attention}
-    return [BestRow(experiment, name, own.get(name)) for name in order if name in kept]
+    return [*filter(kept.__contains__, order)]
 
 
 def questions(results: Results) -> Rows | None:
     """Return the primary comparison of each experiment, of a study with three or more."""
-    experiments = results.experiments
-    if len(experiments) <= 2:
+    if len(results.experiments) <= 2:
         return None
-    found = [each for each in experiments if each.leading][:MOST_ROWS]
-    records = [*map(_question, found)]
+    records = [_question(each) for each in findings(results)[:MOST_ROWS]]
     names = {"own": "Attention", "without": "Without"}
     for key, shown in (("attention", "own"), ("other", "without")):
         if len(same := {each[key] for each in records}) == 1:  # then the heading says it once
             names[shown] = next(iter(same)).capitalize()
             records = [each | {key: ""} for each in records]
-    return Rows(records, names, location="experiments")
+    return Rows(records, names)
 
 
-def _question(experiment: Experiment) -> dict[str, Any]:
-    leading, measure, result = experiment.leading, experiment.measure, experiment.result
-    assert leading
+def _question(finding: "Finding") -> dict[str, Any]:
+    own, leading = finding.experiment, finding.difference
+    scores = (own.result.score_of(each) for each in (leading.first, leading.second))
+    first, second = map(own.measure.brief, scores)
     return {
-        "experiment": experiment, "link": f"#experiment-{experiment.key}", "difference": leading,
-        "attention": experiment.words[leading.first], "other": experiment.words[leading.second],
-        "own": measure.brief(result.score_of(leading.first)),
-        "score": measure.brief(result.score_of(leading.second)),
+        "experiment": own, "difference": leading,
+        "attention": own.words[leading.first], "own": first,
+        "other": own.words[leading.second], "score": second,
     }  # fmt: skip
-
-
-# --- the talk -------------------------------------------------------------------------------------
 
 
 def talk(results: Results) -> Rows | None:
     """Return the talk's gains, tested over its documents, beside ours; None without any."""
-    tested = [each for each in results.experiments if each.line.talk_test]
-    if not tested:
-        return None
+    records = [_talk(each) for each in results.experiments if each.line.talk_test]
     published = (each for each in results.sources.all() if each.path.endswith(RESULTS))
-    return Rows([*map(_talk, tested)], sources=(*published, *results.comparison_sources))
+    sources = (*published, *results.comparison_sources)
+    return Rows(records, sources=sources) if records else None
 
 
 def _talk(experiment: Experiment) -> dict[str, Any]:
-    line, result = experiment.line, experiment.result
-    scores = {name: result.score_of(name) for name in (*result.models, *result.reference_models)}
-    attention, is_shown = attention_of(experiment), line.talk_test and line.talk_test.shown
+    result = experiment.result
+    names = (*result.models, *result.reference_models)
+    scores = known({name: result.score_of(name) for name in names})
+    pair = [scores[name] for name in (BASELINE, experiment.attention) if name in scores]
     return {
-        "experiment": experiment, "link": f"#experiment-{experiment.key}", "line": line,
-        "talk": line.talk or ("", ""), "shown": "yes" if is_shown else "no",
-        "talk_scores": " → ".join(line.talk or ()),
-        "our_scores": " → ".join(f"{scores[n]:.4f}" for n in (BASELINE, attention) if n in scores),
-        "gain": experiment.gain, "average": scores.get(MEAN), "linear": scores.get(LINEAR),
-        "comparable": "yes" if line.comparable else "no",
+        "experiment": experiment, "scores": scores,
+        "talk_scores": " → ".join(experiment.line.talk or ()),
+        "our_scores": " → ".join(f"{score:.4f}" for score in pair),
     }  # fmt: skip
-
-
-SHOWN_WORDS = 24  # of the text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -266,8 +205,7 @@ class Finding:
     def baseline(self) -> TestedDifference | None:
         """Attention over the baseline, where that is another comparison than the first."""
         gain = self.experiment.gain
-        is_other = gain is not None and gain.second != self.difference.second
-        return gain if is_other else None
+        return None if gain and gain.second == self.difference.second else gain
 
     @property
     def over_last(self) -> TestedDifference | None:
@@ -295,44 +233,39 @@ def findings(results: Results) -> list[Finding]:
     return [Finding(each, each.leading) for each in results.experiments if each.leading]
 
 
-@dataclasses.dataclass(frozen=True)
-class Cautions:
-    """What weakens the findings of a study, for its lines of what cannot be said."""
+def cautions(results: Results) -> dict[str, Any]:
+    """Return what weakens the findings of a study, for its lines of what cannot be said.
 
-    generated: bool  # all text is
-    open: list[Finding]
-    seeds_needed: int | None  # of the one open finding
-    misses: str  # the largest difference that a study is likely to miss; empty where all are small
-    missing: Finding | None  # that may miss it
-    uncontrolled: list[Finding]
-    degenerate: list[str]
-    differently_tuned: list[Finding]
-
-
-def cautions(results: Results) -> Cautions:
-    """Return what weakens the findings of a study."""
+    `seeds_needed` is of the one open finding, and `misses` the largest difference that the study is
+    likely to miss, of the finding `missing`; empty where all are small.
+    """
     found = findings(results)
     opened = [each for each in found if each.is_open]
-    sentences = (
-        degenerate_sentence(each.result, results.comparison.seeds_of(each.key))
-        for each in results.experiments
-    )
-    return Cautions(
-        all(each.generated for each in results.experiments),
-        opened,
-        opened[0].difference.result.seeds_needed if len(opened) == 1 else None,
-        *_misses(found),
-        [each for each in found if _lacks_control(each)],
-        [*filter(None, sentences)],
-        [each for each in found if each.difference.remark],
-    )
+    missing = _coarsest(found)
+    return {
+        "generated": all(each.generated for each in results.experiments),
+        "open": opened,
+        "seeds_needed": opened[0].difference.result.seeds_needed if len(opened) == 1 else None,
+        "misses": missing and missing.experiment.measure.limit(_detectable(missing), 1),
+        "missing": missing,
+        "uncontrolled": [*filter(_lacks_control, found)],
+        "degenerate": any(_has_degenerate(results, each) for each in results.experiments),
+        "differently_tuned": [each for each in found if each.difference.remark],
+    }
 
 
-def _misses(found: list[Finding]) -> tuple[str, Finding | None]:
-    coarse = [each for each in found if is_coarse(each.difference.result.detectable_pp)]
-    largest = max(coarse, key=lambda each: each.difference.result.detectable_pp or 0, default=None)
-    size = largest.difference.result.detectable_pp if largest else None
-    return (largest.experiment.measure.limit(size, 1), largest) if largest and size else ("", None)
+def _has_degenerate(results: Results, experiment: Experiment) -> bool:
+    result, seeds = experiment.result, results.comparison.seeds_of(experiment.key)
+    return any(degenerate_seeds(model, result, seeds) for model in result.models.values())
+
+
+def _coarsest(found: list[Finding]) -> Finding | None:
+    coarse = (each for each in found if is_coarse(each.difference.result.detectable_pp))
+    return max(coarse, key=_detectable, default=None)
+
+
+def _detectable(finding: Finding) -> float:
+    return finding.difference.result.detectable_pp or 0.0
 
 
 def _lacks_control(finding: Finding) -> bool:
@@ -343,31 +276,24 @@ def _lacks_control(finding: Finding) -> bool:
     return is_gain and not (control or result.controls)
 
 
-@dataclasses.dataclass(frozen=True)
-class Example:
-    """A text as attention has read it, and the mean over the explained sample, if there is one."""
+def example(results: Results) -> dict[str, Any] | None:
+    """Return one text: a real one before a generated one, and of where attention helps.
 
-    experiment: Experiment
-    document: Document
-    text: ShadedText
-    legend: Legend
-    share: float | None  # of weight on the rationale, over all explained texts and seeds
-    explained: int  # texts of each seed
-
-
-def example(results: Results) -> Example | None:
-    """Return one text: a real one before a generated one, and of where attention helps."""
+    With the mean over the explained sample of the weight on the rationale, if there is one.
+    """
     order = sorted(findings(results), key=lambda each: (each.experiment.generated, not each.helps))
     for each in order:
         experiment, variant = each.experiment, each.difference.first
         browser = results.browsers.get(results.models(experiment).get(variant, ""))
-        if browser is None or not results.prints_texts(experiment):
-            continue
-        document = _first_document(browser)
-        tokens = excerpt(document.tokens, SHOWN_WORDS)
-        text = ShadedText(shade_sentences(document.text, document.tokens, tokens.index))
-        share, explained = explained_share(results, experiment, variant)
-        return Example(experiment, document, text, browser.legend, share, explained)
+        if browser and results.prints_texts(experiment):
+            document = _first_document(browser)
+            tokens = excerpt(document.tokens, SHOWN_WORDS)
+            shaded = shade_sentences(document.text, document.tokens, tokens.index)
+            share, explained = explained_share(results, experiment, variant)
+            return {
+                "experiment": experiment, "document": document, "text": shaded,
+                "legend": browser.legend, "share": share, "explained": explained,
+            }  # fmt: skip
     return None
 
 
@@ -394,7 +320,7 @@ def _first_document(browser: Browser) -> Document:
     """
     documents = browser.documents
     right = [each for each in documents if each.right] or documents
-    known = [each for each in right if each.tokens["rationale"].any()] or right
-    table = list_documents(documents, {each.id for each in known})
+    marked = [each for each in right if each.tokens["rationale"].any()] or right
+    table = list_documents(documents, {each.id for each in marked})
     typical = [documents[row] for row in typical_documents(table, len(table)).values()]
     return min(typical, key=lambda each: (len(each.tokens), each.id))

@@ -13,7 +13,7 @@ import pandas as pd
 import torch
 
 from heed.inputs.batches import EncodedCorpus
-from heed.inputs.vocabulary import Vocabulary
+from heed.inputs.vocabulary import SPECIAL, Vocabulary
 from heed.models.classifier import Classifier
 from heed.paths import WEIGHTS
 from heed.recipe import Recipe
@@ -246,9 +246,10 @@ def load_predictor(
     largest = recipe.hyperparameters.vocabulary_size
     with whole_run(folder, command):
         words = tuple((folder / VOCABULARY).read_text(encoding="utf-8").split("\n")[:-1])
-        if len(words) > largest:
+        if words[: len(SPECIAL)] != SPECIAL or len(words) > largest:
             raise ValueError(
-                f"{VOCABULARY} has {len(words):,} words, and vocabulary_size is {largest:,}"
+                f"{VOCABULARY} has {len(words):,} words, and vocabulary_size is {largest:,}. It "
+                f"begins with {' and '.join(SPECIAL)}"
             )
         vocabulary = Vocabulary(words, recipe.hyperparameters.lowercase)
         model = load_weights(folder / WEIGHTS, lambda: make_model(vocabulary, recipe))

@@ -1,0 +1,76 @@
+"""`heed verdict`: reads scores, prints the verdict on them, and writes it where asked."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from heed.files import HeedError
+from heed.tables import write_csv
+from heed.terminal import print_line, wrap
+from heed.verdict import words
+from heed.verdict.pairs import Asked, Verdict, judge
+from heed.verdict.scores import read_scores
+
+
+def verdict(
+    files: Sequence[str], asked: Asked, metric: str = "", references: Path | None = None,
+    csv: Path | None = None,
+) -> None:  # fmt: skip
+    """Print the verdict on the scores in files, and write its pairs where asked.
+
+    Raises HeedError: a file that is no table of scores; a metric or a model that is not there.
+    """
+    found = [*judge_all(read_scores(files, references), asked, metric)]
+    for each in found:
+        print_line("\n".join(described(each)))
+    if csv:
+        write_csv(csv, pd.concat(map(as_table, found), ignore_index=True))
+
+
+def judge_all(scores: pd.DataFrame, asked: Asked, metric: str = "") -> Iterator[Verdict]:
+    """Yield the verdict on each dataset, by one metric. Raises HeedError."""
+    for dataset, table in scores.groupby("dataset", sort=False):
+        metrics = [*table["metric"].unique()]
+        chosen = metric or metrics[0]
+        if chosen not in metrics or (not metric and metrics[1:]):
+            problem = f"no metric {metric}" if metric else "several metrics"
+            raise HeedError(f"{problem}: choose one by --metric: {', '.join(metrics)}")
+        own = table[table["metric"] == chosen]
+        models = own["model"].unique()
+        if asked.control and asked.control not in models:
+            raise HeedError(f"--control: no model {asked.control}: {', '.join(models)}")
+        if len(models) == 1:
+            raise HeedError(f"one model, {models[0]}: there is nothing to compare it with")
+        yield judge(own, asked, str(dataset), chosen)
+
+
+def described(verdict: Verdict) -> Iterator[str]:
+    """Yield the lines that are printed of a verdict."""
+    heading = ", ".join(filter(None, (verdict.dataset, verdict.metric)))
+    if heading:
+        yield f"{heading}:"
+    yield wrap([words.sentence(verdict)])
+    yield wrap([f"Scores: {words.scores(verdict)}."])
+    table = [words.COLUMNS, *(tuple(vars(row).values()) for row in words.rows(verdict))]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        yield "  ".join(map(str.ljust, row, widths)).rstrip()
+    yield wrap([" ".join(words.design(verdict))])
+
+
+def as_table(verdict: Verdict) -> pd.DataFrame:
+    """Return the pairs with all their numbers, for programs."""
+    rows = [
+        {
+            "dataset": verdict.dataset, "metric": verdict.metric, "first": pair.first,
+            "second": pair.second, "difference": pair.result.mean_pp,
+            "low": (pair.result.interval_pp or (None, None))[0],
+            "high": (pair.result.interval_pp or (None, None))[1], "p": pair.result.p,
+            "p_corrected": pair.result.p_corrected, "tests": pair.result.tests,
+            "verdict": pair.result.verdict, "seeds_needed": pair.result.seeds_needed,
+            "items_needed": pair.items_needed,
+        }
+        for pair in verdict.pairs
+    ]  # fmt: skip
+    return pd.DataFrame(rows).astype({"seeds_needed": "Int64", "items_needed": "Int64"})

@@ -1,0 +1,165 @@
+"""All pairs of the models in a table of scores: differences, intervals, verdicts, tie groups."""
+
+import dataclasses
+import itertools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from heed.evaluation import results, significance
+from heed.evaluation.results import BETTER, UNDECIDED, WORSE, Difference
+from heed.evaluation.significance import Scores
+
+RUN = ["model", "seed", "fold"]
+SHARES = ("bleu", "chrf")  # metrics that are shares, though an item may add more than 1 to them
+MARGIN = 1.0  # of shares, in points, where none is asked
+IN_POINTS = [field for field in Difference.__dataclass_fields__ if field.endswith("_pp")]
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """What a user asks of a table of scores."""
+
+    control: str = ""  # the model that all others are compared with; empty: all pairs
+    margin: float | None = None  # within which two models are practically the same
+    lower_is_better: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """Two models; `result` is the first one's score minus the second one's, in the scores' unit.
+
+    `items_needed` is how many items would decide an open pair with as many seeds, as
+    `result.seeds_needed` says how many seeds; None: no number that anybody tests.
+    """
+
+    first: str
+    second: str
+    result: Difference
+    items_needed: int | None
+
+    @property
+    def separates(self) -> bool:
+        """Whether one of the two is shown to be better."""
+        return self.result.verdict in (BETTER, WORSE)
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """The models of one table, and what separates them."""
+
+    dataset: str
+    metric: str
+    control: str
+    margin: float | None  # within which two models are practically the same; None: not asked
+    scores: dict[str, float]  # the best model first
+    pairs: list[Pair]  # the better model is the first of each, or the control the second
+    groups: list[list[str]]  # no pair within one is separated; each is as large as can be
+    in_points: bool  # whether all numbers are in percentage points, or else in that of the scores
+    seeds: int
+    items: int  # of one test split
+    folds: int  # 0: a fixed split
+
+
+def judge(table: pd.DataFrame, asked: Asked, dataset: str = "", metric: str = "") -> Verdict:
+    """Return the verdict on a complete table of scores: see `heed.verdict.scores`.
+
+    All comparisons are one family, so that their intervals hold together (Bonferroni).
+    """
+    in_points = metric in SHARES or bool(table["score"].between(0, 1).all())
+    # The tests are of shares: other scores are divided, so that no difference is near 1.
+    scale = 1.0 if in_points else 100 * (float(np.ptp(table["score"])) or 1.0)
+    sign = -1 if asked.lower_is_better else 1
+    runs = by_model(table.assign(score=sign * table["score"] / scale))
+    means = {name: significance.mean_difference(each) for name, each in runs.items()}
+    order = sorted(means, key=lambda name: -means[name])
+    others = [(name, asked.control) for name in order if name != asked.control]
+    names = others if asked.control else [*itertools.combinations(order, 2)]
+    point = 1.0 if in_points else scale / 100  # a percentage point, in the unit of the scores
+    own = MARGIN if in_points else None
+    margin = own if asked.margin is None else asked.margin
+    pairs = [
+        _in_unit(compare(*pair, runs, len(names), _repeats(table), (margin or 0) / point), point)
+        for pair in names
+    ]
+    scores = {name: sign * 100 * means[name] * point for name in order}
+    return Verdict(
+        dataset, metric, asked.control, margin, scores, pairs, tie_groups(order, pairs), in_points,
+        *_size(table),
+    )  # fmt: skip
+
+
+def by_model(table: pd.DataFrame) -> dict[str, Scores]:
+    """Return what each item adds to the score of each run, (seeds, items), by model and fold.
+
+    Raises ValueError: the models have not the same items.
+    """
+    return {
+        str(model): [
+            of_fold.pivot(index="seed", columns="item", values="score").to_numpy()
+            for _, of_fold in of_model.groupby("fold")
+        ]
+        for model, of_model in table.groupby("model", sort=False)
+    }
+
+
+def _size(table: pd.DataFrame) -> tuple[int, int, int]:
+    """Return the seeds of the model with the most, the items of a test split, and the folds."""
+    seeds = int(table.groupby(["model", "fold"])["seed"].nunique().max())
+    items = int(table.groupby(RUN)["item"].nunique().max())
+    folds = table["fold"].nunique()
+    return seeds, items, folds if folds > 1 else 0
+
+
+def _repeats(table: pd.DataFrame) -> int:
+    """Return how often the items were divided into folds."""
+    return int(table.groupby(["model", "item"])["fold"].nunique().max())
+
+
+def compare(
+    first: str, second: str, runs: dict[str, Scores], tests: int, repeats: int = 1,
+    margin: float = MARGIN,
+) -> Pair:  # fmt: skip
+    """Return the tests of two models, in percentage points, corrected for `tests` of a family."""
+    one, other = runs[first], runs[second]
+    found = significance.assess(one, other, tests, "", repeats, alone=True)
+    method = results.Significance("", significance.ALPHA, significance.POWER, margin, None, {})
+    found = dataclasses.replace(found, verdict=results.verdict(found, method, 0.0, 0.0))
+    components = significance.variance_components(one, other, repeats, alone=True)
+    if (seeds := max(len(one[0]), len(other[0]))) == 1:
+        found = dataclasses.replace(found, seeds_needed=None)  # one seed does not tell
+    needed, level = None, significance.ALPHA / tests
+    if components and found.verdict == UNDECIDED:
+        needed = significance.items_needed(found.mean_pp / 100, components, seeds, level)
+    return Pair(first, second, found, needed)
+
+
+def _in_unit(pair: Pair, point: float) -> Pair:
+    """Return a pair with its percentage points in the unit of the scores."""
+    numbers: dict[str, Any] = {
+        name: (value[0] * point, value[1] * point) if isinstance(value, tuple) else value * point
+        for name in IN_POINTS
+        if (value := getattr(pair.result, name)) is not None
+    }
+    return dataclasses.replace(pair, result=dataclasses.replace(pair.result, **numbers))
+
+
+def tie_groups(order: list[str], pairs: list[Pair]) -> list[list[str]]:
+    """Return the largest groups of models, the best first, of which no pair is separated.
+
+    A model may be in several groups, as in a compact letter display (Piepho 2004).
+    """
+    separated = {frozenset((pair.first, pair.second)) for pair in pairs if pair.separates}
+    groups = [order]
+    for pair in sorted(map(sorted, separated)):
+        split = []
+        for group in groups:
+            parts = [[name for name in group if name != gone] for gone in pair]
+            split += parts if {*pair} <= {*group} else [group]
+        groups = [
+            group
+            for i, group in enumerate(split)
+            if not any({*group} < {*other} for other in split) and group not in split[:i]
+        ]
+    return sorted(groups, key=lambda group: [order.index(name) for name in group])

@@ -1,0 +1,208 @@
+"""`heed pool`: one answer over the corpora of published studies, a random-effects mean.
+
+REML for the variance between corpora (Viechtbauer 2005), intervals by Hartung & Knapp (2001) and
+Sidik & Jonkman (2002), never narrower than with a normal distribution's standard error (Jackson et
+al. 2017), and the interval of another corpus's difference by Higgins et al. (2009).
+"""
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+from scipy import optimize, stats
+
+from heed.evaluation import significance
+from heed.evaluation.results import Interval
+from heed.evaluation.significance import ALPHA
+from heed.files import HeedError, reading
+from heed.published.verify import PARAMS, STATISTICS
+from heed.report.formats import format_coverage, format_interval, format_points
+from heed.report.words import all_words
+from heed.tables import write_csv
+from heed.terminal import print_line, wrap
+from heed.verdict.pairs import SHARES, by_model
+from heed.verdict.scores import read_scores
+
+FEWEST = 3  # corpora: with two the interval of another one has no degrees of freedom
+
+
+@dataclasses.dataclass(frozen=True)
+class Value:
+    """A difference with its standard error, both in the same unit, and the corpus it is of."""
+
+    corpus: str
+    difference: float
+    error: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Pooled:
+    """The mean difference over corpora, and what is to be expected of another corpus."""
+
+    values: list[Value]
+    mean: float
+    interval: Interval
+    prediction: Interval
+    deviation: float  # of the true differences, between corpora
+
+
+def pool(values: Sequence[Value], alpha: float = ALPHA) -> Pooled:
+    """Return the random-effects mean of at least FEWEST independent values."""
+    effects = np.array([value.difference for value in values])
+    variances = np.array([value.error**2 for value in values])
+    between, count = _between(effects, variances), len(values)
+    weights = 1 / (variances + between)
+    mean = float(weights @ effects / weights.sum())
+    spread = float(weights @ (effects - mean) ** 2) / (count - 1)
+    error = math.sqrt(max(spread, 1.0) / weights.sum())
+    half = float(stats.t.isf(alpha / 2, count - 1) * error)
+    away = float(stats.t.isf(alpha / 2, count - 2) * math.sqrt(between + error**2))
+    ends = (mean - half, mean + half), (mean - away, mean + away)
+    return Pooled([*values], mean, *ends, math.sqrt(between))
+
+
+def _between(effects: np.ndarray, variances: np.ndarray) -> float:
+    """Return the variance between corpora by restricted maximum likelihood, at least 0."""
+
+    def loss(between: float) -> float:
+        weights = 1 / (variances + between)
+        mean = weights @ effects / weights.sum()
+        squares = weights @ (effects - mean) ** 2
+        return float(squares + np.log(weights.sum()) - np.log(weights).sum()) / 2
+
+    largest = 10 * float(np.var(effects, ddof=1)) + float(variances.max())
+    found = optimize.minimize_scalar(loss, bounds=(0, largest), options={"xatol": 1e-12})
+    return float(found.x) if found.fun < loss(0.0) else 0.0
+
+
+def join(values: Sequence[Value], joined: Mapping[str, str]) -> list[Value]:
+    """Return one value a corpus; `joined` names the corpus that another one is a part of.
+
+    Values of the same texts depend on each other: the mean has the mean of their standard errors,
+    as if they were one.
+    """
+    groups: dict[str, list[Value]] = {}
+    for value in values:
+        groups.setdefault(joined.get(value.corpus, value.corpus), []).append(value)
+    return [
+        Value(
+            corpus,
+            float(np.mean([value.difference for value in group])),
+            float(np.mean([value.error for value in group])),
+        )
+        for corpus, group in groups.items()
+    ]
+
+
+# --- published studies ----------------------------------------------------------------------------
+
+# What the lectures ask: variants of a study, and how both are called in a sentence (words.yaml).
+QUESTIONS = (
+    ("pooling", "mean", "attention", "mean"), ("pooling", "bag", "attention", "bag"),
+    ("pooling", "baseline", "attention", "last"), ("mean", "baseline", "mean", "last"),
+    ("attention", "uniform", "self-attention", "uniform"),
+    ("pooling", "linear", "attention", "linear"),
+)  # fmt: skip
+
+
+def differences(edition: Path) -> Iterator[tuple[tuple[str, str], Value]]:
+    """Yield the difference of each question in each experiment of a published study, in points.
+
+    Experiments whose metric has another unit have none. Raises HeedError: it is no published study.
+    """
+    with reading(edition / PARAMS, f"git checkout {edition}"):
+        params = yaml.safe_load((edition / PARAMS).read_text(encoding="utf-8"))
+    scores = read_scores([str(edition / STATISTICS)])
+    for experiment, table in scores.groupby("dataset", sort=False):
+        declared = params["experiments"][experiment]
+        folds = params["corpora"][declared["corpus"]]["split"].get("k")
+        repeats = table["fold"].nunique() // folds if folds else 1
+        if table["metric"].iloc[0] in SHARES:
+            continue
+        runs = by_model(table)
+        for first, second, *_ in QUESTIONS:
+            if first in runs and second in runs:
+                found = significance.assess(runs[first], runs[second], repeats=repeats)
+                if found.standard_error_pp is not None:
+                    value = Value(str(experiment), found.mean_pp, found.standard_error_pp)
+                    yield (first, second), value
+
+
+Answer = tuple[tuple[str, str], Pooled]  # a question, as a key of QUESTIONS, and its answer
+
+
+def pool_editions(
+    editions: Sequence[Path], joined: Mapping[str, str], without: Sequence[str]
+) -> list[Answer]:
+    """Return the answer to each question that enough corpora of the published studies have.
+
+    `joined` names the experiment that another one is joined with, `without` has those left out.
+    Raises HeedError: an experiment that is nowhere, or twice; no question with enough corpora.
+    """
+    values: dict[tuple[str, str], list[Value]] = {}
+    known: dict[str, Path] = {}
+    for edition in editions:
+        for question, value in differences(edition):
+            if known.setdefault(value.corpus, edition) != edition:
+                raise HeedError(
+                    f"the experiment {value.corpus} is in {known[value.corpus]} and in {edition}: "
+                    "name one of them"
+                )
+            if value.corpus not in without:
+                values.setdefault(question, []).append(value)
+    if strange := {*joined, *joined.values(), *without} - {*known}:
+        raise HeedError(f"no experiment {min(strange)}: {', '.join(known)}")
+    answers = [
+        ((first, second), pool(own))
+        for first, second, *_ in QUESTIONS
+        if len(own := join(values.get((first, second), []), joined)) >= FEWEST
+    ]
+    if not answers:
+        raise HeedError(f"no question is asked in {FEWEST} corpora: name more published studies")
+    return answers
+
+
+def described(answer: Answer) -> Iterator[str]:
+    """Yield the lines that are printed of an answer."""
+    question, found = answer
+    first, second = _words(question)
+    yield wrap([f"{first} against {second}, over {len(found.values)} corpora:"])
+    yield (
+        f"  mean {format_points(found.mean)} points, "
+        f"{format_coverage(ALPHA)} interval {format_interval(found.interval)}"
+    )
+    yield f"  another corpus would be expected from {format_interval(found.prediction)}"
+    named = (f"{each.corpus} {format_points(each.difference)}" for each in found.values)
+    yield wrap([f"  {', '.join(named)}"])
+
+
+def _words(question: tuple[str, str]) -> list[str]:
+    asked = next(each for each in QUESTIONS if each[:2] == question)
+    return [all_words()[name].words for name in asked[2:]]
+
+
+def print_answers(
+    editions: Sequence[Path], joined: Mapping[str, str], without: Sequence[str], csv: Path | None
+) -> None:
+    """Print the answers over the corpora of published studies, and write them where asked."""
+    answers = pool_editions(editions, joined, without)
+    for answer in answers:
+        print_line("\n".join(described(answer)))
+    if csv:
+        write_csv(csv, pd.DataFrame(map(as_row, answers)))
+
+
+def as_row(answer: Answer) -> dict[str, Any]:
+    """Return all numbers of an answer, for programs."""
+    (first, second), found = answer
+    (low, high), (from_, to) = found.interval, found.prediction
+    return {
+        "first": first, "second": second, "corpora": len(found.values), "mean_pp": found.mean,
+        "low_pp": low, "high_pp": high, "prediction_low_pp": from_, "prediction_high_pp": to,
+        "deviation_pp": found.deviation,
+    }  # fmt: skip

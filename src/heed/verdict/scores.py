@@ -1,0 +1,262 @@
+"""Scores of any tool as one long table: dataset, metric, model, seed, fold, item, score.
+
+The forms are known by their content: a table with these columns, per-sample logs of
+lm-evaluation-harness, per-instance statistics of HELM, translations with their references, an array
+of scikit-learn, and the statistics of a published study.
+"""
+
+import dataclasses
+import itertools
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from heed.corpora.rows import AT, Format, read_table
+from heed.files import HeedError, reading, require_readable
+from heed.published.verify import KEYS, contributions
+
+COLUMNS = ("dataset", "metric", "model", "seed", "fold", "item", "score")
+NEEDED = ("model", "score")
+OWN = "the file that you gave"  # in the advice of a message
+RUN = ["model", "seed", "fold"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Given:
+    """A file of scores, and the model's name where the user gave NAME=FILE."""
+
+    name: str
+    path: Path
+
+    @property
+    def model(self) -> str:
+        """The name of a model in a file without any: the given one, or the folder's, or its own."""
+        own = self.path.parent.name or self.path.stem
+        return self.name or (own if self.path.suffix in (".json", ".jsonl") else self.path.stem)
+
+
+def read_scores(files: Sequence[str], references: Path | None = None) -> pd.DataFrame:
+    """Return the scores in files, each FILE or NAME=FILE, checked: see `check`. Raises HeedError.
+
+    `references`, one a line or several between tabs, make the others translations.
+    """
+    given = [_given(text) for text in files]
+    if references:
+        table = _read_translations(given, references)
+    else:
+        table = pd.concat([_read(each) for each in given], ignore_index=True)
+    return check(table)
+
+
+def _given(text: str) -> Given:
+    name, equals, path = text.partition("=")
+    given = Given(name, Path(path)) if equals and not Path(text).exists() else Given("", Path(text))
+    require_readable(given.path)
+    return given
+
+
+def _read(given: Given) -> pd.DataFrame:
+    suffixes = "".join(given.path.suffixes)
+    if suffixes.endswith(".npy"):
+        return _read_array(given)
+    if suffixes.endswith(".parquet"):
+        with reading(given.path, OWN):
+            table = pd.read_parquet(given.path)
+        table = table.assign(**{AT: [f"{given.path}: row {i}" for i in range(1, len(table) + 1)]})
+        return _of_study(table) if "experiment" in table else _long(given, table)
+    if suffixes.endswith((".json", ".jsonl")):
+        rows = [*_objects(given.path)]
+        for known, read in FORMS.items():
+            if rows and {*known} <= rows[0].keys():
+                return pd.DataFrame(read(given, rows), columns=[AT, *COLUMNS])
+    rows_of_text = read_table(given.path, Format()).to_pandas()
+    return _long(given, rows_of_text.assign(**{AT: f"{given.path}" + rows_of_text[AT]}))
+
+
+def _objects(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a JSON list, or of JSON lines; nothing where there are others."""
+    with reading(path, OWN, "not valid JSON"):
+        text = path.read_text(encoding="utf-8-sig")
+        whole = text.lstrip().startswith("[")
+        lines = filter(str.strip, text.splitlines())
+        yield from (
+            each
+            for each in (json.loads(text) if whole else map(json.loads, lines))
+            if isinstance(each, dict)
+        )
+
+
+# --- the forms ------------------------------------------------------------------------------------
+
+
+def _long(given: Given, table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with a row for each score, whose columns have the names in COLUMNS."""
+    names = {str(name).strip().lower(): name for name in table}
+    needed = NEEDED if not given.name else NEEDED[1:]
+    if absent := [name for name in needed if name not in names]:
+        raise HeedError(
+            f"{given.path}: no column {absent[0]}. A table of scores has the columns model, seed, "
+            f"item and score, and may have fold, metric and dataset; this has {', '.join(names)}"
+        )
+    if "item" not in names and "seed" not in names:
+        raise HeedError(
+            f"{given.path}: neither a column item nor a column seed. One score of each model "
+            "has no interval"
+        )
+    own = {name: table[names[name]] for name in COLUMNS if name in names}
+    return pd.DataFrame({AT: table[AT], "model": given.name, **own})
+
+
+def _of_harness(given: Given, rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
+    """Yield the scores in `samples_TASK_DATE.jsonl` of lm-evaluation-harness, by metric and filter.
+
+    The file does not name its model: its folder does.
+    """
+    task = given.path.stem.removeprefix("samples_").partition("_20")[0]
+    for number, row in enumerate(rows, 1):
+        own = "" if row.get("filter", "none") == "none" else f" ({row['filter']})"
+        for metric in row.get("metrics") or [key for key in ("acc", "exact_match") if key in row]:
+            at = f"{given.path}:{number}"
+            yield at, task, metric + own, given.model, 1, 0, row["doc_id"], row.get(metric)
+
+
+def _of_helm(given: Given, rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
+    """Yield the means in `per_instance_stats.json` of HELM; a trial of the prompt is a seed.
+
+    The folder has the names of the scenario and the model: mmlu:subject=anatomy,model=openai_gpt2.
+    """
+    scenario, _, model = given.model.rpartition("model=")
+    model = model.partition(",")[0]
+    for number, row in enumerate(rows, 1):
+        for stat in row["stats"]:
+            name = stat["name"]
+            if "mean" in stat and "perturbation" not in name:  # without: nothing was counted
+                at, seed = f"{given.path}: {number}", row.get("train_trial_index", 0) + 1
+                own = scenario.strip(":,"), name["name"], given.name or model
+                yield at, *own, seed, 0, row["instance_id"], stat["mean"]
+
+
+FORMS: dict[tuple[str, ...], Callable[[Given, list[dict[str, Any]]], Iterator[tuple[Any, ...]]]] = {
+    ("doc_id", "filtered_resps"): _of_harness,
+    ("instance_id", "stats"): _of_helm,
+}
+
+
+def _of_study(table: pd.DataFrame) -> pd.DataFrame:
+    """Return what each item adds to the metric that decides: statistics.parquet of a study."""
+
+    def of_run(run: pd.DataFrame) -> pd.DataFrame:
+        metric = str(run["metric"].iloc[0])
+        own = run.dropna(axis="columns", how="all")
+        values = contributions(metric, own.drop(columns=AT))
+        return run[[AT, "experiment", "metric", *KEYS]].assign(score=values)
+
+    runs = table.groupby(["experiment", *KEYS[:3]], sort=False)
+    return pd.concat([of_run(run) for _, run in runs]).rename(columns={"experiment": "dataset"})
+
+
+def _read_array(given: Given) -> pd.DataFrame:
+    """Return the scores in an array: (items,) or (seeds, items), such as predictions == labels."""
+    with reading(given.path, OWN):
+        array = np.atleast_2d(np.load(given.path, allow_pickle=False).astype(float))
+    if array.ndim != 2:
+        raise HeedError(f"{given.path}: expected (items,) or (seeds, items), found {array.shape}")
+    seeds, items = (index.ravel() + 1 for index in np.indices(array.shape))
+    pairs = zip(seeds, items, strict=True)
+    places = [f"{given.path}: seed {seed}, item {item}" for seed, item in pairs]
+    return pd.DataFrame(
+        {AT: places, "model": given.model, "seed": seeds, "item": items, "score": array.ravel()}
+    )
+
+
+def _read_translations(given: Sequence[Given], references: Path) -> pd.DataFrame:
+    """Return what each sentence adds to BLEU and chrF, of files with a translation a line.
+
+    Several files of one name, NAME=FILE, are the seeds of a model.
+    """
+    from sacrebleu.metrics import BLEU, CHRF  # here: it takes a while
+
+    expected = [line.split("\t") for line in _lines(references)]
+    columns = [*itertools.zip_longest(*expected)]
+    tables, seeds = [], Counter[str]()
+    for each in given:
+        lines = _lines(each.path)
+        if len(lines) != len(expected):
+            raise HeedError(
+                f"{each.path}: {len(lines):,} lines, and {references} has {len(expected):,}: a "
+                "translation of each sentence stands on a line of its own"
+            )
+        seeds[each.model] += 1
+        own = {AT: [f"{each.path}:{i + 1}" for i in range(len(lines))], "model": each.model,
+               "seed": seeds[each.model], "item": range(1, len(lines) + 1)}  # fmt: skip
+        for metric, scorer in (("bleu", BLEU()), ("chrf", CHRF())):
+            # what `corpus_score` sums; the method that returns it by sentence is not documented
+            counts = np.array(scorer._extract_corpus_statistics(lines, columns))
+            names = [f"{metric}:{i}" for i in range(counts.shape[1])]
+            score = contributions(metric, pd.DataFrame(counts, columns=names))
+            tables.append(pd.DataFrame({**own, "metric": metric, "score": score}))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _lines(path: Path) -> list[str]:
+    with reading(path, OWN):
+        return path.read_text(encoding="utf-8-sig").splitlines()
+
+
+# --- what every table must hold -------------------------------------------------------------------
+
+
+def check(table: pd.DataFrame) -> pd.DataFrame:
+    """Return scores with all COLUMNS, sorted; a table without items has one, `seed` is 1 if absent.
+
+    Raises HeedError, naming a row: a score that is no number, two scores of one item, runs or
+    models with other items, models with other numbers of seeds than one and each other's.
+    """
+    defaults: dict[str, Any] = {"dataset": "", "metric": "", "seed": 1, "fold": 0, "item": 0}
+    table = table.assign(**{name: value for name, value in defaults.items() if name not in table})
+    table = table.fillna(defaults | {"model": ""}).reset_index(drop=True)
+    numbers = pd.to_numeric(table["score"].replace({"True": 1, "False": 0}), errors="coerce")
+    for wrong, said in (
+        (~np.isfinite(numbers.astype(float)), "the score is {score!r}, which is no number"),
+        (table["model"].astype(str).str.strip() == "", "the row names no model"),
+        (
+            table.duplicated(["dataset", "metric", *RUN, "item"]),
+            "a second score of the model {model}, seed {seed}, item {item}",
+        ),
+    ):
+        if wrong.any():
+            row = table[wrong].iloc[0]
+            raise HeedError(f"{row[AT]}: {said.format(**row)}. Correct it, or leave the row out")
+    for key in ("model", "item"):
+        table[key] = table[key].astype(str)
+    table["score"] = numbers.astype(float)
+    for _, each in table.groupby(["dataset", "metric"]):
+        _check_complete(each)
+    return table.sort_values(["dataset", "metric", *RUN, "item"], kind="stable")[[AT, *COLUMNS]]
+
+
+def _check_complete(table: pd.DataFrame) -> None:
+    """Raise HeedError unless all runs have the same items, and the models as many seeds."""
+    items = table.groupby("fold")["item"].agg(set)
+    for names, run in table.groupby(RUN):
+        model, seed, fold = cast(tuple[str, int, int], names)
+        if missing := items[fold] - {*run["item"]}:
+            other = table[(table["item"] == min(missing)) & (table["fold"] == fold)].iloc[0]
+            raise HeedError(
+                f"{other[AT]}: the item {min(missing)} is scored here, and not of the model "
+                f"{model}, seed {seed}. All models are compared on the same items: there "
+                f"{len(missing):,} are missing. Add them, or leave them out everywhere"
+            )
+    seeds = table.groupby(["model", "fold"])["seed"].nunique()
+    if several := {*seeds} - {1, seeds.max()}:
+        model, fold = seeds[seeds.isin(several)].index[0]
+        row = table[table["model"] == model].iloc[0]
+        raise HeedError(
+            f"{row[AT]}: the model {model} has {seeds[model, fold]} seeds, another "
+            f"{seeds.max()}: leave seeds out, or train further"
+        )

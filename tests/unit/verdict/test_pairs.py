@@ -1,0 +1,107 @@
+"""Verdicts on pairs: groups that nothing separates, designs with one seed or none, false alarms."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from heed.evaluation.results import BETTER, UNDECIDED
+from heed.evaluation.significance import mean_difference
+from heed.verdict import words
+from heed.verdict.pairs import Asked, judge, tie_groups
+from tests.unit.evaluation.simulations import crossed
+
+
+def table(runs: dict[str, np.ndarray]) -> pd.DataFrame:
+    """Return scores, (seeds, items) by model, as a table."""
+    return pd.concat(
+        [
+            pd.DataFrame(
+                {"model": model, "seed": seed, "fold": 0, "item": range(len(run)), "score": run}
+            )
+            for model, seeds in runs.items()
+            for seed, run in enumerate(seeds, 1)
+        ],
+        ignore_index=True,
+    ).astype({"score": float})
+
+
+def drawn(**ability: float) -> dict[str, np.ndarray]:
+    generator = np.random.default_rng(1)
+    easy = generator.normal(0, 1, 800)
+    return {
+        name: generator.normal(easy + value, 0.8, (4, 800)) > 0 for name, value in ability.items()
+    }
+
+
+def test_models_that_nothing_separates_are_a_group():
+    found = judge(table(drawn(a=0.9, b=0.85, c=0.0)), Asked())
+    assert found.groups == [["a", "b"], ["c"]] or found.groups == [["b", "a"], ["c"]]
+    assert "nothing separates" in words.sentence(found) and "c is shown" in words.sentence(found)
+
+
+def test_a_model_may_be_in_two_groups():
+    pairs = judge(table(drawn(a=0.9, b=0.45, c=0.0)), Asked()).pairs
+    between = [pair for pair in pairs if {pair.first, pair.second} == {"a", "c"}]
+    assert tie_groups(["a", "b", "c"], between) == [["a", "b"], ["b", "c"]]
+    assert tie_groups(["a", "b", "c"], []) == [["a", "b", "c"]]
+
+
+def test_one_seed_is_a_paired_test_over_items_and_says_so():
+    runs = {name: run[:1] for name, run in drawn(a=0.5, b=0.2).items()}
+    (pair,) = (found := judge(table(runs), Asked())).pairs
+    expected = stats.ttest_rel(runs["a"][0].astype(float), runs["b"][0].astype(float))
+    assert pair.result.p == pytest.approx(expected.pvalue, rel=0.2)  # the normal distribution
+    assert pair.result.seeds_needed is None
+    assert "trained once" in " ".join(words.design(found))
+
+
+def test_seeds_without_items_are_welchs_test_and_say_so():
+    generator = np.random.default_rng(2)
+    runs = {"a": generator.normal(0.8, 0.01, (6, 1)), "b": generator.normal(0.79, 0.02, (6, 1))}
+    (pair,) = (found := judge(table(runs), Asked())).pairs
+    expected = stats.ttest_ind(runs["a"].ravel(), runs["b"].ravel(), equal_var=False)
+    assert pair.result.p == pytest.approx(expected.pvalue, rel=1e-6)
+    assert "seeds alone" in " ".join(words.design(found))
+
+
+def test_scores_of_any_size_are_judged_alike_in_their_own_unit():
+    runs = drawn(a=0.5, b=0.2, c=0.1)
+    shares = judge(table(runs), Asked(margin=2))
+    others = judge(table({name: 40 * run + 7.0 for name, run in runs.items()}), Asked(margin=0.8))
+    for one, other in zip(shares.pairs, others.pairs, strict=True):
+        assert one.result.verdict == other.result.verdict
+        assert other.result.mean_pp == pytest.approx(0.4 * one.result.mean_pp)
+        assert other.result.interval_pp == pytest.approx([0.4 * x for x in one.result.interval_pp])
+
+
+def test_less_is_better_of_losses():
+    runs = {name: 1.0 - run for name, run in drawn(good=0.9, bad=0.0).items()}
+    found = judge(table(runs), Asked(lower_is_better=True))
+    assert [*found.scores] == ["good", "bad"] and found.scores["good"] < found.scores["bad"]
+    assert found.pairs[0].first == "good" and found.pairs[0].result.verdict == BETTER
+
+
+def test_items_that_would_decide_do_decide_in_four_of_five_studies():
+    generator = np.random.default_rng(3)
+    runs = {name: run[:1, :150] for name, run in drawn(a=0.35, b=0.2).items()}
+    (pair,) = judge(table(runs), Asked()).pairs
+    assert pair.result.verdict == UNDECIDED and pair.items_needed > 150
+    difference = (runs["a"][0].astype(int) - runs["b"][0]).astype(float)
+    decided = [
+        stats.ttest_1samp(generator.choice(difference, pair.items_needed), 0).pvalue < 0.05
+        for _ in range(400)
+    ]
+    assert 0.74 < np.mean(decided) < 0.86
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_false_alarms_of_models_without_a_difference_are_at_most_five_percent(noise):
+    generator = np.random.default_rng(round(1000 * noise) + 5)
+    alarms = 0
+    for _ in range(300):
+        (first,), (second,) = crossed(generator, 3, 500, 0.0, noise)
+        # their true difference on new items is 0: `crossed` favours models by item at random
+        alarms += judge(table({"a": first, "b": second}), Asked()).pairs[0].separates
+    assert mean_difference([first.astype(float) - second]) < 1
+    assert alarms <= 300 * 0.05 + 3 * (300 * 0.05) ** 0.5
