@@ -7,7 +7,7 @@ import dataclasses
 import inspect
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from io import StringIO
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
@@ -120,10 +120,11 @@ and any key of `defaults` of its task, for this model alone.
 
 ## Presets
 
-A model with `preset: NAME` has the values of `defaults` of its task, replaced by those of the \
-preset, and these by the keys of its own line and by the winner of its search. \
-`defaults.presets.NAME` is a preset of the study. heed's own are for classification; \
-[presets.md](presets.md) says for which texts:
+A model with `preset: NAME`, on its line or that of its experiment, has the values of `defaults` \
+of its task, replaced by those of the preset, and these by the keys of its own line and by \
+the winner of its search. `defaults.presets.NAME` is a preset of the study. heed's own are for \
+classification; [presets.md](presets.md) says for which texts, and those of the sample study were \
+chosen for speed:
 
 | preset | values |
 |---|---|
@@ -159,17 +160,10 @@ def reference() -> str:
 
 
 def _rows_of_presets(presets: Mapping[str, Preset]) -> Iterator[str]:
-    """Yield the rows of the table of presets, the last of them with the values of all."""
-    values = [preset.values.items() for preset in presets.values()]
-    shared = [pair for pair in values[0] if all(pair in each for each in values)]
+    """Yield the rows of the table of presets."""
     for name, preset in presets.items():
-        own = [pair for pair in preset.values.items() if pair not in shared]
-        yield f"| `{name}` | {_format_pairs(own)} |\n"
-    yield f"| all | {_format_pairs(shared)} |\n"
-
-
-def _format_pairs(pairs: Iterable[tuple[str, object]]) -> str:
-    return f"`{', '.join(f'{key}: {_format_value(value)}' for key, value in pairs)}`"
+        pairs = (f"{key}: {_format_value(value)}" for key, value in preset.values.items())
+        yield f"| `{name}` | `{', '.join(pairs)}` |\n"
 
 
 def _rows(kind: Any) -> dict[str, str]:
@@ -207,7 +201,7 @@ def _format_key(schema: Schema, default: object) -> str:
     """Return the default of a key and what else it may be, or the type of one without default."""
     if "enum" in schema:
         values = [f"`{_format_value(value)}`" for value in schema["enum"] if value != default]
-        if default not in (None, dataclasses.MISSING):
+        if default not in (None, "", dataclasses.MISSING):
             values = [f"**`{_format_value(default)}`**", *values]
         shown = [*values[:3], "…", values[-1]] if len(values) > MANY else values
         text = ", ".join(shown)

@@ -2,8 +2,8 @@
 
 Each file names the modules that the command of a stage imports, lazily or not, with their digests;
 the files of their packages that are not code (templates); and the versions of the libraries that
-they compute with. Every other stage depends on one such file, which DVC compares, and so runs after
-this check.
+they compute with. Every other stage depends on the digest of one such file, which DVC compares, and
+so runs after this check.
 
 Files have what stages read of params.yaml, and dvc.yaml cannot name: that of a download has the
 published files that are needed, that of an experiment's recipes the lines of its models and its
@@ -39,7 +39,7 @@ from heed.digests import (
     versions,
 )
 from heed.explanation.declared import write_unexplained
-from heed.files import HeedError, write_text
+from heed.files import HeedError, digest_as_key, write_text
 from heed.paths import ADVERSARIAL_ATTENTION, EXPLANATIONS, PARAMS
 from heed.study import Params, load
 from heed.task import STAGE_MODULES, part_modules
@@ -204,7 +204,9 @@ def code_texts() -> dict[Path, str]:
         texts[code_file(stage, key)] = described[kind]
     for path, more in read_lines(params).items():
         texts[path] = f"{json.dumps({**more, **json.loads(texts[path])}, indent=1)}\n"
-    return texts
+    return texts | {
+        path.with_suffix(".digest"): digest_as_key(text) for path, text in texts.items()
+    }
 
 
 def read_lines(params: Params) -> dict[Path, dict[str, object]]:

@@ -330,6 +330,15 @@ def sha256(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def digest_as_key(*texts: str) -> str:
+    """Return the SHA-256 of texts, one after the other, as YAML with this one key and no value.
+
+    DVC tracks such a file as parameters. `dvc exp show` has a column for each file of `deps` and
+    for each value of a parameter, and so none for this one.
+    """
+    return f"{hashlib.sha256(''.join(texts).encode()).hexdigest()}: {{}}\n"
+
+
 def git_blob(path: str | Path) -> str:
     """Return git's hash of a file's content: SHA-1 of "blob <size>\\0" and the bytes."""
     digest = hashlib.sha1(f"blob {Path(path).stat().st_size}\0".encode(), usedforsecurity=False)

@@ -105,6 +105,7 @@ def _declared_params(stage: str, key: str, text: bytes) -> dict[str, object]:
         names = [
             re.sub(r"\$\{item\.(\w+)\}", lambda found: item[found[1]], name.replace("${key}", key))
             for name in declared.get("do", declared).get("params", [])
+            if isinstance(name, str)  # no file of parameters
         ]
     except (OSError, ValueError, TypeError, LookupError, AttributeError, yaml.YAMLError):
         return {}

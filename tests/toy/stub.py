@@ -22,7 +22,7 @@ import yaml
 if Path("src/heed").is_dir():
     sys.path.insert(0, str(Path("src").resolve()))
 from heed.digests import code_file
-from heed.files import write_text
+from heed.files import digest_as_key, write_text
 from heed.pipeline import recorded_files
 from heed.progress import INTERRUPTED
 
@@ -77,6 +77,8 @@ def recipe() -> None:
     write(f"results/search/{KEY}/searches.json", json.dumps(names))
     for name in models_of(KEY):
         write_recipe(name, PARAMS["models"][name])
+    paths = sorted(Path(f"results/recipe/{KEY}").glob("*.yaml"))
+    write(f"results/recipe/{KEY}/all_models.digest", digest_as_key(*map(read, map(str, paths))))
 
 
 def write_recipe(name: str, model: dict) -> None:
@@ -92,7 +94,9 @@ def write_recipe(name: str, model: dict) -> None:
         values |= yaml.safe_load(read(f"results/search/{KEY}/{search}/best.yaml")) or {}
     values["tokens"] = tokens(name)
     prediction = {"beam": values.pop("beam", 1)}
-    write(f"results/recipe/{KEY}/{name}.yaml", json.dumps(values, sort_keys=True))
+    text = json.dumps(values, sort_keys=True)
+    write(f"results/recipe/{KEY}/{name}.yaml", text)
+    write(f"results/recipe/{KEY}/{name}.digest", digest_as_key(text))
     write(f"results/recipe/{KEY}/{name}.prediction.yaml", json.dumps(prediction))
 
 

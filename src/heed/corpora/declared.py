@@ -35,12 +35,13 @@ class UserFile:
 class Source:
     """Files as published, or your own of kind `table` or `parallel` (keys `path` to `header`)."""
 
-    kind: str = required("the publication, or `table` or `parallel` for files of your own "
-        "(docs/corpora.md)")  # fmt: skip
+    kind: str = key("", "the publication, or `table` or `parallel` for files of your own "
+        "(docs/corpora.md; default: the source's own name)")  # fmt: skip
     files: list[str] | None = key(None, "only these of the publication's files", min_length=1)
     documents: int | None = key(None, "generated text: documents of each corpus, without the long "
         "ones", gt=0, le=MAX_GENERATED)  # fmt: skip
-    seed: int | None = key(None, "generated text: seed of the generator", ge=0, le=MAX_SEED)
+    seed: int | None = key(None, "generated text: seed of the generator (default: 1)", ge=0,
+        le=MAX_SEED)  # fmt: skip
     path: str | None = key(None, "the file; of kind table also a folder, or a file on the hub of "
         "Hugging Face, hf://datasets/OWNER/NAME@COMMIT/PATH")  # fmt: skip
     paths: dict[str, str] | None = key(None, "kind table, instead of `path`: files by "
@@ -95,8 +96,8 @@ class Source:
 class Split:
     """The split of a corpus into training, validation and test."""
 
-    kind: SplitKind = required("given: by the source; random: drawn; folds: each seed tests on the "
-        "next fold")  # fmt: skip
+    kind: SplitKind = key("random", "given: by the source; random: drawn; folds: each seed tests "
+        "on the next fold")  # fmt: skip
     test: float | int | None = key(None, "kind random: test documents, a share (< 1) or number",
         gt=0, le=MAX_DOCUMENTS)  # fmt: skip
     k: int | None = key(None, "kind folds: number of folds", ge=2, le=100)
@@ -122,10 +123,12 @@ class Corpus:
     """Documents, and their split, made from a source; keys from `text_column` on: of kind table."""
 
     source: str = required("a key of `sources`")
-    kind: str = required("rules that make documents from the files (docs/corpora.md)")
+    kind: str = key("", "rules that make documents from the files (docs/corpora.md; default: the "
+        "kind of its source)")  # fmt: skip
     split: Split = required()
     tokenizer: str = key("xx", "spaCy's tokenizer of a language (`xx`: of none), or `whitespace` "
-        "for tokenised text")  # fmt: skip
+        "for tokenised text (`news-sample`: default en; `sample-place`, `sample-rank`, "
+        "`sample-topic`, `sample-match`: default whitespace)")  # fmt: skip
     tokenizers: dict[str, str] | None = key(None, "texts in several languages: tokenizers that are "
         "not `tokenizer`")  # fmt: skip
     optional_languages: list[str] | None = key(None, "texts in several languages: those in which a "

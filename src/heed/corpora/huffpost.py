@@ -224,5 +224,7 @@ READ: "tuple[tuple[str, SourceKind, Callable[[Path, Corpus], Documents]], ...]" 
     ("news-headlines-joined", HEADLINES, lambda raw, _: read_joined_headlines(raw)),
 )
 KINDS = tuple(
-    Kind(name=name, source=source, read=read, labels=("category",)) for name, source, read in READ
-)
+    Kind(name=name, source=source, read=read, labels=("category",),
+         tokenizer="en" if source is SAMPLE else Kind.tokenizer)
+    for name, source, read in READ
+)  # fmt: skip

@@ -45,9 +45,9 @@ def generated_source(
 
     def make(source_name: str, source: "Source", folder: Path) -> list[str]:
         """Write the file; raise HeedError when its hash is not the one in params.yaml."""
-        assert source.documents and source.seed is not None
+        assert source.documents
         path = folder / f"{name}.jsonl"
-        rows = generate(source.documents, source.seed)
+        rows = generate(source.documents, 1 if source.seed is None else source.seed)
         write_text(path, "".join(f"{json.dumps(row)}\n" for row in rows))
         generated = sha256(path)
         if source.sha256 and generated != source.sha256:
@@ -60,7 +60,7 @@ def generated_source(
         return [path.name]
 
     return SourceKind(
-        name=name, make=make, required_keys=("documents", "seed"), optional_keys=("sha256",),
+        name=name, make=make, required_keys=("documents",), optional_keys=("seed", "sha256"),
         size=size,
     )  # fmt: skip
 
@@ -311,12 +311,13 @@ LABELS = {
     LETTERS: ("author", "language"),
 }  # fmt: skip
 KINDS = tuple(
-    Kind(name=name, source=source, read=read, labels=labels, generated=True, rationale="planted")
-    for name, source, read, labels in (
-        *((name, SOURCE, read_sample, labels) for name, labels in LABELS.items()),
+    Kind(name=name, source=source, read=read, labels=labels, tokenizer=tokenizer, generated=True,
+         rationale="planted")
+    for name, source, read, labels, tokenizer in (
+        *((name, SOURCE, read_sample, labels, "xx") for name, labels in LABELS.items()),
         *(
             (name, generated_source(name, functools.partial(generate_rows, name), 3e6),
-             read_generated, (label,))
+             read_generated, (label,), "whitespace")
             for name, (_, label) in DRAWN.items()
         ),
     )

@@ -355,8 +355,8 @@ def metrics_row(experiment: ExperimentResult) -> dict[str, float]:
     Numbers alone, which `dvc metrics diff` can subtract: the difference of the primary comparison
     in percentage points, and the score of each model. comparison.json has intervals and verdicts.
     """
-    names = (*experiment.models, *experiment.learned_reference_models)
-    row = {name: results.round_half_up(experiment.score_of(name), 4) for name in names}
+    scores = {name: experiment.score_of(name) for name in experiment.models}
+    row = {name: results.round_half_up(score, 4) for name, score in scores.items()}
     variant = next(iter(experiment.attention), "")
     if primary := experiment.comparisons.get(variant, {}).get(experiment.control):
         row = {"difference_pp": results.round_half_up(primary.mean_pp, 2)} | row

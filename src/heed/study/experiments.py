@@ -37,6 +37,7 @@ SOURCE_KEYS = {
 }
 PARALLEL = [kind.source for kind in KINDS.values() if kind.parallel]
 COLUMN_KEYS = {key for kind in KINDS.values() for key in kind.keys}
+NO_KIND = "missing, and none follows from the name of the source"
 
 
 def refuse(mistakes: dict[str, object]) -> None:
@@ -52,6 +53,7 @@ def _given(record: object) -> dict[str, Any]:
 
 def check_source(source: Source) -> None:
     """Raise ValueError where the keys of a source contradict each other or its kind."""
+    refuse({f"kind: {NO_KIND}": not source.kind})
     kind, paths, hashes = SOURCE_KINDS[source.kind], source.paths or {}, source.hashes or {}
     keys = {key for key in SOURCE_KEYS if getattr(source, key) is not None}
     known = {*kind.required_keys, *kind.optional_keys}
@@ -115,6 +117,7 @@ def check_split(split: Split) -> None:
 
 def check_corpus(corpus: Corpus) -> None:
     """Raise ValueError where the keys of a corpus contradict each other or its kind."""
+    refuse({f"kind: {NO_KIND}": not corpus.kind})
     kind = KINDS[corpus.kind]
     keys = {key for key in COLUMN_KEYS if getattr(corpus, key) not in (None, "")}
     missing = [" or ".join(group) for group in kind.one_of_keys if not keys & {*group}]
@@ -386,6 +389,7 @@ class Experiment(DeclaredExperiment):
     data: Any = required("what is learned of the corpus")
     options: Annotated[Any, FLATTENED]
     title: str = required("heading in the report")
+    preset: str = key("", "preset of its models that name none (below `models.NAME`)")
     metric: str | None = key(None, "metric by which models are compared (default: the first of the "
         "task, docs/tasks.md)")  # fmt: skip
     seeds: Seeds | None = key(None, "its models are trained once with each of these, in place of "

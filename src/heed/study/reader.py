@@ -22,7 +22,7 @@ from heed.files import HeedError, locked, require_readable, write_text
 from heed.paths import LOCKS, PARAMS
 from heed.records import Key, RecordError, read_section
 from heed.study.rules import complete
-from heed.study.schema import AnyParams, Params
+from heed.study.schema import AnyParams, Params, add_kinds
 
 MAX_SHOWN, MAX_MISTAKES = 200, 10  # characters of a key in a message; messages
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
@@ -67,7 +67,7 @@ def parse(text: str, path: str | Path = PARAMS) -> Params:
     """Return the params in the YAML `text`, as `load` does; `path` is for messages."""
     tree, values = read_yaml(text, path)
     try:
-        return complete(read_section(AnyParams, values))
+        return complete(read_section(AnyParams, add_kinds(values)))
     except RecordError as error:
         lines = []
         for key, message in error.mistakes:  # of a key with signs that a terminal obeys: escaped

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from heed.files import HeedError, write_json, writing_folder
+from heed.files import HeedError, digest_as_key, write_json, write_text, writing_folder
 from heed.hyperparameters import Configuration
 from heed.paths import RECIPES, SEARCHES
 from heed.recipe import CorpusStatistics, Recipe, read_best, write_prediction, write_recipe
@@ -17,6 +17,7 @@ from heed.tokens.meta import Meta, read_meta
 def write_recipes(params: Params, experiment: str, tokens: Path) -> None:
     """Write results/recipe/EXPERIMENT: of each model its recipe, and how it predicts.
 
+    DVC compares the digests: train depends on that of its recipe, score on that of all files.
     Folders of searches that the study no longer has are deleted.
     """
     searches, folder = params.searches_of(experiment), SEARCHES / experiment
@@ -28,8 +29,11 @@ def write_recipes(params: Params, experiment: str, tokens: Path) -> None:
         for name, model in params.models.items():
             if model.experiment == experiment:
                 recipe = make_recipe(params, name, folder, tokens)
-                write_recipe(out / f"{name}.yaml", recipe)
+                write_recipe(path := out / f"{name}.yaml", recipe)
+                write_text(out / f"{name}.digest", digest_as_key(path.read_text("utf-8")))
                 write_prediction(out / f"{name}.prediction.yaml", params.prediction(name))
+        texts = (path.read_text("utf-8") for path in sorted(out.glob("*.yaml")))
+        write_text(out / "all_models.digest", digest_as_key(*texts))
 
 
 def make_recipe(params: Params, name: str, searches: Path, tokens: Path) -> Recipe[Any, Any]:

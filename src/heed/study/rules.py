@@ -408,11 +408,18 @@ def wrong_values(params: Params) -> Mistakes:
         # unused, it must suit one task
         yield from max(mistakes, key=len) if users else min(mistakes, key=len)
     for name, model in params.models.items():
-        task = params.task(model)
-        yield from find_mistakes(MODELS[task], model.line(), ("models", name))
-        if model.preset not in ("", *(known := params.presets(task))):
-            message = unknown_name(model.preset, f"preset of {task}", known)
-            yield ("models", name, "preset"), message
+        yield from find_mistakes(MODELS[params.task(model)], model.line(), ("models", name))
+        if model.preset != params.experiments[model.experiment].preset:
+            yield from _unknown_preset(params, params.task(model), ("models", name), model.preset)
+    for name, experiment in params.experiments.items():
+        yield from _unknown_preset(
+            params, experiment.task, ("experiments", name), experiment.preset
+        )
+
+
+def _unknown_preset(params: Params, task: str, key: Key, preset: str) -> Mistakes:
+    if preset not in ("", *(known := params.presets(task))):
+        yield (*key, "preset"), unknown_name(preset, f"preset of {task}", known)
 
 
 def model_contradictions(params: Params, name: str) -> Mistakes:

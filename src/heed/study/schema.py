@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from heed.corpora.kinds import KINDS
+from heed.corpora.kinds import KINDS, SOURCE_KINDS
 from heed.evaluation.results import FOREIGN
 from heed.explanation.declared import UNEXPLAINED, AdversarialAttention, Explain
 from heed.files import HeedError
@@ -58,7 +58,7 @@ class Model:
         ge=0, le=MAX_GPUS)  # fmt: skip
     corpus: str = key("", FOLLOWS)
     preset: str = key("", "a named set of hyperparameters (below), which the model's own keys "
-        "replace")  # fmt: skip
+        "replace (default: its experiment's)")  # fmt: skip
     overrides: Annotated[Configuration, FLATTENED] = dataclasses.field(default_factory=dict)
 
     def line(self) -> dict[str, object]:
@@ -222,6 +222,30 @@ AnyParams = Annotated[Params, Types(defaults=DEFAULTS)]
 FOLLOWING = ("corpus", "variant", "match_parameters_of", "search")
 
 
+def add_kinds(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of params.yaml with what follows from the kinds of sources and corpora.
+
+    A source is of the kind that has its name, a corpus of the kind that has the name of its
+    source's kind; the tokenizer is that of the kind of corpus.
+    """
+    sources, corpora = _copy_entries(values, "sources"), _copy_entries(values, "corpora")
+    for name in sources.keys() & SOURCE_KINDS:
+        sources[name].setdefault("kind", name)
+    for corpus in corpora.values():
+        kind = sources.get(str(corpus.get("source")), {}).get("kind")
+        if (kind := str(corpus.get("kind", kind))) in KINDS:
+            corpus |= {"kind": kind, "tokenizer": corpus.get("tokenizer", KINDS[kind].tokenizer)}
+    filled = (("sources", sources), ("corpora", corpora))
+    return values | {name: values[name] | entries for name, entries in filled if entries}
+
+
+def _copy_entries(values: dict[str, Any], section: str) -> dict[str, dict[str, Any]]:
+    """Return copies of a section's entries, without what is none: the reader reports it."""
+    entries = values.get(section)
+    entries = entries.items() if isinstance(entries, dict) else ()
+    return {name: {**entry} for name, entry in entries if isinstance(entry, dict)}
+
+
 def follow(params: Params) -> Params:
     """Return a study whose names are all known with every key in its place."""
     models = {name: _follow_model(params, name, model) for name, model in params.models.items()}
@@ -231,12 +255,13 @@ def follow(params: Params) -> Params:
 def _follow_model(params: Params, name: str, model: Model) -> Model:
     start = f"{model.experiment}-"
     variant = name.removeprefix(start) if name.startswith(start) else model.variant
-    is_matched = variant == PARAMETER_MATCHED
+    experiment, is_matched = params.experiments[model.experiment], variant == PARAMETER_MATCHED
     match = model.match_parameters_of if is_matched else name
     return dataclasses.replace(
         model,
-        corpus=params.experiments[model.experiment].corpus,
+        corpus=experiment.corpus,
         variant=variant,
+        preset=model.preset or ("" if is_matched else experiment.preset),
         match_parameters_of=match,
         search=(params.models.get(match, model) if is_matched else model).search or "none",
     )

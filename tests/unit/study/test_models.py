@@ -43,6 +43,27 @@ def error_message(text: str) -> str:
     return line
 
 
+def test_kinds_seeds_and_tokenizers_that_follow_need_not_be_written():
+    text = (ROOT / "workflow/studies/lectures.yaml").read_text()
+    long = text.replace("  place: {kind", "  sample-place: {kind").replace(
+        "source: place", "source: sample-place"
+    )
+    short = long
+    for written in (
+        "kind: sample-place, ",
+        ", seed: 1",
+        "kind: random, ",
+        ", tokenizer: whitespace",
+    ):
+        assert written in short
+        short = short.replace(written, "")
+    # a kind of several, and split kind given, do not follow; its tokenizer is another kind's
+    short = short.replace("{kind: given}}", "{kind: given}, tokenizer: whitespace}")
+    assert parse(short).corpora == parse(long).corpora
+    seeds = {source.seed for source in parse(short).sources.values()}
+    assert seeds == {None} and parse(short).sources["sample-place"].kind == "sample-place"
+
+
 def test_a_study_with_keys_that_follow_is_the_same():
     assert OLD.count("search: none") == 6 and parse(OLD) == parse(SAMPLE)
 
@@ -98,6 +119,15 @@ def test_a_preset_of_heeds_own_is_its_values_written_out():
     assert resolved.items() >= SMALL.items()
 
 
+def test_an_experiments_preset_is_that_of_its_models_that_name_none():
+    text = QUICK.replace("    quick: {", "    slow: {epochs: 9}\n    quick: {")
+    params = parse(text.replace("data: {label: author}", "data: {label: author}, preset: slow"))
+    epochs = {name: params.resolved(name, {}).epochs for name in params.models}
+    assert epochs.pop("sample-author-attention") == 2
+    slow = {name for name, number in epochs.items() if number == 9}
+    assert slow == {name for name in epochs if name.startswith("sample-author")} != set()
+
+
 def test_the_winner_of_a_search_replaces_the_presets_values():
     search = "search: sample-author-searched,"
     params = parse(SAMPLE.replace(search, f"{search} preset: small,"))
@@ -114,6 +144,8 @@ def test_a_parameter_matched_model_has_the_preset_of_the_model_that_it_matches()
 @pytest.mark.parametrize(("right", "wrong", "key", "message"), [
     ("preset: quick,", "preset: quik,", "models.sample-author-attention.preset",
      "there is no preset of classification quik; did you mean quick? Known: "),
+    ("data: {label: author}", "data: {label: author}, preset: quik",
+     "experiments.sample-author.preset", "did you mean quick? Known: "),
     ("{epochs: 2,", "{epoch: 2,", "defaults.presets.quick.epoch", "did you mean epochs?"),
     ("{epochs: 2,", "{epochs: 0,", "defaults.presets.quick.epochs", "found 0"),
     ("{epochs: 2,", "{beam: 2,", "defaults.presets.quick.beam", "unknown key"),

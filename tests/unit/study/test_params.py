@@ -73,6 +73,8 @@ WRONG = [
     ("  sample: {kind", f"  {'a' * 101}: {{kind", f"sources.{'a' * 101}", "at most 100"),
     ("sha256: 488bc1", "sha256: 488BC1", "sources.sample.sha256", "of the form ^[0-9a-f]{64}$"),
     ("kind: sample, documents", "kind: samples, documents", "sources.sample.kind", "'samples'"),
+    ("  sample: {kind: sample,", "  sampel: {", "sources.sampel", "missing, and none follows"),
+    ("kind: sample-sentiment, ", "", C, "kind: missing, and none follows"),
     ("source: sample,", "source: simple,", f"{C}.source", "did you mean sample?"),
     ("kind: sample-letters", "kind: imdb", "corpora.sample-letters.source",
      "made from a source of kind imdb, found sample"),

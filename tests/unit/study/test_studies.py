@@ -98,12 +98,16 @@ def test_activating_a_study_validates_it_and_returns_its_cost(clone: Path) -> No
     assert sorted(path.name for path in clone.iterdir()) == [".heed", "params.yaml", "workflow"]
 
 
+def with_epochs(sample: str, epochs: int) -> str:
+    return sample.replace("defaults: {}", f"defaults: {{classification: {{epochs: {epochs}}}}}")
+
+
 def test_hand_edits_are_kept_as_a_study_and_with_a_mistake_not_without_force(clone: Path) -> None:
     sample = (clone / "params.yaml").read_text()
-    (clone / "params.yaml").write_text(re.sub(r"epochs: \d+", "epochs: 99", sample))
+    (clone / "params.yaml").write_text(with_epochs(sample, 99))
     assert "studies/sample-edited.yaml: " in activate_study("talk", force=False)
     assert "epochs: 99" in (clone / "studies/sample-edited.yaml").read_text()
-    wrong = re.sub(r"epochs: \d+", "epochs: -1", sample)
+    wrong = with_epochs(sample, -1)
     (clone / "params.yaml").write_text(wrong)
     with pytest.raises(HeedError, match=r"epochs: (.|\n)*overwrite it: heed study talk --force"):
         activate_study("talk", force=False)
@@ -145,8 +149,8 @@ def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) 
     message = r"no such study. Known: amounts, encoder, explanation-sample, .*, headlines, imdb, jo"
     with pytest.raises(HeedError, match=message):
         activate_study("tlak", force=False)
-    (clone / "workflow/studies/talk.yaml").write_text(re.sub(r"epochs: \d+", "epochs: -1", before))
-    message = r"workflow/studies/talk.yaml:\d+: defaults.presets.news.epochs"
+    (clone / "workflow/studies/talk.yaml").write_text(with_epochs(before, -1))
+    message = r"workflow/studies/talk.yaml:\d+: defaults.classification.epochs"
     with pytest.raises(HeedError, match=message):
         activate_study("talk", force=True)
     assert (clone / "params.yaml").read_text() == before
