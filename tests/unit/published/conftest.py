@@ -12,7 +12,8 @@ from heed.evaluation.results import Significance
 from heed.evaluation.results import verdict as heeds_verdict
 from heed.pipeline import run_git
 from heed.published import verify
-from heed.published.publish import BEGIN, END, Edition, publish
+from heed.published.pages import BEGIN, END
+from heed.published.publish import Edition, publish
 from heed.report.formats import POINTS, PROBABILITY, decimals
 from heed.tasks.classification import metrics as classification
 from heed.tasks.classification.recipe import Data
@@ -83,7 +84,7 @@ def row_of(runs: pd.DataFrame, first: str, second: str, family: str) -> dict[str
         "difference_pp": POINTS.plain(found.mean_pp), "low_pp": low, "high_pp": high,
         "p": PROBABILITY.plain(found.p), "p_corrected": PROBABILITY.plain(found.p_corrected),
         "equal_within_pp": decimals(2).plain(found.equal_within_pp), "verdict": said,
-        "seeds_needed": 3,
+        "seeds_needed": found.seeds_needed, "detectable_pp": decimals(2).plain(found.detectable_pp),
     }  # fmt: skip
 
 
