@@ -23,14 +23,13 @@ from heed.evaluation.tested import Tested, read_model, read_reference_models
 from heed.files import HeedError, reading, writing
 from heed.paths import COMPARISON, METRICS, PARAMS
 from heed.pipeline import LOCK, changed_files, run_git
-from heed.published.pages import INDEX, PUBLISHED_STUDIES, README, read_table, write_pages
+from heed.published.pages import INDEX, PUBLISHED_STUDIES, README, ROLES, read_table, write_pages
 from heed.published.verify import EDITION, KEYS, STATISTICS, VERDICTS, statistics_of
 
 if TYPE_CHECKING:
     from heed.study import Params
 
 PDF, PAGE = "report.pdf", "index.html"
-ROLES = ("control", "baseline", "reference_model")  # of what attention is compared with
 PAIR = ["experiment", "first", "second"]
 COLUMNS = [  # of verdicts.csv
     "experiment", "corpus", "mark", "metric", "first", "second", "family", "role", "tests",
@@ -114,22 +113,22 @@ def publish(
     folder, remove_paths = root / PUBLISHED_STUDIES / name, path_remover(root)
     texts = {EDITION: json.dumps(dataclasses.asdict(edition), indent=2, ensure_ascii=False) + "\n"}
     texts[VERDICTS] = verdicts(report / "tables", params, statistics)
-    sources = {PARAMS: root / PARAMS, RESULTS_TABLE: root / COMPARISON / RESULTS_TABLE}
-    for file in (PAGE, *linked_figures(root, name)):
-        if file == PAGE or (report / file).exists() or not (folder / file).exists():
-            sources[file] = report / file  # else it is people's, or they have to know
+    sources = {str(PARAMS): root / PARAMS, RESULTS_TABLE: root / COMPARISON / RESULTS_TABLE}
+    sources[PAGE] = report / PAGE
+    for file in linked_figures(root, name):
+        if (report / file).exists() or not (folder / file).exists():  # else it is people's
+            sources[file] = report / file
     for file, path in sources.items():
         with reading(path, "heed report"):
-            texts[str(file)] = remove_paths(path.read_text(encoding="utf-8"))
+            texts[file] = remove_paths(path.read_text(encoding="utf-8"))
     files = {file: text.encode() for file, text in texts.items()}
     files[STATISTICS] = packed(statistics)
     if has_paper(root):
         files[PDF] = (root / "reports" / PDF).read_bytes()
     replace_files(folder, files)
-    for old in {PDF, *(f"figures/{path.name}" for path in (report / "figures").glob("*"))} - {
-        *files
-    }:
-        (folder / old).unlink(missing_ok=True)
+    of_report = {PDF, *(f"figures/{path.name}" for path in (report / "figures").glob("*"))}
+    for file in of_report - files.keys():
+        (folder / file).unlink(missing_ok=True)
     answer = (report / "tables/answer.txt").read_text(encoding="utf-8")
     write_pages(root, name, remove_paths(answer).splitlines())
     return folder
@@ -140,11 +139,9 @@ def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
     A kill leaves the old edition, or one without its first file, which is none.
     """
-    with (
-        contextlib.ExitStack() as stack
-    ):  # which renames the files once all are written: last first
+    with contextlib.ExitStack() as renamed:  # at its end, the first file last, if all are written
         for name, content in files.items():
-            stack.enter_context(writing(folder / name)).write_bytes(content)
+            renamed.enter_context(writing(folder / name)).write_bytes(content)
         (folder / next(iter(files))).unlink(missing_ok=True)
 
 
@@ -183,13 +180,11 @@ def published_statistics(comparison: Comparison) -> pd.DataFrame:
 
     A row has the experiment, KEYS, the metric that decides, and its statistics.
     """
-    parts = [
-        _published_statistics(name, each, comparison.seeds_of(name)).assign(experiment=name)
+    parts = {
+        name: _published_statistics(name, each, comparison.seeds_of(name))
         for name, each in comparison.experiments.items()
-    ]
-    table = pd.concat(parts, ignore_index=True)
-    first = ["experiment", *KEYS, "metric"]
-    return table[[*first, *table.columns.difference(first, sort=False)]]
+    }
+    return pd.concat(parts, names=["experiment"]).reset_index("experiment").reset_index(drop=True)
 
 
 def _published_statistics(name: str, result: ExperimentResult, seeds: list[int]) -> pd.DataFrame:
@@ -211,7 +206,8 @@ def _published_statistics(name: str, result: ExperimentResult, seeds: list[int])
             parts.append(kept.assign(model=model, seed=seed, fold=fold, metric=result.metric))
     table = pd.concat(parts, ignore_index=True)
     table["item"] = pd.factorize(table["item"], sort=True)[0] + 1
-    return table.sort_values(KEYS, ignore_index=True)
+    first = [*KEYS, "metric"]
+    return table[[*first, *table.columns.difference(first, sort=False)]].sort_values(KEYS)
 
 
 def packed(statistics: pd.DataFrame) -> bytes:
@@ -242,7 +238,7 @@ def verdicts(tables: Path, params: Any, statistics: pd.DataFrame) -> str:
         parts.append(rows.assign(metric=metric, **both))
     roles = read_table(tables / "verdicts.csv").reindex(columns=["experiment", "variant", *ROLES])
     roles = roles.melt(["experiment", "variant"], [*ROLES], "role", "second")
-    roles = roles.rename(columns={"variant": "first"}).drop_duplicates(PAIR, keep="last")
+    roles = roles.rename(columns={"variant": "first"}).drop_duplicates(PAIR, keep="first")
     table = pd.concat(parts).merge(roles, "left", PAIR)
     return str(table.reindex(columns=COLUMNS).fillna("").to_csv(index=False))
 

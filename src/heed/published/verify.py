@@ -39,9 +39,10 @@ NO_FILES = {
     "b": "a device",
 }
 AGAIN = "Restore it by git, or publish it again"
-CHECKED = {  # of a comparison, with the format of each number
+CHECKED = {  # of a comparison, with the format that each is printed in
     "tests": "d", "difference_pp": ".2f", "low_pp": ".2f", "high_pp": ".2f", "p": ".3g",
     "p_corrected": ".3g", "equal_within_pp": ".2f", "seeds_needed": "d", "detectable_pp": ".2f",
+    "verdict": "s",
 }  # fmt: skip
 UNCHECKED = "first_rise_pp, second_rise_pp and tuned_alike"
 
@@ -198,11 +199,10 @@ def compare(first: Sequence[Array], second: Sequence[Array], k: int, tests: int)
         return numbers
     variance = folds(differences, k) if k else crossed(first[0], second[0])
     step, level, size = len(differences) if k else 1, ALPHA / tests, abs(mean)
-    draws = step // k if k else 1
-    number = sum(items) // draws  # of different items
+    number = sum(items) * (k or 1) // step  # of different items
     if (error := variance.error(seeds)) > NOTHING:
         half, within = (variance.critical(each, seeds) for each in (level, min(2 * level, 1)))
-        within = max(size + within, _largest_share(differences, draws, size, level))
+        within = max(size + within, _largest_share(differences, number, size, level))
         log = _root(lambda log: variance.critical(np.exp(log), seeds) - size, np.log(LEAST_P), 0)
         p, limit = float(np.exp(log)), 20 * half + 50 * error
         found = _root(lambda each: POWER - variance.power(each, level, seeds), 0, limit)
@@ -220,15 +220,15 @@ def compare(first: Sequence[Array], second: Sequence[Array], k: int, tests: int)
     return numbers | ends | others | {"p_corrected": min(1.0, tests * p)}
 
 
-def _largest_share(differences: Sequence[Array], draws: int, size: float, level: float) -> float:
+def _largest_share(differences: Sequence[Array], number: int, size: float, level: float) -> float:
     """Return the largest tenable share of items that differ (Clopper & Pearson 1934).
 
-    It is 0 where no share is compared, or FEW_DIFFERENT items differ in any run.
+    It is 0 where no share is compared, or FEW_DIFFERENT of so many items differ in any run.
     """
+    each_item = np.concatenate([each.any(0) for each in differences])
     is_share = all(np.isin(each, (-1, 0, 1)).all() for each in differences)
-    if not is_share or sum(each.any(0).sum() for each in differences) / draws >= FEW_DIFFERENT:
+    if not is_share or each_item.mean() * number >= FEW_DIFFERENT:
         return 0.0
-    number = sum(each.shape[1] for each in differences) // draws
     return float(stats.beta(size * number + 1, number * (1 - size)).isf(level))
 
 
@@ -236,14 +236,14 @@ def verdict(numbers: Numbers, margin: float, first: float, second: float) -> str
     """Return the verdict; twice the epochs may raise the models by `first` and `second` points."""
     differs = numbers.get("p_corrected", 1) < ALPHA
     same = numbers.get("equal_within_pp", np.inf) < margin
-    worse = numbers["difference_pp"] < 0
-    rise = first if worse else second
+    better = numbers["difference_pp"] >= 0
+    rise = second if better else first
     near = min(abs(numbers.get("low_pp", 0)), abs(numbers.get("high_pp", 0)))
-    stands = differs and not same and (not rise or rise < near)
-    if (first or second) and not stands:
+    if (first or second) and (same or not differs or 0 < rise >= near):
         return "not converged"
-    said = ("better", "worse")[worse] if differs else "undecided"
-    return "practically the same" if same else said
+    if same or not differs:
+        return "practically the same" if same else "undecided"
+    return "better" if better else "worse"
 
 
 def recompute(folder: Path) -> str:
@@ -251,7 +251,8 @@ def recompute(folder: Path) -> str:
 
     Raises PublishedError: it cannot be recomputed, or some is not as printed, which has lines.
     """
-    lines, unchecked = [], Counter[str]()  # of scores, by split and metric
+    lines: list[str] = []
+    unchecked: Counter[str] = Counter()  # scores, by split and metric
     try:
         for path in sorted(folder.rglob("*")):
             if kind := NO_FILES.get(stat.filemode(path.lstat().st_mode)[0]):
@@ -302,11 +303,11 @@ def _read_runs(name: str, table: pd.DataFrame) -> Runs:
     }
 
 
-def _agrees(name: str, text: str, value: float | None) -> bool:
-    """Return whether a number is printed as the value: where that ends in a 5, up or down."""
-    if not text or value is None:
-        return not text and value is None
-    near = (1,) if (form := CHECKED[name]) == "d" else (1 - 1e-9, 1, 1 + 1e-9)
+def _agrees(form: str, text: str, value: Any) -> bool:
+    """Return whether a value is printed in its format: where it ends in a 5, up or down."""
+    if form == "s" or not text or value is None:
+        return text == (value or "")
+    near = (1,) if form == "d" else (1 - 1e-9, 1, 1 + 1e-9)
     return pd.to_numeric(text, errors="coerce") in {float(f"{value * n:{form}}") for n in near}
 
 
@@ -315,22 +316,17 @@ def _wrong_rows(params: Any, name: str, rows: pd.DataFrame, runs: Runs) -> Itera
     margin = params["study"].get("equivalence_margin", 1.0)
     k = params["corpora"][params["experiments"][name]["corpus"]]["split"].get("k", 0)
     families = Counter(rows["family"]) | {"trivial": 1}
-    for _, row in rows.iterrows():
+    for row in rows.to_dict("records"):
         first, second = row["first"], row["second"]
         if absent := {first, second} - {*runs}:
             raise PublishedError(f"{name}: no statistics of {min(absent)}. {AGAIN}")
         numbers = compare(runs[first], runs[second], k, families[row["family"]])
         rises = (float(row[f"{each}_rise_pp"] or 0) for each in ("first", "second"))
-        cells = {
-            each: numbers.get(each)
-            for each in CHECKED
-            if not _agrees(each, row[each], numbers.get(each))
-        }
-        if (said := verdict(numbers, margin, *rises)) != row["verdict"]:
-            cells["verdict"] = said
+        found: dict[str, Any] = {**numbers, "verdict": verdict(numbers, margin, *rises)}
         if wrong := [
-            f"{each} is printed as {row[each] or 'empty'}, and comes out as {value}"
-            for each, value in cells.items()
+            f"{each} is printed as {row[each] or 'empty'}, and comes out as {found.get(each)}"
+            for each, form in CHECKED.items()
+            if not _agrees(form, row[each], found.get(each))
         ]:
             yield f"{name}: {first} − {second}: {'; '.join(wrong)}"
     in_family = rows.groupby("family")["first"].agg(set)
@@ -346,31 +342,28 @@ def _wrong_scores(
     name: str, printed: pd.DataFrame, runs: pd.DataFrame, unchecked: Counter[str]
 ) -> Iterator[str]:
     """Yield the scores that are not those of the runs, and count the `unchecked`."""
-    by_run, decides = runs.groupby(KEYS[:3]), runs["metric"].iloc[0]
+    by_run, decides = [*runs.groupby(KEYS[:3])], ("test", runs["metric"].iloc[0])
     seeds = printed["seed"].replace("", "0").astype(int)  # a reference model has none
     printed = printed.assign(seed=seeds, value=printed["value"].astype(float))
-    for split, metric in sorted(
-        {("test", decides), *printed[["split", "metric"]].itertuples(index=False, name=None)}
-    ):
-        rows = printed[(printed["split"] == split) & (printed["metric"] == metric)]
+    groups = dict([*printed.groupby(["split", "metric"])])
+    for split, metric in sorted({decides, *groups}):
+        rows = groups.get((split, metric), printed[:0])
         possible = [each for each in (metric, SAME.get(metric, "")) if statistics_of(each, [*runs])]
-        if formula := split == "test" and next(iter(possible), ""):
-            values = by_run.apply(lambda run, of=formula: contributions(of, run).mean())
-        else:  # the seeds, at least, are those of the runs
+        formula = possible[0] if possible and split == "test" else ""
+        if not formula:  # its seeds, at least, are those of the runs
             unchecked[f"{split} {metric}"] += len(rows)
-            rows, values = rows.assign(value=0.0), 0.0 * by_run.size()
-        found = values.rename("value").reset_index()
-        needed = found["model"] if (split, metric) == ("test", decides) else []
-        for model in sorted({*rows["model"], *needed}):
-            one, other = (
-                sorted(each.loc[each["model"] == model, ["seed", "value"]].to_numpy().tolist())
-                for each in (rows, found)
-            )
-            if len(one) != len(other) or not np.allclose(one, other, 1e-12, 0):
-                yield (
-                    f"{name}: {model}: {split} {metric} by seed in {SCORES} is printed as {one}, "
-                    f"and comes out as {other}"
-                )
+            rows = rows.assign(value=0.0)
+        both: dict[str, tuple[list[Any], list[Any]]] = {}
+        for model, seed, value in zip(rows["model"], rows["seed"], rows["value"], strict=True):
+            both.setdefault(model, ([], []))[0].append((seed, value))
+        for (model, seed, _), run in by_run:
+            if model in both or (split, metric) == decides:
+                value = float(contributions(formula, run).mean()) if formula else 0.0
+                both.setdefault(model, ([], []))[1].append((seed, value))
+        for model, (one, other) in both.items():
+            if len(one) != len(other) or not np.allclose(sorted(one), sorted(other), 1e-12, 0):
+                said = f"{split} {metric} by seed in {SCORES} is printed as"
+                yield f"{name}: {model}: {said} {one}, and comes out as {other}"
 
 
 if __name__ == "__main__":
