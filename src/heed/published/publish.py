@@ -9,7 +9,7 @@ import dataclasses
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -264,10 +264,9 @@ def path_remover(root: Path) -> Callable[[str], str]:
     A path in the clone `root` becomes relative to it. Of a path in the home folder, and of every
     absolute path in params.yaml and dvc.lock, the name stays.
     """
-    contents = [
-        yaml.safe_load((root / file).read_text(encoding="utf-8")) for file in (PARAMS, LOCK)
-    ]
-    paths = {text for text in _texts(contents) if text.startswith(("/", "~/"))}
+    tokens = (each for file in (PARAMS, LOCK) for each in yaml.scan((root / file).read_bytes()))
+    texts = {each.value for each in tokens if isinstance(each, yaml.ScalarToken)}
+    paths = {text for text in texts if text.startswith(("/", "~/"))}
     known = [re.escape(path) for path in sorted(paths, key=len, reverse=True)]
     if (home := str(Path.home())) != "/":
         known.append(re.escape(home) + WHOLE_NAME + REST_OF_PATH)
@@ -279,14 +278,6 @@ def path_remover(root: Path) -> Callable[[str], str]:
         return elsewhere.sub(lambda match: Path(match[0]).name, text) if elsewhere else text
 
     return remove_paths
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
 
 
 def without_paths(params: "Params", root: Path) -> "Params":

@@ -306,7 +306,7 @@ def _read_runs(name: str, table: pd.DataFrame) -> Runs:
 def _agrees(form: str, text: str, value: Any) -> bool:
     """Return whether a value is printed in its format: where it ends in a 5, up or down."""
     if form == "s" or not text or value is None:
-        return text == (value or "")
+        return bool(text == ("" if value is None else value))
     near = (1,) if form == "d" else (1 - 1e-9, 1, 1 + 1e-9)
     return pd.to_numeric(text, errors="coerce") in {float(f"{value * n:{form}}") for n in near}
 

@@ -311,6 +311,19 @@ def test_no_other_number_passes_that_follows_from_the_statistics(tmp_path, file,
             verify.recompute(folder)
 
 
+@pytest.mark.parametrize(
+    ("form", "text", "value", "agrees"),
+    [
+        (".2f", "", 0.0, False), (".2f", "0.00", None, False), (".2f", "", None, True),
+        (".2f", "-0.13", -0.125, True), (".2f", "-0.12", -0.125, True), (".2f", "0.11", 0.125, False),
+        (".2f", "+0.1201", 0.12, False), (".3g", "1e-100", 1e-100, True), ("d", "3", 3, True),
+        ("s", "", "better", False), (".3g", "1e-99", 1e-100, False), ("d", "4", 3, False),
+    ],
+)  # fmt: skip
+def test_a_number_is_printed_to_its_last_digit(form, text, value, agrees):
+    assert verify._agrees(form, text, value) is agrees
+
+
 def test_what_controls_a_terminal_is_never_printed(study):
     cell("plain", "verdict", "\x1b]0;title\x07\u202eword\n docs/studies/it: as printed")(study)
     command = [sys.executable, verify.__file__, str(study)]
