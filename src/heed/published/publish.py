@@ -1,15 +1,15 @@
-"""`heed publish`: the files of a published study in docs/studies/NAME, and what pages say of it.
+"""`heed publish`: the files of a published study in docs/studies/NAME.
 
 It has no text of a corpus, unless heed generated it or it is in the public domain, and no path of
 this machine.
 """
 
-import csv
+import contextlib
 import dataclasses
+import io
+import json
 import re
-import shutil
-import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,21 +20,25 @@ from heed import __version__
 from heed.evaluation.comparison import RESULTS_TABLE
 from heed.evaluation.results import Comparison, ExperimentResult
 from heed.evaluation.tested import Tested, read_model, read_reference_models
-from heed.files import HeedError, reading, write_json, write_text, writing_folder
+from heed.files import HeedError, reading, writing
 from heed.paths import COMPARISON, METRICS, PARAMS
 from heed.pipeline import LOCK, changed_files, run_git
-from heed.published.verify import CHECKED, KEYS, SCORES, STATISTICS, VERDICTS, statistics_of
-from heed.terminal import escape_markdown
+from heed.published.pages import INDEX, PUBLISHED_STUDIES, README, ROLES, read_table, write_pages
+from heed.published.verify import EDITION, KEYS, STATISTICS, VERDICTS, statistics_of
 
 if TYPE_CHECKING:
     from heed.study import Params
 
-PUBLISHED_STUDIES = Path("docs/studies")
-EDITION, README, PDF = "edition.json", Path("README.md"), "report.pdf"
+PDF, PAGE = "report.pdf", "index.html"
+PAIR = ["experiment", "first", "second"]
+COLUMNS = [  # of verdicts.csv
+    "experiment", "corpus", "mark", "metric", "first", "second", "family", "role", "tests",
+    "difference_pp", "low_pp", "high_pp", "p", "p_corrected", "equal_within_pp", "verdict",
+    "first_rise_pp", "second_rise_pp", "tuned_alike", "seeds_needed", "detectable_pp",
+]  # fmt: skip
 # The source of reports/report.pdf. It is not named report.tex: LaTeX would read it instead of the
 # one in reports/.
 PRINTED = Path(".heed/pdf/printed.tex")
-ROLES = ("control", "baseline", "reference_model")  # of what attention is compared with
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,12 +54,9 @@ class Edition:
 def make_edition(root: Path, name: str, comparison: Comparison) -> Edition:
     """Return what made the study that is published now, in the clone `root`."""
     commit = run_git(root, "rev-parse", "--verify", "HEAD")
-    kinds = {
-        kind
-        for experiment in comparison.experiments.values()
-        for model in experiment.models.values()
-        for kind in model.machine_kinds
-    }
+    experiments = comparison.experiments.values()
+    models = [model for each in experiments for model in each.models.values()]
+    kinds = {kind for model in models for kind in model.machine_kinds}
     return Edition(__version__, commit, sorted(kinds), command(name, commit))
 
 
@@ -99,36 +100,49 @@ def check_commit(root: Path, name: str) -> None:
 def publish(
     root: Path, name: str, edition: Edition, report: Path, statistics: pd.DataFrame
 ) -> Path:
-    """Write docs/studies/NAME/ and what pages say of it; return the folder.
+    """Write the files of docs/studies/NAME/ and what pages say of it; return the folder.
 
     `root` is the top folder of the clone, `report` the one of the report without texts of corpora,
-    and `statistics` are those of `published_statistics`. README.md in the folder is people's, and
-    kept.
+    and `statistics` are those of `published_statistics`. All else in the folder is people's: it
+    stays.
 
     Raises HeedError: a file is missing, or report.pdf is of another report.
     """
-    pdf, folder = root / "reports" / PDF, root / PUBLISHED_STUDIES / name
     check_files(root)
     params = yaml.safe_load((root / PARAMS).read_text(encoding="utf-8"))
-    remove_paths = path_remover(root)
-    with writing_folder(folder) as out:
-        for path in (pdf, folder / README):
-            if path.exists():
-                shutil.copyfile(path, out / path.name)
-        write_json(out / EDITION, dataclasses.asdict(edition))
-        write_statistics(out / STATISTICS, statistics)
-        write_text(out / VERDICTS, verdicts(report / "tables", params, statistics))
-        for path in (root / PARAMS, root / COMPARISON / RESULTS_TABLE):
-            write_text(out / path.name, remove_paths(path.read_text(encoding="utf-8")))
-        for key in linked_figures(root, name):
-            with reading(figure := report / "figures" / key, "heed report"):
-                text = figure.read_text(encoding="utf-8")
-            write_text(out / "figures" / key, remove_paths(text))
-        page = (report / "index.html").read_text(encoding="utf-8")
-        write_text(out / "index.html", remove_paths(page))
+    folder, remove_paths = root / PUBLISHED_STUDIES / name, path_remover(root)
+    texts = {EDITION: json.dumps(dataclasses.asdict(edition), indent=2, ensure_ascii=False) + "\n"}
+    texts[VERDICTS] = verdicts(report / "tables", params, statistics)
+    sources = {str(PARAMS): root / PARAMS, RESULTS_TABLE: root / COMPARISON / RESULTS_TABLE}
+    sources[PAGE] = report / PAGE
+    for file in linked_figures(root, name):
+        if (report / file).exists() or not (folder / file).exists():  # else it is people's
+            sources[file] = report / file
+    for file, path in sources.items():
+        with reading(path, "heed report"):
+            texts[file] = remove_paths(path.read_text(encoding="utf-8"))
+    files = {file: text.encode() for file, text in texts.items()}
+    files[STATISTICS] = packed(statistics)
+    if has_paper(root):
+        files[PDF] = (root / "reports" / PDF).read_bytes()
+    replace_files(folder, files)
+    of_report = {PDF, *(f"figures/{path.name}" for path in (report / "figures").glob("*"))}
+    for file in of_report - files.keys():
+        (folder / file).unlink(missing_ok=True)
     answer = (report / "tables/answer.txt").read_text(encoding="utf-8")
     write_pages(root, name, remove_paths(answer).splitlines())
     return folder
+
+
+def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write the files of an edition, the first of which is away until all others are in place.
+
+    A kill leaves the old edition, or one without its first file, which is none.
+    """
+    with contextlib.ExitStack() as renamed:  # at its end, the first file last, if all are written
+        for name, content in files.items():
+            renamed.enter_context(writing(folder / name)).write_bytes(content)
+        (folder / next(iter(files))).unlink(missing_ok=True)
 
 
 def check_files(root: Path) -> None:
@@ -150,16 +164,14 @@ def has_paper(root: Path) -> bool:
 
 def linked_figures(root: Path, name: str) -> list[str]:
     """Return the figures of a published study that its README.md, or a page of the docs, links."""
-    pages = [root / README, *(root / "docs").rglob("*.md")]
-    own = root / PUBLISHED_STUDIES / name / README
-    links = re.compile(rf"\]\((?:[\w./-]*studies/{re.escape(name)}/)?figures/([\w.-]+\.svg)\)")
-    own_links = re.compile(r"\]\(figures/([\w.-]+\.svg)\)")
-    found = {
-        key
-        for page in pages
-        if page.exists()
-        for key in (own_links if page == own else links).findall(page.read_text(encoding="utf-8"))
-    }
+    found: set[str] = set()
+    for page in filter(Path.is_file, (root / README, *(root / "docs").rglob("*.md"))):
+        is_own = page.parent == root / PUBLISHED_STUDIES / name
+        start = "" if is_own else rf"[\w./-]*studies/{re.escape(name)}/"
+        links = re.findall(
+            rf"\]\({start}(figures/[\w.-]+\.svg)\)", page.read_text(encoding="utf-8")
+        )
+        found.update(links)
     return sorted(found)
 
 
@@ -168,13 +180,11 @@ def published_statistics(comparison: Comparison) -> pd.DataFrame:
 
     A row has the experiment, KEYS, the metric that decides, and its statistics.
     """
-    parts = [
-        _published_statistics(name, each, comparison.seeds_of(name)).assign(experiment=name)
+    parts = {
+        name: _published_statistics(name, each, comparison.seeds_of(name))
         for name, each in comparison.experiments.items()
-    ]
-    table = pd.concat(parts, ignore_index=True)
-    first = ["experiment", *KEYS, "metric"]
-    return table[[*first, *table.columns.difference(first, sort=False)]]
+    }
+    return pd.concat(parts, names=["experiment"]).reset_index("experiment").reset_index(drop=True)
 
 
 def _published_statistics(name: str, result: ExperimentResult, seeds: list[int]) -> pd.DataFrame:
@@ -196,18 +206,21 @@ def _published_statistics(name: str, result: ExperimentResult, seeds: list[int])
             parts.append(kept.assign(model=model, seed=seed, fold=fold, metric=result.metric))
     table = pd.concat(parts, ignore_index=True)
     table["item"] = pd.factorize(table["item"], sort=True)[0] + 1
-    return table.sort_values(KEYS, ignore_index=True)
+    first = [*KEYS, "metric"]
+    return table[[*first, *table.columns.difference(first, sort=False)]].sort_values(KEYS)
 
 
-def write_statistics(path: Path, statistics: pd.DataFrame) -> None:
-    """Write the statistics of all runs.
+def packed(statistics: pd.DataFrame) -> bytes:
+    """Return the statistics of all runs as parquet.
 
     Items, which each run has in the same order, are written as steps: a tenth of the bytes.
     """
+    file = io.BytesIO()
     statistics.to_parquet(
-        path, index=False, compression="zstd", column_encoding={"item": "DELTA_BINARY_PACKED"},
+        file, index=False, compression="zstd", column_encoding={"item": "DELTA_BINARY_PACKED"},
         use_dictionary=[each for each in statistics if each != "item"],
     )  # fmt: skip
+    return file.getvalue()
 
 
 def verdicts(tables: Path, params: Any, statistics: pd.DataFrame) -> str:
@@ -216,37 +229,28 @@ def verdicts(tables: Path, params: Any, statistics: pd.DataFrame) -> str:
     `role` is what the second model is to attention, `…_rise_pp` what twice the epochs may raise a
     model by that had not converged, and empty otherwise.
     """
-    roles = {
-        (row["experiment"], row["variant"], row[role]): role
-        for row in _read(tables / "verdicts.csv")
-        for role in ROLES
-        if row.get(role)
-    }
-    metrics = dict(zip(statistics["experiment"], statistics["metric"], strict=True))
-    found = []
+    parts = []
     for name, declared in params["experiments"].items():
+        rows = read_table(tables / f"{name}_comparisons.csv")
         rises = _rises(tables / f"{name}_convergence.csv", declared.get("metric"))
-        for row in _read(tables / f"{name}_comparisons.csv"):
-            pair = row["first"], row["second"]
-            own = {"metric": metrics[name], "role": roles.get((name, *pair), "")}
-            both = zip(("first", "second"), pair, strict=True)
-            own |= {f"{place}_rise_pp": rises.get(model, "") for place, model in both}
-            found.append(row | own)
-    first = ["experiment", "corpus", "mark", "metric", "first", "second", "family", "role"]
-    first += [*CHECKED, "verdict", "first_rise_pp", "second_rise_pp"]
-    table = pd.DataFrame(found, columns=None if found else first).fillna("")
-    return str(table[[*first, *table.columns.difference(first, sort=False)]].to_csv(index=False))
+        metric = statistics.loc[statistics["experiment"] == name, "metric"].iloc[0]
+        both = {f"{each}_rise_pp": rows[each].map(rises) for each in ("first", "second")}
+        parts.append(rows.assign(metric=metric, **both))
+    roles = read_table(tables / "verdicts.csv").reindex(columns=["experiment", "variant", *ROLES])
+    roles = roles.melt(["experiment", "variant"], [*ROLES], "role", "second")
+    roles = roles.rename(columns={"variant": "first"}).drop_duplicates(PAIR, keep="first")
+    table = pd.concat(parts).merge(roles, "left", PAIR)
+    return str(table.reindex(columns=COLUMNS).fillna("").to_csv(index=False))
 
 
 def _rises(path: Path, metric: str | None) -> dict[str, str]:
     """Return by model what longer training may raise it by; inf where another metric says so."""
-    return {
-        row["variant"]: f"{float(row['difference_pp']) + float(row['margin_pp']):.2f}"
-        if row["metric"] == (metric or row["metric"])
-        else "inf"
-        for row in _read(path)
-        if row["convergence"] == "not converged"
-    }
+    if not path.exists():
+        return {}
+    rows = read_table(path).query("convergence == 'not converged'")
+    sums = rows["difference_pp"].astype(float) + rows["margin_pp"].astype(float)
+    said = sums.map("{:.2f}".format).where(rows["metric"] == (metric or rows["metric"]), "inf")
+    return dict(zip(rows["variant"], said, strict=True))
 
 
 BEFORE_PATH = r"(?<![\w.~/-])"
@@ -260,9 +264,9 @@ def path_remover(root: Path) -> Callable[[str], str]:
     A path in the clone `root` becomes relative to it. Of a path in the home folder, and of every
     absolute path in params.yaml and dvc.lock, the name stays.
     """
-    files = root / PARAMS, root / LOCK
-    contents = [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
-    paths = {text for text in _texts(contents) if text.startswith(("/", "~/"))}
+    tokens = (each for file in (PARAMS, LOCK) for each in yaml.scan((root / file).read_bytes()))
+    texts = {each.value for each in tokens if isinstance(each, yaml.ScalarToken)}
+    paths = {text for text in texts if text.startswith(("/", "~/"))}
     known = [re.escape(path) for path in sorted(paths, key=len, reverse=True)]
     if (home := str(Path.home())) != "/":
         known.append(re.escape(home) + WHOLE_NAME + REST_OF_PATH)
@@ -276,165 +280,15 @@ def path_remover(root: Path) -> Callable[[str], str]:
     return remove_paths
 
 
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
-
-
 def without_paths(params: "Params", root: Path) -> "Params":
     """Return a study without folders of this machine in its titles and its note.
 
     Figures may shorten a title, and then have a part of a path, which nothing would find.
     """
-    change = path_remover(root)
-    title, note = change(params.study.title), change(params.study.note)
+    change, replace = path_remover(root), dataclasses.replace
+    study = params.study
     experiments = {
-        key: dataclasses.replace(each, title=change(each.title))
-        for key, each in params.experiments.items()
+        key: replace(each, title=change(each.title)) for key, each in params.experiments.items()
     }
-    study = dataclasses.replace(params.study, title=title, note=note)
-    return dataclasses.replace(params, study=study, experiments=experiments)
-
-
-INDEX = PUBLISHED_STUDIES / "index.md"
-BEGIN, END = "<!-- heed publish {name}: begin -->", "<!-- heed publish {name}: end -->"
-RESULTS, WAYS_TO_READ = (
-    re.compile(
-        rf"(<!-- heed publish {name} of ([^:]+): begin -->\n).*?(<!-- heed publish {name}: end)",
-        re.DOTALL,
-    )
-    for name in ("results", "ways to read")
-)
-HEAD = ("Texts", "Attention", "Last state", "Control", "Linear model, or another from outside")
-# The ways to read a text, by the variants of the published studies of real corpora.
-WAYS = {
-    "baseline": "last state", "max": "maximum", "mean": "mean", "pooling": "pooling",
-    "uniform": "equal weights", "attention": "self-attention", "transformer": "transformer",
-    "bag": "embeddings, mean", "embeddings": "embeddings, pooling", "han-mean": "sentences, mean",
-    "han": "sentences, pooling", "linear": "linear model", "pretrained": "pretrained",
-}  # fmt: skip
-WEIGHTS = {("pooling", "mean"): "Pooling − mean", ("attention", "uniform"): "Self-att. − equal"}
-Table = Callable[[Sequence[tuple[str, str]]], Sequence[Sequence[str]]]
-
-
-def write_pages(root: Path, name: str, answer: Sequence[str]) -> None:
-    """Write a study's first sentences into the pages that have a place for them, and all tables.
-
-    Raises HeedError: a table names a comparison that no published study has.
-    """
-    studies = root / INDEX.parent
-    for path, table in ((README, results_table(studies)), (INDEX, ways_to_read(studies))):
-        if (root / path).exists():
-            text = (root / path).read_text(encoding="utf-8")
-            block = "".join(f"{escape_markdown(line)}\n\n" for line in answer).rstrip("\n") + "\n"
-            write_text(root / path, with_tables(with_block(text, name, block), table))
-
-
-def with_block(text: str, name: str, block: str) -> str:
-    """Return a page with `block` between the two comments that mark the place `name`, if any."""
-    begin, end = BEGIN.format(name=name), END.format(name=name)
-    before, has_begin, rest = text.partition(begin)
-    _, has_end, after = rest.partition(end)
-    if has_begin and not has_end:
-        raise HeedError(f"a page has {begin}, and no {end} after it. Write it there")
-    return f"{before}{begin}\n{block}{end}{after}" if has_begin and has_end else text
-
-
-def with_tables(page: str, table: tuple[re.Pattern[str], Table]) -> str:
-    """Return a page with a table of the experiments, STUDY/EXPERIMENT each, that a place names."""
-    place, make = table
-
-    def write(match: re.Match[str]) -> str:
-        head, *rows = make([name.partition("/")[::2] for name in match[2].split()])
-        lines = [head, ["---"] * len(head), *rows]
-        return match[1] + "".join(f"| {' | '.join(line)} |\n" for line in lines) + match[3]
-
-    return place.sub(write, page)
-
-
-def results_table(studies: Path) -> tuple[re.Pattern[str], Table]:
-    """Return the place of README.md's table, and its function: attention against each model."""
-    return RESULTS, lambda names: [HEAD, *(_row(studies, *name) for name in names)]
-
-
-def ways_to_read(studies: Path) -> tuple[re.Pattern[str], Table]:
-    """Return the place of the index's table, and its function: every way to read, and the gain."""
-
-    def table(names: Sequence[tuple[str, str]]) -> list[list[str]]:
-        of_rows = [_scores(studies / study, name) for study, name in names]
-        ways = [way for way in WAYS if any(way in row for row in of_rows)]
-        rows = [["Texts", *(WAYS[way] for way in ways), *WEIGHTS.values()]]
-        for (study, name), row in zip(names, of_rows, strict=True):
-            cells = [f"{100 * row[way]:.1f}" if way in row else "–" for way in ways]
-            gains = _gains(studies / study, name)
-            rows.append([f"[{_title(studies / study, name)}]({study}/README.md)", *cells, *gains])
-        return rows
-
-    return WAYS_TO_READ, table
-
-
-def _gains(folder: Path, experiment: str) -> list[str]:
-    found = {(row["first"], row["second"]): _says(row) for row in _of(folder, experiment)}
-    return [found.get(pair, "–") for pair in WEIGHTS]
-
-
-def _row(studies: Path, study: str, experiment: str) -> tuple[str, ...]:
-    """Return the title, attention's score, and each other model's, in hundredths, with the gain."""
-    folder = studies / study
-    scores, rows = _scores(folder, experiment), _of(folder, experiment)
-    roles = {row["role"]: row for row in rows if row["role"]}
-    if not roles.keys() & {"control", "baseline"}:
-        raise HeedError(
-            f"README.md: {study}/{experiment} in the table of results: {folder / VERDICTS} has no "
-            "such comparison of attention. Correct the name, or run `heed publish` on that study "
-            "first"
-        )
-    attention = next(iter(roles.values()))["first"]
-
-    def cell(role: str) -> str:
-        if role not in roles:
-            return "–"
-        other = roles[role]["second"]
-        named = f"`{other}` " * (role != "baseline")
-        return f"{named}{100 * scores[other]:.1f}: {_says(roles[role])}"
-
-    return (
-        f"[{_title(folder, experiment)}](docs/studies/{study}/README.md)",
-        f"{f'`{attention}` ' * (attention != 'attention')}{100 * scores[attention]:.1f}",
-        *(cell(role) for role in ("baseline", "control", "reference_model")),
-    )
-
-
-def _scores(folder: Path, experiment: str) -> dict[str, float]:
-    """Return each model's score on the test in a published study, the mean of its seeds."""
-    metric = next((row["metric"] for row in _of(folder, experiment)), "")
-    values: dict[str, list[float]] = {}
-    for row in _read(folder / SCORES):
-        if (row["experiment"], row["split"], row["metric"]) == (experiment, "test", metric):
-            values.setdefault(row["model"], []).append(float(row["value"]))
-    return {model: statistics.fmean(each) for model, each in values.items()}
-
-
-def _of(folder: Path, experiment: str) -> list[dict[str, str]]:
-    """Return the comparisons of an experiment; none where it is not published."""
-    return [row for row in _read(folder / VERDICTS) if row["experiment"] == experiment]
-
-
-def _says(row: Mapping[str, str]) -> str:
-    difference = f"{row['difference_pp']} ({row['low_pp']} to {row['high_pp']})"
-    return f"{row['verdict'].replace('practically ', '')} {difference.replace('-', '−')}"
-
-
-def _title(folder: Path, experiment: str) -> str:
-    params = yaml.safe_load((folder / PARAMS).read_text(encoding="utf-8"))
-    return str(params["experiments"][experiment]["title"])
-
-
-def _read(path: Path) -> list[dict[str, str]]:
-    if not path.is_file():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    study = replace(study, title=change(study.title), note=change(study.note))
+    return replace(params, study=study, experiments=experiments)

@@ -4,41 +4,67 @@ The formulas of docs/statistics.md are written down here a second time, with num
 alone, so that a reader can check a study without heed: python verify.py docs/studies/NAME
 """
 
-import math
+import bisect
 import re
+import stat
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import yaml
 from scipy import optimize, stats
 
-PARAMS, SCORES = "params.yaml", "results.csv"  # files of a published study
+PARAMS, EDITION, SCORES = "params.yaml", "edition.json", "results.csv"  # of a published study
 STATISTICS, VERDICTS = "statistics.parquet", "verdicts.csv"
 KEYS = ["model", "seed", "fold", "item"]  # of a run's row; then come the metric and its statistics
-ALPHA, NOTHING, SMALLEST_P, SMALLEST_T_P = 0.05, 1e-12, sys.float_info.min, 1e-100
-ROUNDING, MANY_ITEMS, FEW_DIFFERENT = 1e-16, 100, 10
+ALPHA, POWER, MAX_SEEDS, MANY_ITEMS, FEW_DIFFERENT = 0.05, 0.8, 1000, 100, 10
+NOTHING, LEAST_P = 1e-12, 1e-100
 MEANS = {"accuracy": "right"}  # metric: the statistic it is the mean of
+SAME = {"accuracy": "weighted_recall", "weighted_recall": "accuracy"}  # of items with one label
 LABELS = ("true:", "predicted:", "both:")  # of each class, in columns with these prefixes
 OF_LABELS = re.compile(r"(macro|weighted)_(precision|recall|f1)")
 BROKEN = (  # errors of files that are not as `heed publish` writes them
-    ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError, yaml.YAMLError,
+    ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError,
+    yaml.YAMLError,
 )  # fmt: skip
+NO_FILES = {
+    "l": "a symbolic link",
+    "p": "a pipe",
+    "s": "a socket",
+    "c": "a device",
+    "b": "a device",
+}
 AGAIN = "Restore it by git, or publish it again"
-CHECKED = ("tests", "difference_pp", "low_pp", "high_pp", "p", "p_corrected", "equal_within_pp")
+CHECKED = {  # of a comparison, with the format that each is printed in
+    "tests": "d", "difference_pp": ".2f", "low_pp": ".2f", "high_pp": ".2f", "p": ".3g",
+    "p_corrected": ".3g", "equal_within_pp": ".2f", "seeds_needed": "d", "detectable_pp": ".2f",
+    "verdict": "s",
+}  # fmt: skip
+UNCHECKED = "first_rise_pp, second_rise_pp and tuned_alike"
 
 Array = np.ndarray
 Numbers = dict[str, float]  # of a comparison, by CHECKED
-Critical = Callable[[float], float]  # the critical difference, two-sided, at a level
 Runs = dict[str, list[Array]]  # by model: for each fold, (runs, items)
 
 
 class PublishedError(Exception):
     """A published study that cannot be recomputed, or comes out otherwise, with what to do."""
+
+    def __str__(self) -> str:
+        """Return its lines."""
+        return _shown(*self.args)
+
+
+def _shown(*lines: str) -> str:
+    """Return the lines without what controls a terminal, which a stranger's files may have."""
+    visible = (
+        "".join(c if c.isprintable() else f"[U+{ord(c):04X}]" for c in line) for line in lines
+    )
+    return "\n".join(visible)
 
 
 def statistics_of(metric: str, names: Sequence[str]) -> list[str]:
@@ -96,11 +122,45 @@ def _ratio(numerator: Array, denominator: Array) -> Array:
     return np.divide(numerator, denominator, np.zeros(numerator.shape), where=denominator != 0)
 
 
-def crossed(first: Array, second: Array) -> Critical:
-    """Return the critical difference of a fixed split: seeds (rows) and items are crossed.
+class Variance(NamedTuple):
+    """The variance of a mean difference: one part falls with the number of seeds, one stays."""
 
-    Student's t for seeds (Welch 1947) and the normal distribution for items (below MANY_ITEMS also
-    Student's t), combined as Howe 1974.
+    of_seeds: float  # of one seed
+    of_items: float
+    models: float  # whose seeds vary; 0: folds, whose degrees of freedom are those of both parts
+    freedom: float
+
+    def error(self, seeds: int) -> float:
+        """Return the standard error."""
+        return float((self.of_seeds / seeds + self.of_items) ** 0.5)
+
+    def critical(self, level: float, seeds: int) -> float:
+        """Return the critical difference, two-sided: that of both parts, combined as Howe 1974."""
+        t = stats.t.isf(level / 2, [self.models * (seeds - 1) or self.freedom, self.freedom])
+        return float(np.hypot(*(t * np.sqrt([self.of_seeds / seeds, self.of_items]))))
+
+    def power(self, size: float, level: float, seeds: int) -> float:
+        """Return how probably a difference is found, by one t with the same critical difference."""
+        if (error := self.error(seeds)) <= NOTHING**2:
+            return float(size > NOTHING)
+        t = self.critical(level, seeds) / error
+        freedom = 1 / _root(lambda share: t - stats.t.isf(level / 2, 1 / share), 1e-9, 2)
+        shift = min(size / error, 20 * t + 50)  # where it is 1; beyond, scipy returns NaN
+        lower, upper = stats.nct.cdf(-t, freedom, shift), stats.nct.sf(t, freedom, shift)
+        return float(np.nan_to_num(lower) + upper)
+
+
+def _root(falls: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a function that falls is 0, or the end of the range that is nearest."""
+    if falls(low) <= 0 or falls(high) >= 0:
+        return low if falls(low) <= 0 else high
+    return float(optimize.brentq(falls, low, high))
+
+
+def crossed(first: Array, second: Array) -> Variance:
+    """Return the variance with a fixed split: seeds (rows) and items are crossed.
+
+    Student's t is for seeds (Welch 1947), and for items below MANY_ITEMS, else the normal one.
     """
     difference = first - second
     runs, items = difference.shape
@@ -108,21 +168,22 @@ def crossed(first: Array, second: Array) -> Critical:
     by_item, by_run = difference.mean(0), difference.mean(1, keepdims=True)
     rest = ((difference - by_run - by_item + difference.mean()) ** 2).sum()
     residual = rest / ((runs - 1) * (items - 1))
-    of_seeds = (max(own.sum(), residual / items) / runs) ** 0.5
-    of_items = (max(by_item.var(ddof=1) - residual / runs, 0) / items) ** 0.5
-    freedom = (runs - 1) * np.clip(own.sum() ** 2 / max((own**2).sum(), SMALLEST_P), 1, 2)
-    t, z = stats.t(freedom).isf, (stats.norm if items >= MANY_ITEMS else stats.t(items - 1)).isf
-    return lambda level: float(np.hypot(t(level / 2) * of_seeds, z(level / 2) * of_items))
+    models = np.clip(own.sum() ** 2 / max((own**2).sum(), sys.float_info.min), 1, 2)
+    of_items = max(by_item.var(ddof=1) - residual / runs, 0) / items
+    freedom = items - 1 if items < MANY_ITEMS else np.inf
+    return Variance(max(own.sum(), residual / items), of_items, models, freedom)
 
 
-def folds(differences: Sequence[Array], k: int) -> Critical:
+def folds(differences: Sequence[Array], k: int) -> Variance:
     """Return that of k folds, also drawn anew (Nadeau & Bengio 2003, Bouckaert & Frank 2004)."""
-    number = len(differences)  # k times the draws
-    variance = np.var([each.mean() for each in differences], ddof=1)
-    if variance <= NOTHING**2:
-        variance = np.mean([each.mean(0).var(ddof=1) / each.shape[1] for each in differences])
-    error = (variance * (1 / number + 1 / (k - 1))) ** 0.5
-    return lambda level: float(stats.t.isf(level / 2, number - 1) * error)
+    number, runs = len(differences), len(differences[0])  # k times the draws; runs of a fold
+    of_items = np.mean([each.mean(0).var(ddof=1) / each.shape[1] for each in differences])
+    whole = np.var([each.mean() for each in differences], ddof=1)
+    whole = whole if whole > NOTHING**2 else of_items
+    one = np.mean([each.mean(1).var(ddof=1) for each in differences]) if runs > 1 else None
+    of_seeds = np.clip(whole - of_items if one is None else one, 0, whole * runs)
+    factor = 1 / number + 1 / (k - 1)
+    return Variance(factor * number * of_seeds, factor * (whole - of_seeds / runs), 0, number - 1)
 
 
 def compare(first: Sequence[Array], second: Sequence[Array], k: int, tests: int) -> Numbers:
@@ -132,98 +193,101 @@ def compare(first: Sequence[Array], second: Sequence[Array], k: int, tests: int)
     """
     differences = [one - other for one, other in zip(first, second, strict=True)]
     runs, items = zip(*(each.shape for each in differences), strict=True)
-    mean = float(np.average([each.mean() for each in differences], weights=runs))
+    mean, seeds = float(np.average([each.mean() for each in differences], weights=runs)), sum(runs)
     numbers: Numbers = {"tests": tests, "difference_pp": 100 * mean}
-    if min(items) < 2 or sum(runs) < 2:
+    if min(items) < 2 or seeds < 2:
         return numbers
-    critical = folds(differences, k) if k else crossed(first[0], second[0])
-    number = sum(items) * k // len(items) if k else items[0]  # of different items
-    level, size = ALPHA / tests, abs(mean)
-    if critical(level) > NOTHING:
-        half, p = critical(level), _p_value(critical, size)
-        within = size + critical(min(2 * level, 1))
-        if _few_differ(differences, k):  # Clopper & Pearson 1934
-            share = stats.beta(size * number + 1, number * (1 - size)).isf(level)
-            within = max(within, float(share))
-    else:
-        half, p = _of_one_difference(size, level, number)
+    variance = folds(differences, k) if k else crossed(first[0], second[0])
+    step, level, size = len(differences) if k else 1, ALPHA / tests, abs(mean)
+    number = sum(items) * (k or 1) // step  # of different items
+    if (error := variance.error(seeds)) > NOTHING:
+        half, within = (variance.critical(each, seeds) for each in (level, min(2 * level, 1)))
+        within = max(size + within, _largest_share(differences, number, size, level))
+        log = _root(lambda log: variance.critical(np.exp(log), seeds) - size, np.log(LEAST_P), 0)
+        p, limit = float(np.exp(log)), 20 * half + 50 * error
+        found = _root(lambda each: POWER - variance.power(each, level, seeds), 0, limit)
+    else:  # of equal differences the number of items decides
+        seen = 2 * size * (1 - (level / 2) ** (1 / number))
+        found = half = seen if size > NOTHING else 1 - level ** (1 / number)
+        p = max(2 * 0.5**number, sys.float_info.min) if size > NOTHING else 1.0
         within = size + half
+    counts = range(max(step, 2), MAX_SEEDS + 1, step)
+    if variance.power(size, level, counts[-1]) >= POWER:
+        least = bisect.bisect(counts, POWER, key=lambda each: variance.power(size, level, each))
+        numbers["seeds_needed"] = counts[least]
     low, high, within = max(mean - half, -1.0), min(mean + half, 1.0), min(within, 1.0)
-    numbers |= {"low_pp": 100 * low, "high_pp": 100 * high, "p": p}
-    return numbers | {"p_corrected": min(1.0, tests * p), "equal_within_pp": 100 * within}
+    ends = {"low_pp": 100 * low, "high_pp": 100 * high, "p": p}
+    others = {"equal_within_pp": 100 * within, "detectable_pp": 100 * found}
+    return numbers | ends | others | {"p_corrected": min(1.0, tests * p)}
 
 
-def _of_one_difference(size: float, level: float, number: int) -> tuple[float, float]:
-    """Return half the interval, and p, of equal differences: the number of items decides."""
-    if size > NOTHING:
-        return 2 * size * (1 - (level / 2) ** (1 / number)), max(2 * 0.5**number, SMALLEST_P)
-    return 1 - level ** (1 / number), 1.0
+def _largest_share(differences: Sequence[Array], number: int, size: float, level: float) -> float:
+    """Return the largest tenable share of items that differ (Clopper & Pearson 1934).
 
-
-def _few_differ(differences: Sequence[Array], k: int) -> bool:
-    """Return whether a share of items is compared, and few of them differ in any run."""
-    draws = len(differences) / k if k else 1
-    different = sum(each.any(0).sum() for each in differences) / draws
+    It is 0 where no share is compared, or FEW_DIFFERENT of so many items differ in any run.
+    """
+    each_item = np.concatenate([each.any(0) for each in differences])
     is_share = all(np.isin(each, (-1, 0, 1)).all() for each in differences)
-    return bool(is_share and different < FEW_DIFFERENT)
-
-
-def _p_value(critical: Critical, size: float) -> float:
-    """Return the level at which a difference of this size is critical."""
-    if critical(SMALLEST_T_P) <= size or not size:
-        return SMALLEST_T_P if size else 1.0
-    log = optimize.brentq(lambda x: critical(np.exp(x)) - size, np.log(SMALLEST_T_P), 0)
-    return float(np.exp(log))
+    if not is_share or each_item.mean() * number >= FEW_DIFFERENT:
+        return 0.0
+    return float(stats.beta(size * number + 1, number * (1 - size)).isf(level))
 
 
 def verdict(numbers: Numbers, margin: float, first: float, second: float) -> str:
     """Return the verdict; twice the epochs may raise the models by `first` and `second` points."""
     differs = numbers.get("p_corrected", 1) < ALPHA
     same = numbers.get("equal_within_pp", np.inf) < margin
-    worse = numbers["difference_pp"] < 0
-    rise = first if worse else second
+    better = numbers["difference_pp"] >= 0
+    rise = second if better else first
     near = min(abs(numbers.get("low_pp", 0)), abs(numbers.get("high_pp", 0)))
-    stands = differs and not same and (not rise or rise < near)
-    if (first or second) and not stands:
+    if (first or second) and (same or not differs or 0 < rise >= near):
         return "not converged"
-    said = ("better", "worse")[worse] if differs else "undecided"
-    return "practically the same" if same else said
+    if same or not differs:
+        return "practically the same" if same else "undecided"
+    return "better" if better else "worse"
 
 
 def recompute(folder: Path) -> str:
-    """Recompute a published study, a folder docs/studies/NAME; return how much is as printed.
+    """Recompute a published study, a folder docs/studies/NAME; return what is as printed, what not.
 
     Raises PublishedError: it cannot be recomputed, or some is not as printed, which has lines.
     """
+    lines: list[str] = []
+    unchecked: Counter[str] = Counter()  # scores, by split and metric
     try:
+        for path in sorted(folder.rglob("*")):
+            if kind := NO_FILES.get(stat.filemode(path.lstat().st_mode)[0]):
+                raise PublishedError(f"{path}: not a file, but {kind}. Remove it, or {AGAIN}")
+        (folder / EDITION).lstat()
         params = yaml.safe_load((folder / PARAMS).read_text("utf-8"))
         statistics = pd.read_parquet(folder / STATISTICS)
-        printed, scores = (
+        rows, scores = (
             pd.read_csv(folder / name, dtype=str, keep_default_na=False)
             for name in (VERDICTS, SCORES)
         )
-        unknown = {*printed["experiment"], *scores["experiment"]} - {*params["experiments"]}
-        lines = [f"{name}: no experiment of {PARAMS}" for name in sorted(unknown)]
+        unknown = {*rows["experiment"], *scores["experiment"]} - {*params["experiments"]}
+        lines += [f"{name}: no experiment of {PARAMS}" for name in sorted(unknown)]
         for name in params["experiments"]:
-            rows = printed[printed["experiment"] == name]
-            runs = statistics[statistics["experiment"] == name].dropna(axis="columns", how="all")
-            metric, of_model = _read_runs(name, runs)
-            lines += _wrong_rows(params, name, rows, of_model)
-            lines += _wrong_scores(scores[scores["experiment"] == name], metric, runs)
+            of_name = [each[each["experiment"] == name] for each in (statistics, rows, scores)]
+            runs = of_name[0].dropna(axis="columns", how="all")
+            found = [*_wrong_rows(params, name, of_name[1], _read_runs(name, runs))]
+            lines += [*found, *_wrong_scores(name, of_name[2], runs, unchecked)]
     except BROKEN as error:
         said = f"{type(error).__name__}: {error}".splitlines()[0]
         raise PublishedError(f"{folder}: cannot be read ({said}). {AGAIN}") from None
     if lines:
-        raise PublishedError("\n".join([f"{folder}: not as printed:", *lines]))
-    intervals, n = printed["low_pp"].ne("").sum(), len(printed)
-    return (
+        raise PublishedError(f"{folder}: not as printed:", *lines)
+    intervals, n, m = rows["low_pp"].ne("").sum(), len(rows), len(scores)
+    return _shown(
         f"{folder}: {intervals} intervals and {n} verdicts of {n} comparisons are as printed in "
-        f"{VERDICTS}, and the scores in {SCORES}"
+        f"{VERDICTS}, and {m - unchecked.total()} of {m} scores in {SCORES}",
+        f"Not checked, as {STATISTICS} does not have it: {', '.join(unchecked)} in {SCORES}; "
+        f"{UNCHECKED} in {VERDICTS}; {EDITION}; text and figures",
     )
 
 
-def _read_runs(name: str, table: pd.DataFrame) -> tuple[str, Runs]:
-    """Return an experiment's metric, and what each item adds to it in every run: more is better."""
+def _read_runs(name: str, table: pd.DataFrame) -> Runs:
+    """Return what each item adds to the metric that decides, in every run: more is better."""
     metric = str(table["metric"].iloc[0])
     sign = -1 if metric.endswith(("loss", "error")) else 1
     if (table.groupby(KEYS[:3])["item"].agg(tuple).groupby("fold").nunique() > 1).any():
@@ -231,7 +295,7 @@ def _read_runs(name: str, table: pd.DataFrame) -> tuple[str, Runs]:
     seeds = table[table["seed"] != 0].groupby(["model", "fold"])["seed"].unique().map(tuple)
     if table.duplicated(KEYS).any() or (seeds.groupby("fold").nunique() > 1).any():
         raise PublishedError(f"{name}: the models have not the same runs, one of each seed")
-    return metric, {
+    return {
         str(model): [
             np.stack([sign * contributions(metric, run) for _, run in of_fold.groupby("seed")])
             for _, of_fold in of_model.groupby("fold")
@@ -240,18 +304,12 @@ def _read_runs(name: str, table: pd.DataFrame) -> tuple[str, Runs]:
     }
 
 
-def _agrees(name: str, text: str, value: float | None) -> bool:
-    """Return whether a printed number is the value, to two decimals; a p to three digits.
-
-    Where nothing varies between seeds, rounding decides a p below ROUNDING.
-    """
-    if not text or value is None:
-        return not text and value is None
-    printed, step = float(pd.to_numeric(text, errors="coerce")), 0.01
-    if name.startswith("p"):
-        printed, value = max(printed, ROUNDING), max(value, ROUNDING)
-        step = 10.0 ** (math.floor(math.log10(value)) - 2)
-    return abs(printed - value) <= 0.500001 * step
+def _agrees(form: str, text: str, value: Any) -> bool:
+    """Return whether a value is printed in its format: where it ends in a 5, up or down."""
+    if form == "s" or not text or value is None:
+        return bool(text == ("" if value is None else value))
+    near = (1,) if form == "d" else (1 - 1e-9, 1, 1 + 1e-9)
+    return pd.to_numeric(text, errors="coerce") in {float(f"{value * n:{form}}") for n in near}
 
 
 def _wrong_rows(params: Any, name: str, rows: pd.DataFrame, runs: Runs) -> Iterator[str]:
@@ -259,12 +317,18 @@ def _wrong_rows(params: Any, name: str, rows: pd.DataFrame, runs: Runs) -> Itera
     margin = params["study"].get("equivalence_margin", 1.0)
     k = params["corpora"][params["experiments"][name]["corpus"]]["split"].get("k", 0)
     families = Counter(rows["family"]) | {"trivial": 1}
-    for _, row in rows.iterrows():
+    for row in rows.to_dict("records"):
         first, second = row["first"], row["second"]
         if absent := {first, second} - {*runs}:
             raise PublishedError(f"{name}: no statistics of {min(absent)}. {AGAIN}")
         numbers = compare(runs[first], runs[second], k, families[row["family"]])
-        if wrong := [*_wrong_cells(row, numbers, margin)]:
+        rises = (float(row[f"{each}_rise_pp"] or 0) for each in ("first", "second"))
+        found: dict[str, Any] = {**numbers, "verdict": verdict(numbers, margin, *rises)}
+        if wrong := [
+            f"{each} is printed as {row[each] or 'empty'}, and comes out as {found.get(each)}"
+            for each, form in CHECKED.items()
+            if not _agrees(form, row[each], found.get(each))
+        ]:
             yield f"{name}: {first} − {second}: {'; '.join(wrong)}"
     in_family = rows.groupby("family")["first"].agg(set)
     if "primary" in families and (absent := {*runs} - {*rows["first"], *rows["second"]}):
@@ -275,26 +339,32 @@ def _wrong_rows(params: Any, name: str, rows: pd.DataFrame, runs: Runs) -> Itera
         yield f"{name}: {VERDICTS} has no primary row, or no role of it"
 
 
-def _wrong_cells(row: Any, numbers: Numbers, margin: float) -> Iterator[str]:
-    for each in CHECKED:
-        if not _agrees(each, row[each], value := numbers.get(each)):
-            yield f"{each} is printed as {row[each] or 'empty'}, and comes out as {value}"
-    rises = (float(row[f"{each}_rise_pp"] or 0) for each in ("first", "second"))
-    if (said := verdict(numbers, margin, *rises)) != row["verdict"]:
-        yield f"the verdict is printed as {row['verdict']}, and comes out as {said}"
-
-
-def _wrong_scores(printed: pd.DataFrame, metric: str, runs: pd.DataFrame) -> Iterator[str]:
-    """Yield the scores on the test that do not come out; a reference model has no seed."""
-    rows = printed[(printed["split"] == "test") & (printed["metric"] == metric)]
-    both: dict[tuple[str, str], tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
-    for model, seed, value in zip(rows["model"], rows["seed"], rows["value"], strict=True):
-        both[model, seed or "0"][0].append(float(value))
-    for (model, seed, _), run in runs.groupby(KEYS[:3]):
-        both[str(model), str(seed)][1].append(float(contributions(metric, run).mean()))
-    for (model, seed), (there, found) in both.items():
-        if len(there) != len(found) or not np.allclose(sorted(there), sorted(found), 1e-9, 0):
-            yield f"{SCORES}: {model}, seed {seed}: {there} is printed, {found} comes out"
+def _wrong_scores(
+    name: str, printed: pd.DataFrame, runs: pd.DataFrame, unchecked: Counter[str]
+) -> Iterator[str]:
+    """Yield the scores that are not those of the runs, and count the `unchecked`."""
+    by_run, decides = [*runs.groupby(KEYS[:3])], ("test", runs["metric"].iloc[0])
+    seeds = printed["seed"].replace("", "0").astype(int)  # a reference model has none
+    printed = printed.assign(seed=seeds, value=printed["value"].astype(float))
+    groups = dict([*printed.groupby(["split", "metric"])])
+    for split, metric in sorted({decides, *groups}):
+        rows = groups.get((split, metric), printed[:0])
+        possible = [each for each in (metric, SAME.get(metric, "")) if statistics_of(each, [*runs])]
+        formula = possible[0] if possible and split == "test" else ""
+        if not formula:  # its seeds, at least, are those of the runs
+            unchecked[f"{split} {metric}"] += len(rows)
+            rows = rows.assign(value=0.0)
+        both: dict[str, tuple[list[Any], list[Any]]] = {}
+        for model, seed, value in zip(rows["model"], rows["seed"], rows["value"], strict=True):
+            both.setdefault(model, ([], []))[0].append((seed, value))
+        for (model, seed, _), run in by_run:
+            if model in both or (split, metric) == decides:
+                value = float(contributions(formula, run).mean()) if formula else 0.0
+                both.setdefault(model, ([], []))[1].append((seed, value))
+        for model, (one, other) in both.items():
+            if len(one) != len(other) or not np.allclose(sorted(one), sorted(other), 1e-12, 0):
+                said = f"{split} {metric} by seed in {SCORES} is printed as"
+                yield f"{name}: {model}: {said} {one}, and comes out as {other}"
 
 
 if __name__ == "__main__":

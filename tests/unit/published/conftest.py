@@ -12,7 +12,8 @@ from heed.evaluation.results import Significance
 from heed.evaluation.results import verdict as heeds_verdict
 from heed.pipeline import run_git
 from heed.published import verify
-from heed.published.publish import BEGIN, END, Edition, publish
+from heed.published.pages import BEGIN, END
+from heed.published.publish import Edition, publish
 from heed.report.formats import POINTS, PROBABILITY, decimals
 from heed.tasks.classification import metrics as classification
 from heed.tasks.classification.recipe import Data
@@ -83,7 +84,7 @@ def row_of(runs: pd.DataFrame, first: str, second: str, family: str) -> dict[str
         "difference_pp": POINTS.plain(found.mean_pp), "low_pp": low, "high_pp": high,
         "p": PROBABILITY.plain(found.p), "p_corrected": PROBABILITY.plain(found.p_corrected),
         "equal_within_pp": decimals(2).plain(found.equal_within_pp), "verdict": said,
-        "seeds_needed": 3,
+        "seeds_needed": found.seeds_needed, "detectable_pp": decimals(2).plain(found.detectable_pp),
     }  # fmt: skip
 
 
@@ -157,12 +158,12 @@ def write_clone(root: Path) -> None:
         },
     }
     scores = [row for name in EXPERIMENTS for row in scores_of(name, runs_of(name))]
-    other = scores[0] | {"metric": "loss", "value": 9}
+    others = [row | {"metric": "loss", "value": 9} for row in scores if row["model"] == "mean"]
     for folder in ("docs/studies/it", "results/compare"):
         (root / folder).mkdir(parents=True)
     (root / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
     (root / "dvc.lock").write_text("stages: {}\n")
-    pd.DataFrame([*scores, other]).to_csv(root / "results/compare/results.csv", index=False)
+    pd.DataFrame([*scores, *others]).to_csv(root / "results/compare/results.csv", index=False)
     place = BEGIN.format(name="it") + END.format(name="it")
     (root / "docs/studies/index.md").write_text(f"# Studies\n{place}\nafter\n")
     table = "<!-- heed publish results of it/plain it/folded: begin -->\n"

@@ -2,8 +2,11 @@
 
 import dataclasses
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +18,7 @@ from heed.files import HeedError
 from heed.paths import PUBLISHED
 from heed.pipeline import run_git
 from heed.published import publish, verify
-from heed.published.publish import BEGIN, END, INDEX, with_block
+from heed.published.pages import BEGIN, END, INDEX, with_block
 from heed.report.experiments import may_publish_text
 from heed.report.render import Addresses, render
 from heed.terminal import escape_markdown, visible
@@ -34,7 +37,11 @@ EDITION = publish.Edition("0", "c0ffee", ["a machine"], "make")
 
 def published(root: Path, report: Path) -> Path:
     """Publish the made-up study of a clone, as heed does."""
-    statistics = write_report(report) if not report.exists() else pd.DataFrame()
+    statistics = (
+        pd.read_parquet(root / "docs/studies/it/statistics.parquet")
+        if report.exists()
+        else write_report(report)
+    )
     return publish.publish(root, "it", EDITION, report, statistics)
 
 
@@ -51,7 +58,7 @@ def test_a_published_study_has_these_files_and_what_made_it(made):
     assert json.loads((folder / "edition.json").read_text()) == dataclasses.asdict(EDITION)
     rows = pd.read_csv(folder / "verdicts.csv", keep_default_na=False)
     assert [*rows[rows["experiment"] == "plain"]["role"]] == ["control", "baseline", "", ""]
-    assert {*rows["metric"]} == {"accuracy", "macro_f1"} and {*rows["seeds_needed"]} == {3}
+    assert {*rows["metric"]} == {"accuracy", "macro_f1"}
     index = (made / INDEX).read_text()
     assert "\nAttention \\*does\\*.\n\nIt is said.\n<!-- heed publish it: end -->\nafter" in index
     readme = (made / "README.md").read_text()
@@ -106,9 +113,102 @@ def test_text_is_published_that_is_generated_or_in_the_public_domain(
 
 
 def test_figures_that_a_page_links_are_files_too(clone, tmp_path):
-    for page_, link in (("docs/a.md", "studies/it/figures/it.svg"), ("README.md", "x")):
-        (clone / page_).write_text(f"# x\n![it]({link})\n![other](studies/other/figures/a.svg)\n")
-    assert (published(clone, tmp_path / "report") / "figures/it.svg").read_text() == FIGURE
+    others = "![other](studies/other/figures/a.svg)\n![of the docs](figures/b.svg)\n"
+    (clone / "docs/a.md").write_text(f"# x\n![it](studies/it/figures/it.svg)\n{others}")
+    folder = published(clone, tmp_path / "report")
+    assert (folder / "figures/it.svg").read_text() == FIGURE
+    (clone / "docs/a.md").write_text("# x\n")
+    published(clone, tmp_path / "report")
+    assert not [*(folder / "figures").iterdir()], "no page links it any more"
+    (folder / "README.md").write_text("![it](figures/it.svg)\n![own](figures/own.svg)\n")
+    with pytest.raises(HeedError, match=r"figures/own\.svg: not there\. Run: heed report"):
+        published(clone, tmp_path / "report")
+    (folder / "figures/own.svg").write_text("mine")
+    published(clone, tmp_path / "report")
+    files = {path.name: path.read_text() for path in (folder / "figures").iterdir()}
+    assert files == {"it.svg": FIGURE, "own.svg": "mine"}
+
+
+def test_publishing_again_leaves_what_people_put_into_the_folder(clone, tmp_path):
+    folder = published(clone, tmp_path / "report")
+    (folder / "figures").mkdir()
+    (folder / "notes").mkdir()
+    own = {"README.md": b"mine", "scan.png": b"\x89PNG", "notes/a.md": b"a", "figures/b.svg": b"b"}
+    for name, content in own.items():
+        (folder / name).write_bytes(content)
+    (folder / "link").symlink_to("notes")
+    os.mkfifo(folder / "pipe")
+    before = {path: path.lstat() for path in folder.rglob("*")}
+    published(clone, tmp_path / "report")
+    for name, content in own.items():
+        assert (folder / name).read_bytes() == content
+        assert (folder / name).stat() == before[folder / name], "the same file, not a copy"
+    assert (folder / "link").readlink() == Path("notes") and (folder / "pipe").is_fifo()
+    assert {*folder.rglob("*")} == {*before}
+
+
+# Publish in a process that kills itself before its n-th change of a file, for all n.
+KILLED = """
+import os, shutil, signal, sys
+from pathlib import Path
+import pandas as pd
+from heed.published import publish
+clone, report, kept = map(Path, sys.argv[1:])
+EVENTS = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree", "open"}
+
+def run(most):
+    left = [most]
+    def count(event, arguments):
+        if event in EVENTS and str(clone) in str(arguments[0]):
+            writes = event != "open" or arguments[2] & (os.O_WRONLY | os.O_RDWR)
+            left[0] -= bool(writes)
+            if not left[0]:
+                os.kill(os.getpid(), signal.SIGKILL)
+    statistics = pd.read_parquet(kept)
+    sys.addaudithook(count)
+    publish.publish(clone, "it", publish.Edition("1", "new", [], "make"), report, statistics)
+
+most, ended = 0, 1
+while ended:
+    most += 1
+    before = Path(f"{clone}.{most}")
+    shutil.copytree(clone, before, symlinks=True)
+    if not (child := os.fork()):
+        run(most)
+        os._exit(0)
+    ended = os.waitpid(child, 0)[1]
+    assert ended in (0, signal.SIGKILL), "not an error"
+    clone.rename(f"{clone}.killed.{most}")
+    before.rename(clone)
+print(most - 1)
+"""
+
+
+def test_a_kill_at_any_moment_loses_nothing_and_the_next_command_repairs_it(clone, tmp_path):
+    folder = published(clone, report := tmp_path / "report")
+    old = {path.name: path.read_bytes() for path in folder.iterdir()}
+    (folder / "notes.md").write_text("mine")
+    kept = shutil.copy(folder / "statistics.parquet", tmp_path / "kept")
+    with (clone / "results/compare/results.csv").open("a") as table:
+        table.write("plain,majority,,test,loss,1\n")
+    new = (clone / "results/compare/results.csv").read_bytes()
+    command = [sys.executable, "-c", KILLED, *map(str, (clone, report, kept))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    assert int(done.stdout) > 10, "so often it was killed"
+    seen = set()
+    for root in tmp_path.glob("clone.killed.*"):
+        found = root / "docs/studies/it"
+        assert (found / "notes.md").read_text() == "mine"
+        assert (found / "README.md").read_bytes() == old["README.md"]
+        present = {n: (found / n).read_bytes() for n in old if (found / n).exists()}
+        seen.add("edition.json" in present)
+        if present.get("edition.json") == old["edition.json"]:
+            assert present == old, "the old edition is whole"
+        statistics = pd.read_parquet(kept)
+        publish.publish(root, "it", EDITION, report, statistics)
+        again = {path.name: path.read_bytes() for path in found.iterdir()}
+        assert again == old | {"notes.md": b"mine", "results.csv": new}
+    assert seen == {True, False}
 
 
 def test_publishing_again_gives_the_same_bytes(clone, tmp_path, made):
@@ -208,7 +308,7 @@ def test_a_title_is_text_in_the_index(title):
 def test_a_table_names_no_comparison_that_is_not_published(clone, tmp_path):
     readme = clone / "README.md"
     readme.write_text(readme.read_text().replace("it/folded", "it/later"))
-    with pytest.raises(HeedError, match=r"README.md: it/later in the table of results: "):
+    with pytest.raises(HeedError, match=r"README.md, or .*: it/later in a table: .* has no such"):
         published(clone, tmp_path / "report")
 
 

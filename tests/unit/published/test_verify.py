@@ -1,5 +1,7 @@
 """`heed verify` says what heed says, and finds what was changed in a published study."""
 
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -84,10 +86,11 @@ def test_a_comparison_comes_out_as_in_heed(name, tests):
     found = verify.compare(first, second, len(first) if len(first) > 1 else 0, tests)
     low, high = expected.interval_pp or (None, None)
     ends = {"low_pp": low, "high_pp": high, "difference_pp": expected.mean_pp}
+    numbers = verify.CHECKED.keys() - {"verdict"}
     for key, value in (vars(expected) | ends).items():
-        if key in verify.CHECKED and value is None:
+        if key in numbers and value is None:
             assert key not in found
-        elif key in verify.CHECKED:
+        elif key in numbers:
             assert found[key] == pytest.approx(value, rel=1e-6, abs=1e-12), key
     rises = [(1, 0, 0), (90, 0, 0), (1, 0, 9e9), (1, 9e9, 0), (90, 9e9, 0), (1, 0, 5), (1, 5, 5)]
     for margin, *rise in rises:
@@ -102,7 +105,7 @@ def test_less_is_better_of_losses():
          for model, loss in (("a", 0.2), ("b", 0.5)) for seed in (1, 2)],
         columns=[*verify.KEYS, "metric", "loss"],
     )  # fmt: skip
-    _, runs = verify._read_runs("it", table)
+    runs = verify._read_runs("it", table)
     assert verify.compare(runs["a"], runs["b"], 0, 1)["difference_pp"] == pytest.approx(30)
 
 
@@ -129,8 +132,12 @@ def study(made: Path, tmp_path: Path) -> Path:
 
 def test_a_study_comes_out_as_printed(study, capsys):
     commands.verify(study)
-    said = "8 intervals and 8 verdicts of 8 comparisons are as printed in verdicts.csv, and the"
-    assert capsys.readouterr().out == f"{study}: {said} scores in results.csv\n"
+    said = "8 intervals and 8 verdicts of 8 comparisons are as printed in verdicts.csv, and 22 of"
+    checked, not_checked = capsys.readouterr().out.splitlines()
+    assert checked == f"{study}: {said} 28 scores in results.csv"
+    assert not_checked.startswith("Not checked, as statistics.parquet does not have it: test loss")
+    for name in ("second_rise_pp", "tuned_alike in verdicts.csv", "edition.json", "text"):
+        assert name in not_checked
     verdicts = {*pd.read_csv(study / verify.VERDICTS)["verdict"]}
     assert verdicts >= {"better", "not converged"}, "the verdicts are of several kinds"
 
@@ -193,12 +200,21 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "equality": (cell("plain", "equal_within_pp", ".5"), f"{PRINTED}equal_within_pp is printed as"),
     "a verdict": (
         cell("plain", "verdict", "undecided"),
-        f"{PRINTED}the verdict is printed as undecided, and comes out as better",
+        f"{PRINTED}verdict is printed as undecided, and comes out as better",
     ),
-    "a score": (cell("plain", "value", "0.9", verify.SCORES), r"baseline, seed 2: \[0.9\] is prin"),
+    "a score": (
+        cell("plain", "value", "0.9", verify.SCORES),
+        r"plain: baseline: test accuracy by seed in results.csv is printed as .*\(2, 0\.9\)",
+    ),
     "no score": (
         rows_left("model == 'mean' and seed == '3'", verify.SCORES),
-        r"results.csv: mean, seed 3: \[\] is printed",
+        r"plain: mean: test accuracy by seed in .* is printed as .* and comes out as .*\(3, 0\.",
+    ),
+    "seeds": (cell("plain", "detectable_pp", "0.01"), f"{PRINTED}detectable_pp is printed as 0.01"),
+    "power": (cell("folded", "seeds_needed", "999"), "baseline: seeds_needed is printed as 999, "),
+    "a seed of what is not checked": (
+        text(verify.SCORES, "plain,mean,2,test,loss", "plain,mean,5,test,loss"),
+        r"plain: mean: test loss by seed in results.csv is printed as .*\(5, 0\.0\)",
     ),
     "a row": (
         rows_left("second == 'majority'", verify.VERDICTS),
@@ -206,11 +222,11 @@ CHANGES: dict[str, tuple[Change, str]] = {
     ),
     "convergence": (
         text(verify.VERDICTS, ",82.00", ","),
-        "plain: attention − mean: the verdict is printed as not converged, and comes out as",
+        "plain: attention − mean: verdict is printed as not converged, and comes out as",
     ),
     "the margin": (
         text(verify.PARAMS, "study:", "study:\n  equivalence_margin: 90"),
-        f"{PRINTED}the verdict is printed as better, and comes out as practically the same",
+        f"{PRINTED}verdict is printed as better, and comes out as practically the same",
     ),
     "another experiment": (cell("plain", "experiment", "other"), "other: no experiment of params"),
     "an answer": (answer, "plain: attention − mean: difference_pp is printed as"),
@@ -234,6 +250,25 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "a column": (text(verify.VERDICTS, "equal_within_pp", "within"), "cannot be .*equal_within_pp"),
     "no YAML": (text(verify.PARAMS, "study:", "["), "made: cannot be read"),
     "no file": (lambda folder: (folder / verify.SCORES).unlink(), r"cannot be read .*results\.csv"),
+    "no edition": (
+        lambda folder: (folder / verify.EDITION).unlink(),
+        r"cannot be read .*edition\.json.*publish it again",
+    ),
+    "a link": (
+        lambda folder: (folder / "x.html").symlink_to("/dev/zero"),
+        "x.html: not a file, but a symbolic link. Remove it",
+    ),
+    "a link for a table": (
+        lambda folder: (
+            (folder / verify.SCORES).unlink() or (folder / verify.SCORES).symlink_to("x")
+        ),
+        "results.csv: not a file, but a symbolic link. Remove it",
+    ),
+    "a pipe": (lambda folder: os.mkfifo(folder / "x.svg"), "x.svg: not a file, but a pipe"),
+    "a pipe in a folder": (
+        lambda folder: (folder / "figures").mkdir() or os.mkfifo(folder / "figures/x"),
+        "figures/x: not a file, but a pipe",
+    ),
 }
 
 
@@ -250,6 +285,52 @@ def test_a_row_of_a_published_study_that_other_rows_do_not_need_is_missed(tmp_pa
     rows_left("family == 'trivial' and first == 'attention'", verify.VERDICTS)(folder)
     with pytest.raises(HeedError, match="compares attention with the trivial model"):
         commands.verify(folder)
+
+
+NUMBERS = [(verify.SCORES, "value"), (verify.SCORES, "seed")]
+NUMBERS += [(verify.VERDICTS, column) for column in verify.CHECKED]
+
+
+@pytest.mark.parametrize(("file", "column"), NUMBERS)
+def test_no_other_number_passes_that_follows_from_the_statistics(tmp_path, file, column):
+    """Of a published study: each kind of number gets that of another row, and a last digit more."""
+    shutil.copytree(ROOT / PUBLISHED_STUDIES / QUICK, folder := tmp_path / QUICK)
+    table = pd.read_csv(folder / file, dtype=str, keep_default_na=False)
+    rows = table if file == verify.VERDICTS else table[table["metric"].isin([*verify.SAME])]
+    rows = rows if file == verify.VERDICTS else rows[rows["split"] == "test"]
+    at = rows.index[rows[column] != ""][0]
+    old = str(table.loc[at, column])
+    others = [value for value in rows[column] if value not in (old, "")]
+    mantissa, *exponent = re.split("(?=e)", old)
+    digit = f"{mantissa[:8]}{(int(mantissa[8:9] or 0) + 1) % 10}{''.join(exponent)}"
+    for new in (*others[:1], digit, ""):
+        changed = table.copy()
+        changed.loc[at, column] = new
+        changed.to_csv(folder / file, index=False)
+        with pytest.raises(verify.PublishedError):
+            verify.recompute(folder)
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "value", "agrees"),
+    [
+        (".2f", "", 0.0, False), (".2f", "0.00", None, False), (".2f", "", None, True),
+        (".2f", "-0.13", -0.125, True), (".2f", "-0.12", -0.125, True), (".2f", "0.11", 0.125, False),
+        (".2f", "+0.1201", 0.12, False), (".3g", "1e-100", 1e-100, True), ("d", "3", 3, True),
+        ("s", "", "better", False), (".3g", "1e-99", 1e-100, False), ("d", "4", 3, False),
+    ],
+)  # fmt: skip
+def test_a_number_is_printed_to_its_last_digit(form, text, value, agrees):
+    assert verify._agrees(form, text, value) is agrees
+
+
+def test_what_controls_a_terminal_is_never_printed(study):
+    cell("plain", "verdict", "\x1b]0;title\x07\u202eword\n docs/studies/it: as printed")(study)
+    command = [sys.executable, verify.__file__, str(study)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "\x1b" not in done.stderr and "\u202e" not in done.stderr
+    assert "verdict is printed as [U+001B]]0;title[U+0007][U+202E]word[U+000A]" in done.stderr
+    assert not any(line.startswith(" docs") for line in done.stderr.splitlines())
 
 
 def test_the_module_needs_nothing_of_heed(study):
