@@ -1,27 +1,30 @@
 """The document browser: a model's weights in documents (Yang et al. 2016, figures 5 and 6).
 
 There is a page for each model, in a folder of its own: a copy of the report without corpus text
-leaves this folder out.
+leaves this folder out. page/documents.html.jinja and page/weights.html.jinja have its words.
 """
 
 import dataclasses
-import itertools
 import math
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from heed.files import reading
-from heed.hyperparameters.classifier import Architecture
 from heed.paths import PREDICTED
-from heed.recipe import CorpusStatistics
+
+MAX_WORDS = 10  # in the table of each document
+MIN_SHADE = 0.05  # of the full colour: words below it are not shaded
+# The full colour is the heaviest word's, but at least so many times the mean: without it, a text
+# whose words weigh all alike would have the full colour everywhere.
+FULL_COLOUR = 3
 
 
-@dataclasses.dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """A word with its `shade` from 0 to 1, or the text between two words, with None."""
 
     text: str
@@ -30,8 +33,7 @@ class Piece:
     rationale: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class Sentence:
+class Sentence(NamedTuple):
     """The pieces of a sentence; hierarchical models have its `weight` and `shade`.
 
     `shade` is the weight over the largest weight of the document's sentences.
@@ -42,66 +44,14 @@ class Sentence:
     shade: float = 0.0
 
 
-@dataclasses.dataclass(frozen=True)
-class Legend:
+class Legend(NamedTuple):
     """The legend of shaded texts: whether words and sentences are marked."""
 
     rationale: bool
     sentences: bool
 
 
-@dataclasses.dataclass(frozen=True)
-class ShadedText:
-    """A text as a model read it: its words shaded by weight."""
-
-    sentences: list[Sentence]
-
-    @property
-    def full_colour(self) -> float:
-        """The weight of a word that has the full colour; 0 where there is none.
-
-        The shades of a hierarchical model's words are not those of their weights.
-        """
-        sentences = (each for each in self.sentences if each.weight is None)
-        shaded = [
-            (each.shade, each.weight) for one in sentences for each in one.pieces if each.shade
-        ]
-        shade, weight = max(shaded, default=(1.0, 0.0))
-        return weight / shade
-
-
-MAX_WORDS = 10  # in the table of each document
-POOLINGS = {
-    "last": "the pooling reads the last state of each direction",
-    "mean": "the pooling counts all positions alike",
-    "max": "a word’s weight in the pooling is the share of features that have their maximum at "
-    "this word",
-    "attention": "a word’s weight in the pooling is that of a learned query",
-    "max-attention": "a word’s weight in the pooling is that of the text’s own maximum as query",
-}
-ENCODED = {
-    "embeddings": " There is no recurrence: the weights are of the words’ embeddings themselves, "
-    "and no word has read another.",
-    "transformer": " The states come from a transformer: each of them has read all words, through "
-    "attention that is not part of these weights.",
-}
-# kind of rationale → what its words are; generated: planted by heed, in text that it made
-RATIONALE = {
-    "generated": "the words that decide the label, planted when heed generated the text",
-    "planted": "the words that the label is of, planted in other text by the corpus’s authors",
-    "passage": "the words of the sentence that the label is of, put before others by the corpus’s "
-    "authors: most of them do not decide it",
-    "human": "the words that people marked as the reason for the label",
-    "given": "the words that the corpus’s own file marks",
-}
-MIN_SHADE = 0.05  # of the full colour: words below it are not shaded
-# The full colour is the heaviest word's, but at least so many times the mean: without it, a text
-# whose words weigh all alike would have the full colour everywhere.
-FULL_COLOUR = 3
-
-
-@dataclasses.dataclass(frozen=True)
-class VariantPredictions:
+class VariantPredictions(NamedTuple):
     """The predictions of a variant for a document, over the seeds that were tested on it."""
 
     variant: str
@@ -111,18 +61,15 @@ class VariantPredictions:
 
 @dataclasses.dataclass(frozen=True)
 class Document:
-    """One document of the browser."""
+    """One document of the browser, chosen by `rule`."""
 
     id: str
+    text: str
     label: str
     predicted: str
     probability: float
     rule: str
-    text: str
     tokens: pd.DataFrame  # a row for each token that was read, as weights.parquet has it
-    sentences: list[Sentence]
-    unread: str
-    heaviest: list[tuple[str, float]]  # the words with the largest weights
     predictions: list[VariantPredictions]
 
     @property
@@ -136,6 +83,22 @@ class Document:
         weights, rationale = self.tokens["weight"], self.tokens["rationale"]
         return float(weights[rationale].sum()) if rationale.any() else math.nan
 
+    @property
+    def sentences(self) -> list[Sentence]:
+        """The whole text that was read, shaded."""
+        return shade_sentences(self.text, self.tokens)
+
+    @property
+    def unread(self) -> str:
+        """The rest of the text, beyond the length cap."""
+        return self.text[self.tokens["end"].max() :].strip()
+
+    @property
+    def heaviest(self) -> list[tuple[str, float]]:
+        """The words with the largest weights."""
+        words = self.tokens.nlargest(MAX_WORDS, "weight")
+        return [(self.text[word.start : word.end], word.weight) for word in _rows(words)]
+
 
 @dataclasses.dataclass(frozen=True)
 class Browser:
@@ -146,27 +109,6 @@ class Browser:
 
     documents: list[Document]
     legend: Legend  # of the shaded texts
-    classes: list[str]  # the true classes that occur
-
-
-def describe_weights(hyperparameters: Architecture) -> str:
-    """Return the meaning of a word's weight."""
-    h, pooling = hyperparameters, POOLINGS[hyperparameters.pooling]
-    text = (
-        f"Here {pooling}."
-        if h.attention == "none"
-        else f"Here self-attention comes first, with the mean over its heads; {pooling}, and its "
-        "weights are multiplied by those of self-attention."
-    )
-    return text + ENCODED.get(h.encoder, "")
-
-
-def describe_rationale(statistics: CorpusStatistics) -> str:
-    """Return what the rationale of a corpus is; empty when it has none."""
-    if statistics.rationale is None:
-        return ""
-    is_generated = statistics.generated and statistics.rationale.kind == "planted"
-    return RATIONALE["generated" if is_generated else statistics.rationale.kind]
 
 
 def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
@@ -177,31 +119,47 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
     documents, weights = (
         read_prediction_table(folder / f"{name}.parquet") for name in ("documents", "weights")
     )
-    tokens = dict(list(weights.groupby("id", sort=False)))
+    tokens: dict[Any, pd.DataFrame] = dict(list(weights.groupby("id", sort=False)))
     predictions: dict[str, list[VariantPredictions]] = {name: [] for name in documents["id"]}
     for variant, other in others.items():
-        for name, rows in read_predictions(other, [*predictions]).items():
-            predictions[name].append(_count_predictions(variant, rows))
-    rows_of_documents: list[Any] = list(documents.itertuples())  # mypy does not know their types
-    has_rationale, has_sentences = weights["rationale"], weights["sentence_weight"].notna()
+        table = read_prediction_table(other / PREDICTED)
+        table = table[(table["split"] == "test") & table["id"].isin(documents["id"])]
+        for name, rows in table.groupby("id", sort=False):
+            predictions[str(name)].append(_count_predictions(variant, rows))
     return Browser(
-        [_document(row, tokens[row.id], predictions[row.id]) for row in rows_of_documents],
-        Legend(bool(has_rationale.any()), bool(has_sentences.any())),
-        sorted(set(documents["label"])),
+        [
+            Document(**row._asdict(), tokens=tokens[row.id], predictions=predictions[row.id])
+            for row in _rows(documents)
+        ],
+        Legend(bool(weights["rationale"].any()), bool(weights["sentence_weight"].notna().any())),
     )
+
+
+def read_prediction_table(path: Path) -> pd.DataFrame:
+    """Return a table of `heed score`. Raises HeedError: it is missing or broken."""
+    with reading(path, f"heed score {path.parent.parent.name}"):
+        return pd.read_parquet(path)
+
+
+def _rows(table: pd.DataFrame) -> Iterable[Any]:
+    """Return the rows of a table, as objects whose types mypy does not know."""
+    return table.itertuples(index=False)
+
+
+def _count_predictions(variant: str, rows: pd.DataFrame) -> VariantPredictions:
+    right = rows["label"] == rows["predicted"]
+    often = "always" if right.all() else "sometimes" if right.any() else "never"
+    return VariantPredictions(variant, Counter(sorted(rows["predicted"])).most_common(), often)
 
 
 def list_documents(documents: list[Document], shown: Collection[str] = ()) -> pd.DataFrame:
     """Return the documents as `typical_documents` takes them; `shown` are ids."""
-    return pd.DataFrame(
-        {
-            "label": [each.label for each in documents],
-            "share": [each.rationale_share for each in documents],
-            "largest": [each.tokens["weight"].max() for each in documents],
-            "words": [len(each.tokens) for each in documents],
-            "shown": [each.id in shown for each in documents],
-        }
-    )
+    rows = (
+        (each.label, each.rationale_share, each.tokens["weight"].max(), len(each.tokens),
+         each.id in shown)
+        for each in documents
+    )  # fmt: skip
+    return pd.DataFrame(rows, columns=["label", "share", "largest", "words", "shown"])
 
 
 def typical_documents(documents: pd.DataFrame, limit: int) -> dict[str, int]:
@@ -221,43 +179,6 @@ def typical_documents(documents: pd.DataFrame, limit: int) -> dict[str, int]:
     return {str(label): order.index[order["label"] == label][0] for label in sorted(classes)}
 
 
-def read_predictions(folder: Path, names: list[str]) -> dict[str, pd.DataFrame]:
-    """Return a model's predictions of these test documents by id, with its seeds in order.
-
-    Raises HeedError: a broken file.
-    """
-    table = read_prediction_table(folder / PREDICTED)
-    table = table[(table["split"] == "test") & table["id"].isin(names)].sort_values("seed")
-    return {str(name): rows for name, rows in table.groupby("id", sort=False)}
-
-
-def read_prediction_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
-    """Return a table of `heed score`. Raises HeedError: it is missing or broken."""
-    with reading(path, f"heed score {path.parent.parent.name}"):
-        return pd.read_parquet(path, columns=columns)
-
-
-def _count_predictions(variant: str, rows: pd.DataFrame) -> VariantPredictions:
-    counts = rows["predicted"].value_counts()
-    classes = sorted(
-        ((str(name), int(count)) for name, count in counts.items()),
-        key=lambda each: (-each[1], each[0]),
-    )
-    right = rows["label"] == rows["predicted"]
-    often = "always" if right.all() else "sometimes" if right.any() else "never"
-    return VariantPredictions(variant, classes, often)
-
-
-def _document(row: Any, tokens: pd.DataFrame, predictions: list[VariantPredictions]) -> Document:
-    heaviest = tokens.sort_values("weight", ascending=False, kind="stable").iloc[:MAX_WORDS]
-    words = zip(*(heaviest[name].tolist() for name in ("start", "end", "weight")), strict=True)
-    return Document(
-        row.id, row.label, row.predicted, float(row.probability), row.rule, row.text, tokens,
-        shade_sentences(row.text, tokens), row.text[tokens["end"].max() :].strip(),
-        [(row.text[start:end], weight) for start, end, weight in words], predictions,
-    )  # fmt: skip
-
-
 def shade_sentences(
     text: str, tokens: pd.DataFrame, shown: pd.Index | None = None
 ) -> list[Sentence]:
@@ -268,25 +189,20 @@ def shade_sentences(
     sentence, so that words of light sentences can be seen as well (Yang et al. 2016, section 3.6).
     """
     strengths = tokens["weight"] / np.sqrt(tokens["sentence_weight"].fillna(1.0).clip(lower=1e-12))
-    shades = strengths / full_colour(strengths.to_numpy())
-    names = ("sentence", "start", "end", "shade", "weight", "rationale", "sentence_weight")
     largest = float(tokens["sentence_weight"].max())  # NaN where no sentence has a weight
-    tokens = tokens.assign(shade=shades).loc[tokens.index if shown is None else shown]
-    words = zip(*(tokens[name].tolist() for name in names), strict=True)
-    sentences: list[Sentence] = []
-    end = int(tokens["start"].iloc[0]) if len(tokens) else 0  # of the word before
-    for _, group in itertools.groupby(words, key=lambda word: word[0]):
-        pieces, of_sentence = [], [*group]
-        for _, start, word_end, shade, weight, is_rationale, _ in of_sentence:
-            if start > end:  # white space, or an ellipsis for words left out
-                between = text[end:start]
+    tokens = tokens.assign(shade=strengths / full_colour(strengths.to_numpy()))
+    tokens = tokens if shown is None else tokens.loc[shown]
+    sentences, end = [], math.inf  # of the word before
+    for _, words in tokens.groupby("sentence", sort=False):
+        pieces = []
+        for word in _rows(words):
+            if word.start > end:  # white space, or an ellipsis for words left out
+                between = text[int(end) : word.start]
                 pieces.append(Piece(between if between.isspace() else " […] "))
-            seen = shade if shade >= MIN_SHADE else None
-            pieces.append(Piece(text[start:word_end], seen, weight, bool(is_rationale)))
-            end = word_end
-        own = of_sentence[-1][-1]
-        known = () if math.isnan(largest) else (own, own / largest)
-        sentences.append(Sentence(pieces, *known))
+            shade, end = word.shade if word.shade >= MIN_SHADE else None, word.end
+            pieces.append(Piece(text[word.start : end], shade, word.weight, bool(word.rationale)))
+        own = float(words["sentence_weight"].iloc[-1])
+        sentences.append(Sentence(pieces, *([] if math.isnan(largest) else [own, own / largest])))
     return sentences
 
 

@@ -11,7 +11,6 @@ from heed.evaluation.results import Comparison
 from heed.explanation.registry import CRITERIA, TESTS
 from heed.files import write_text, writing_folder
 from heed.report import typesetting
-from heed.report.browser import describe_rationale, describe_weights
 from heed.report.drawing import make_figures
 from heed.report.figures.vega import draw_figures
 from heed.report.formats import read_yaml
@@ -220,8 +219,6 @@ def _write_documents(results: Results, folder: Path) -> None:
                     text = template.render(
                         experiment=experiment, words=experiment.words, variant=variant,
                         page=results.browsers[model.model],
-                        weights_sentence=describe_weights(model.hyperparameters),
-                        rationale=describe_rationale(result.corpus.statistics),
                         explained=results.is_explained(experiment),
                         sources=results.document_sources(model.model),
                     )  # fmt: skip

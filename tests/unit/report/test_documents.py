@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from heed.files import HeedError
-from heed.report.browser import RATIONALE, Legend, describe_weights, read_browser
+from heed.report.browser import Legend, read_browser
+from heed.report.pages import environment
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.fixtures.report import made_up
 from tests.fixtures.report.pages import render_to
@@ -65,7 +66,8 @@ def test_only_models_with_weights_of_their_own_have_a_page():
     without.append({"attention": "uniform", "pooling": "mean"})
     assert all(Hyperparameters(**changes).chooses_weights for changes in with_page)
     assert not any(Hyperparameters(**changes).chooses_weights for changes in without)
-    text = describe_weights(Hyperparameters(encoder="transformer", pooling="mean"))
+    module = environment().get_template("weights.html.jinja").module
+    text = module.weights(Hyperparameters(encoder="transformer", pooling="mean"))
     assert "attention that is not part of these weights" in text
 
 
@@ -87,8 +89,8 @@ def test_pages_are_linked_escaped_and_say_nothing_of_all_texts(tmp_path):
         text = (into / name).read_text()
         assert "Weights are not explanations by themselves" in text and "generated text" in text
         assert "<b>Bold" not in text and html.escape("<b>Bold</b>") in text and "\u202e" not in text
-        kind = "human" if "author" in name else "generated"
-        assert f"{RATIONALE[kind]}.</p>" in text
+        kind = "people marked" if "author" in name else "planted when heed generated"
+        assert re.search(rf"underlined:</strong> [^<]*{kind}[^<]*\.</p>", text)
         assert "%" not in re.sub(r"<(style|script).*?</\1>", "", text, flags=re.DOTALL)
         said = re.search(r'<p class="small said">(.*?)</p>', text)[1]
         assert "<b>last state</b>" in said and "baseline" not in said, "names in words"

@@ -12,7 +12,7 @@ import torch
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.models.classifier import Classifier
-from heed.report.browser import ShadedText, excerpt, shade_sentences, typical_documents
+from heed.report.browser import excerpt, shade_sentences, typical_documents
 from heed.report.figures.heatmaps import head_weights
 from heed.report.figures.shapes import Heads
 from heed.report.measures import equal_weights_control, lacks_layer
@@ -71,7 +71,6 @@ def test_a_words_colour_is_yang_et_als_in_a_hierarchical_model():
     # sqrt(p_s) p_w: 0.8 * 0.5, 0.8 * 0.5, 0.6 * 1
     assert np.divide(shades, shades[2]) == pytest.approx([0.4 / 0.6, 0.4 / 0.6, 1.0])
     assert [each.shade for each in sentences] == pytest.approx([1, 0.36 / 0.64])
-    assert not ShadedText(sentences).full_colour, "no weight of a word has a colour"
 
 
 @pytest.mark.parametrize(
@@ -84,8 +83,6 @@ def test_the_full_colour_is_that_of_the_whole_text_and_pale_where_weights_are_eq
     tokens = tokens_of(weights, [0] * len(weights), [np.nan] * len(weights))
     (sentence,) = shade_sentences("a " * len(weights), tokens, tokens.index[shown])
     assert [each.shade for each in sentence.pieces if each.weight] == pytest.approx([shade])
-    full = ShadedText([sentence]).full_colour
-    assert full == pytest.approx(weights[shown[0]] / shade)
 
 
 @pytest.mark.parametrize("changes", [

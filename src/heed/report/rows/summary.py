@@ -11,7 +11,7 @@ from heed.report.browser import (
     Browser,
     Document,
     Legend,
-    ShadedText,
+    Sentence,
     excerpt,
     list_documents,
     shade_sentences,
@@ -349,7 +349,7 @@ class Example:
 
     experiment: Experiment
     document: Document
-    text: ShadedText
+    text: list[Sentence]
     legend: Legend
     share: float | None  # of weight on the rationale, over all explained texts and seeds
     explained: int  # texts of each seed
@@ -365,7 +365,7 @@ def example(results: Results) -> Example | None:
             continue
         document = _first_document(browser)
         tokens = excerpt(document.tokens, SHOWN_WORDS)
-        text = ShadedText(shade_sentences(document.text, document.tokens, tokens.index))
+        text = shade_sentences(document.text, document.tokens, tokens.index)
         share, explained = explained_share(results, experiment, variant)
         return Example(experiment, document, text, browser.legend, share, explained)
     return None
