@@ -1,12 +1,10 @@
-"""The results of `heed explain` and `heed adversarial_attention` for the report
-(docs/contracts.md).
-"""
+"""The results of `heed explain` and `heed adversarial_attention` (docs/contracts.md)."""
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
@@ -23,8 +21,7 @@ if TYPE_CHECKING:
     from heed.study import Params
 
 
-@dataclasses.dataclass(frozen=True)
-class AdversarialAttention:
+class AdversarialAttention(NamedTuple):
     """A model that was trained against an explained one: its name, and its summary."""
 
     name: str
@@ -41,9 +38,8 @@ class Explanation:
     model: str
     folder: Path
     summary: pd.DataFrame
-    recency: pd.DataFrame | None  # None where there is no such file
-    adversarial_attention: tuple[AdversarialAttention, ...]
-    planted: bool  # whether the rationale of its corpus is planted
+    recency: pd.DataFrame | None = None  # where there is such a file
+    adversarial_attention: Sequence[AdversarialAttention] = ()
 
     def read(self, table: str) -> pd.DataFrame:
         """Return a table of `heed explain`. Raises HeedError: it is missing or broken."""
@@ -70,8 +66,8 @@ class Explanation:
     @functools.cached_property
     def outcomes(self) -> dict[str, Outcome]:
         """The outcomes of the criteria for the model, by test."""
-        summaries = [adversarial_model.summary for adversarial_model in self.adversarial_attention]
-        judged = Judged(self.summary, summaries, self.planted)
+        against = [each.summary for each in self.adversarial_attention]
+        judged = Judged(self.summary, against, is_planted(self.experiment.result))
         return {name: test.judge(judged) for name, test in CRITERIA.items()}
 
 
@@ -84,45 +80,44 @@ def read_explanations(
 
     Raises HeedError: a file is missing or broken.
     """
-    explanations = []
+    explanations = list[Explanation]()
     for experiment in experiments:
-        result = comparison.experiments[experiment.key]
-        for variant, each in result.models.items():
-            model, path = each.model, folder / "explain" / each.model
-            if model not in params.explain.models or not path.exists():
-                continue
-            command, file = f"heed explain {model}", path / "recency.csv"
-            summary = _read_summary(path, command)
-            recency = _read(file, command) if file.exists() else None
-            adversarial, planted = _adversarial_models(params, model, folder), is_planted(result)
-            explanations.append(
-                Explanation(
-                    experiment, variant, model, path, summary, recency, adversarial, planted
-                )
-            )
+        for variant, each in experiment.result.models.items():
+            path, command = folder / "explain" / each.model, f"heed explain {each.model}"
+            if each.model in params.explain.models and path.exists():
+                summary, file = _read_summary(path, command), path / "recency.csv"
+                recency = _read(file, command) if file.exists() else None
+                against = [*_read_adversarial(params, each.model, folder)]
+                own = Explanation(experiment, variant, each.model, path, summary, recency, against)
+                explanations.append(own)
         explanations += _read_encoder(params, experiment, folder)
     return tuple(explanations)
 
 
-def _read_encoder(params: "Params", experiment: Experiment, folder: Path) -> list[Explanation]:
-    """Return the readings of the attention of a corpus's encoder, if it was tested."""
+def _read_encoder(params: "Params", experiment: Experiment, folder: Path) -> Iterator[Explanation]:
+    """Yield the readings of the attention of a corpus's encoder, if it was tested."""
     corpus = params.experiments[experiment.key].corpus
     declared = params.pretrained.get(corpus)
     if declared is None or not declared.explain:
-        return []
+        return
     path, command = folder / "explain" / f"{corpus}.pretrained", f"heed pretrained {corpus}"
     verify_checksums(path, command)
-    explanations = []
     with reading(path / experiment.key, command):
         folders = sorted((path / experiment.key).iterdir())
-    for reading_folder in folders:
-        summary = _read(reading_folder / "summary.csv", command)
-        name = f"{PRETRAINED} {reading_folder.name}"
-        planted = is_planted(experiment.result)
-        explanations.append(
-            Explanation(experiment, name, name, reading_folder, summary, None, (), planted)
+    for each in folders:
+        name = f"{PRETRAINED} {each.name}"
+        yield Explanation(experiment, name, name, each, _read(each / "summary.csv", command))
+
+
+def _read_adversarial(params: "Params", model: str, folder: Path) -> Iterator[AdversarialAttention]:
+    """Yield the adversarial models of a model that were trained."""
+    for name, section in params.adversarial_attention.items():
+        path, command = (
+            folder / "adversarial_attention" / name,
+            f"heed adversarial_attention {name}",
         )
-    return explanations
+        if section.model == model and path.exists():
+            yield AdversarialAttention(name, path, _read_summary(path, command))
 
 
 def is_planted(result: ExperimentResult) -> bool:
@@ -131,17 +126,6 @@ def is_planted(result: ExperimentResult) -> bool:
     if measure_of(result).is_of_sentences:
         return statistics.generated
     return statistics.rationale is not None and statistics.rationale.kind == "planted"
-
-
-def _adversarial_models(
-    params: "Params", model: str, folder: Path
-) -> tuple[AdversarialAttention, ...]:
-    """Return the adversarial models of a model that were trained."""
-    return tuple(
-        AdversarialAttention(name, path, _read_summary(path, f"heed adversarial_attention {name}"))
-        for name, section in params.adversarial_attention.items()
-        if section.model == model and (path := folder / "adversarial_attention" / name).exists()
-    )
 
 
 def _read_summary(folder: Path, command: str) -> pd.DataFrame:

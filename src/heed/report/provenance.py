@@ -5,11 +5,11 @@ outputs are the same bytes for the same results.
 """
 
 import contextlib
-import json
 import os
 import platform
+import re
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,82 +20,57 @@ from heed.paths import LONGER, REPORTS, RUN
 from heed.pipeline import changed_files, run_git
 from heed.report.results import read_training_time, training_folder
 
-PACKAGES = (
-    "torch", "numpy", "pandas", "scipy", "scikit-learn", "spacy", "ray", "dvc", "snakemake",
-    "vl-convert-python", "jinja2", "pyarrow", "safetensors",
-)  # fmt: skip
-
 
 def provenance(root: Path, models: Collection[str]) -> dict[str, Any]:
     """Return when, where and by which code and versions results were made, in the clone `root`.
 
-    Outside a clone of git the commit is empty.
+    Outside a clone of git the commit is empty. The version of heed is that of its code: what pip
+    has noted of a clone is the version when it was installed.
     """
-    commit, changed = "", list[str]()
+    commit, changed, results = "", list[str](), root / "results"
     with contextlib.suppress(HeedError):
         commit, changed = run_git(root, "rev-parse", "--verify", "HEAD"), changed_files(root)
-    searches = root / "results" / "timing" / "search"
+    versions = {each.name: each.version for each in metadata.distributions()}
+    trainings = {model: _read_trainings(results, model) for model in sorted(models)}
+    searches = sorted((results / "timing" / "search").glob("*.json"))
     return {
         "commit": commit,
         "changed": changed,  # files that differ from the commit
-        "versions": versions(),
-        "machine": machine(),  # that wrote the report
-        "trainings": dict(_read_trainings(root / "results", models)),
-        "searches": {path.stem: _read_search(path) for path in sorted(searches.glob("*.json"))},
+        "versions": dict(sorted(versions.items())) | {"heed": __version__},
+        "machine": {  # that wrote the report
+            "System": platform.platform(),
+            "Processor": f"{_processor()}, {os.cpu_count()} cores",
+            "Python": platform.python_version(),
+        },
+        "trainings": {model: found for model, found in trainings.items() if found},
+        "searches": {path.stem: _read_search(path) for path in searches},
     }
 
 
-def machine() -> dict[str, str]:
-    """Return this machine's system, processor and Python."""
-    processor = platform.processor() or platform.machine()
-    with contextlib.suppress(OSError, StopIteration):
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        processor = next(
-            line.partition(":")[2].strip() for line in lines if line.startswith("model name")
-        )
+def _processor() -> str:
+    facts = Path("/proc/cpuinfo")
+    named = re.search(r"model name\s*: (.+)", facts.read_text()) if facts.exists() else None
+    return named[1] if named else platform.processor() or platform.machine()
+
+
+def _read_trainings(results: Path, model: str) -> dict[str, Any]:
+    """Return number and time of a model's trainings, their machines, first and last end."""
+    files = (training_folder(results) / model).glob("*.json")
+    keys = [path.stem for path in files if path.stem.isdigit() or path.stem == LONGER]
+    runs = [read_training_time(results, model, key) for key in keys]
+    ended = sorted(run.ended for run in runs)
+    noted = (results / "train" / model).glob(f"*/{RUN}")
+    kinds = {read_json(path, f"heed train {model}").get("machine_kind", "") for path in noted}
+    if not runs:
+        return {}
     return {
-        "System": platform.platform(),
-        "Processor": f"{processor}, {os.cpu_count()} cores",
-        "Python": sys.version.split()[0],
+        "runs": len(runs),
+        "seconds": round(sum(run.seconds for run in runs), 1),
+        "core_hours": round(sum(run.core_minutes for run in runs) / 60, 4),
+        "machines": sorted(filter(None, kinds)),
+        "first": ended[0],
+        "last": ended[-1],
     }
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of heed and of the packages that results and report depend on.
-
-    Heed's is that of its code: what pip has noted of a clone is the version when it was installed.
-    """
-    installed = {"heed": __version__}
-    for name in PACKAGES:
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            installed[name] = metadata.version(name)
-    return installed
-
-
-def _read_trainings(results: Path, models: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each trained model: number and time of its trainings, machines, first and last end."""
-    for model in sorted(models):
-        folder = training_folder(results) / model
-        stems = (path.stem for path in folder.glob("[1-9]*.json"))
-        seeds = map(str, sorted(map(int, filter(str.isdigit, stems))))
-        keys = [*seeds, *(path.stem for path in folder.glob(f"{LONGER}.json"))]
-        if not keys:
-            continue
-        runs = [read_training_time(results, model, key) for key in keys]
-        ended = sorted(run.ended for run in runs)
-        yield (
-            model,
-            {
-                "runs": len(runs),
-                "seconds": round(sum(run.seconds for run in runs), 1),
-                "core_hours": round(sum(run.core_minutes for run in runs) / 60, 4),
-                "machines": sorted(
-                    {_machine_kind(results / "train" / model / key) for key in keys}
-                ),
-                "first": ended[0],
-                "last": ended[-1],
-            },
-        )
 
 
 def _read_search(path: Path) -> dict[str, Any]:
@@ -105,14 +80,6 @@ def _read_search(path: Path) -> dict[str, Any]:
         starts = [start for trial in timing["trials"] for start in trial["starts"]]
         kinds = sorted({start["machine_kind"] for start in starts if "machine_kind" in start})
         return {"trials": len(timing["trials"]), "seconds": timing["seconds"], "machines": kinds}
-
-
-def _machine_kind(run: Path) -> str:
-    """Return the machine kind that a run has noted; a text that says so where it has none."""
-    kind = ""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        kind = json.loads((run / RUN).read_text(encoding="utf-8")).get("machine_kind", "")
-    return kind or "machine kind not noted"
 
 
 if __name__ == "__main__":

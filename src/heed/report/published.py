@@ -1,9 +1,10 @@
-"""The figures that others print, in data/published/: the talk's, and papers' on explanations."""
+"""The scores that others print, in data/published/: the talk's, and papers' on explanations."""
 
 import csv
 import dataclasses
 import math
 from pathlib import Path
+from typing import NamedTuple
 
 from scipy import stats
 
@@ -26,6 +27,13 @@ class Talk:
         """Return precision, recall, f1 and support of a class, whatever its case, as printed."""
         return _as_printed(self.classes.get(name.casefold(), {}))
 
+    def average_scores(self, row: str) -> dict[str, str]:
+        """Return the scores of the row accuracy, macro avg or weighted avg, as printed."""
+        columns = {each: f"{row.split()[0]}_{each}" for each in SCORES}
+        columns = {"f1": "accuracy"} if row == "accuracy" else columns
+        columns["support"] = "test_items"
+        return _as_printed({key: self.summary.get(name, "") for key, name in columns.items()})
+
     @property
     def misprints(self) -> list[str]:
         """The supports that the talk's text has otherwise than its other classes leave."""
@@ -35,21 +43,14 @@ class Talk:
             if row["support_as_printed"]
         ]
 
-    def average_scores(self, row: str) -> dict[str, str]:
-        """Return the figures of the row accuracy, macro avg or weighted avg, as printed."""
-        columns = {each: f"{row.split()[0]}_{each}" for each in ("precision", "recall", "f1")}
-        columns = {"f1": "accuracy"} if row == "accuracy" else columns
-        columns["support"] = "test_items"
-        return _as_printed({key: self.summary.get(name, "") for key, name in columns.items()})
 
-
+SCORES = ("precision", "recall", "f1")
 NO_SCORES = Talk({}, {})
 
 
 def _as_printed(row: dict[str, str]) -> dict[str, str]:
-    scores = {key: row[key] for key in ("precision", "recall", "f1") if row.get(key)}
-    printed = {key: f"{float(value):.4f}" for key, value in scores.items()}
-    return printed | ({"support": row["support"]} if row.get("support") else {})
+    scores = {key: f"{float(row[key]):.4f}" for key in SCORES if row.get(key)}
+    return scores | ({"support": row["support"]} if row.get("support") else {})
 
 
 def read_published(folder: Path) -> dict[str, dict[str, Talk]]:
@@ -83,8 +84,7 @@ def talk_gain(talk: dict[str, Talk]) -> float | None:
     return tested.gain_pp if tested else None
 
 
-@dataclasses.dataclass(frozen=True)
-class TalkTest:
+class TalkTest(NamedTuple):
     """The talk's gain against chance in the choice of test documents: z and the two-sided p."""
 
     gain_pp: float
@@ -109,32 +109,25 @@ def talk_test(talk: dict[str, Talk]) -> TalkTest | None:
     rows = [talk.get(variant, NO_SCORES).summary for variant in TALK_VARIANTS]
     if not all(row.get("accuracy") for row in rows):
         return None
-    baseline, attention = (float(row["accuracy"]) for row in rows)
+    shares = [float(row["accuracy"]) for row in rows]
     counts = [int(row["test_items"]) for row in rows]
-    variances = (
-        share * (1 - share) / count
-        for share, count in zip((baseline, attention), counts, strict=True)
-    )
-    z = (attention - baseline) / math.sqrt(sum(variances))
-    gain = 100 * (attention - baseline)
-    return TalkTest(gain, counts[0], z, 2 * float(stats.norm.sf(abs(z))))
+    variances = (s * (1 - s) / count for s, count in zip(shares, counts, strict=True))
+    gain = shares[1] - shares[0]
+    z = gain / math.sqrt(sum(variances))
+    return TalkTest(100 * gain, counts[0], z, 2 * float(stats.norm.sf(abs(z))))
 
 
-@dataclasses.dataclass(frozen=True)
-class PaperScore:
-    """A figure of a paper on explanations, of a model on a kind of corpus."""
+class PaperScore(NamedTuple):
+    """A mean score of a paper on explanations, of a model on one of heed's kinds of corpora."""
 
     paper: str
-    place: str
-    corpus: str  # a kind of corpora of heed
+    corpus: str
     model: str
     test: str
-    measure: str
     mean: float
 
 
-@dataclasses.dataclass(frozen=True)
-class PaperSentence:
+class PaperSentence(NamedTuple):
     """A sentence of a paper on a test."""
 
     test: str
@@ -142,9 +135,8 @@ class PaperSentence:
     sentence: str
 
 
-@dataclasses.dataclass(frozen=True)
-class Papers:
-    """The figures and sentences of papers on explanations."""
+class Papers(NamedTuple):
+    """The scores and sentences of papers on explanations."""
 
     scores: list[PaperScore]
     sentences: list[PaperSentence]
@@ -154,11 +146,13 @@ NO_PAPERS = Papers([], [])
 
 
 def read_papers(folder: Path) -> Papers:
-    """Return the figures and sentences of papers on explanations, of all corpora and tests."""
+    """Return the scores and sentences of papers on explanations, of all corpora and tests."""
     scores, sentences = (_read_rows(folder / name) for name in (EXPLANATION, SENTENCES))
-    names = [field.name for field in dataclasses.fields(PaperScore) if field.name != "mean"]
     return Papers(
-        [PaperScore(**{k: row[k] for k in names}, mean=float(row["mean"])) for row in scores],
+        [
+            PaperScore(row["paper"], row["corpus"], row["model"], row["test"], float(row["mean"]))
+            for row in scores
+        ],
         [PaperSentence(row["test"], row["paper"], row["sentence"]) for row in sentences],
     )
 

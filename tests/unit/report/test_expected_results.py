@@ -131,7 +131,6 @@ def explanation(summary: pd.DataFrame, recency: pd.DataFrame | None = None) -> E
         summary=summary,
         recency=recency,
         adversarial_attention=(AdversarialAttention("liar", Path(), summary),),
-        planted=True,
     )
 
 

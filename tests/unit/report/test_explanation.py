@@ -193,7 +193,7 @@ def test_an_experiment_whose_encoder_is_not_tested_yet_names_the_command(tmp_pat
     declared = {corpus: Pretrained(encoder="minilm", explain=8)}
     params = dataclasses.replace(params, pretrained=declared)
     with pytest.raises(HeedError, match=f"{SENTIMENT}: not there. Run: heed pretrained {corpus}"):
-        _read_encoder(params, types.SimpleNamespace(key=SENTIMENT), tmp_path)
+        [*_read_encoder(params, types.SimpleNamespace(key=SENTIMENT), tmp_path)]
 
 
 def without_encoder(results: Results) -> Results:
