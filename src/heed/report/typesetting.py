@@ -5,15 +5,12 @@ too wide for a line in the smallest print (7 pt) is printed in parts, each with 
 name its rows.
 """
 
-import dataclasses
 import functools
 import itertools
 import re
 import unicodedata
-from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 import regex
@@ -26,21 +23,37 @@ SPECIAL = {
     "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
     "`": r"\textasciigrave{}", "−": r"\textminus{}", "–": "--", "→": r"$\rightarrow$",
-    "\u202f": r"\,", "≠": r"$\neq$", "✗": r"$\times$",
-    "▲": r"$\bigtriangleup$", "▼": r"$\bigtriangledown$",
+    "≠": r"$\neq$", "✗": r"$\times$", "▲": r"$\bigtriangleup$", "▼": r"$\bigtriangledown$",
     # LaTeX reads these as an argument after the \\ of a table row, and a [ also after \item.
     "[": "{[}", "]": "{]}", "*": "{*}",
 }  # fmt: skip
-# In the PDF's outline other characters stand for these; hyperref knows the special ones.
-IN_BOOKMARKS = {"−": "-", "–": "-", "→": "->", "\u202f": " ", "\u00a0": " "}
-PLAIN_SPECIAL = "\\{}$&%#_~^"
-# Tested with pdflatex, T1, lmodern and textcomp: it prints U+00A1 to U+017F but for the first
+# In the PDF's outline other characters stand for these; hyperref knows some of the special ones.
+IN_BOOKMARKS = {"−": "-", "–": "-", "→": "->"} | {sign: SPECIAL[sign] for sign in "\\{}$&%#_~^"}
+# Tested with pdflatex, T1, lmodern and textcomp: it prints U+0020 to U+017F but for the first
 # list, and the second list beyond U+017F.
 NOT_PRINTED, ALSO_PRINTED = "ĦħĸĿŀŉŦŧſ", "‘’“”„‚…—•‹›€™†‡‰"
-LIGATURES = "-',"  # LaTeX replaces two of them in a row by another character
-LONG_WORD, STEP = 20, 5  # longer words may be broken after every fifth character that is seen
+LIGATURE = re.compile(r"(?<=-)(?=-)|(?<=')(?=')|(?<=,)(?=,)")  # LaTeX makes one sign of two
+LONG_WORD = 20  # longer words may be broken after every fifth character that is seen
 # But for words of a language, even compounds, which LaTeX breaks by its rules.
 PROSE = re.compile(r"\W{0,3}[^\W\d_]{1,30}(-[^\W\d_]{1,30})*\W{0,3}")
+
+
+class Signs(dict[int, str]):
+    """What stands for each sign, for `str.translate`; `form`: for one that is not printed."""
+
+    def __init__(self, signs: dict[str, str], form: str) -> None:
+        super().__init__(str.maketrans(signs))
+        self._form = form
+
+    def __missing__(self, point: int) -> str:
+        sign = chr(point)
+        is_printed = sign.isprintable() and point < 0x180 and sign not in NOT_PRINTED
+        return sign if is_printed or sign in ALSO_PRINTED else self._form.format(point)
+
+
+IN_PRINT = Signs(SPECIAL, r"\allowbreak{{}}{{[}}U+{:04X}{{]}}")
+IN_OUTLINE = Signs(IN_BOOKMARKS, "[U+{:04X}]")
+MEASURED = Signs(dict.fromkeys([*SPECIAL, "\n"], "x"), "[U+8A9E]")  # as long as in print
 
 
 class Latex(str):
@@ -51,14 +64,20 @@ def escape(value: Any) -> str:
     """Return LaTeX that prints the value."""
     if isinstance(value, Latex):
         return value
-    words = re.split(r"(\s+)", unicodedata.normalize("NFC", str(value)))
-    return "".join(
-        ("~" if word == "\u00a0" else " ") if index % 2 else _escape_word(word)
-        for index, word in enumerate(words)
-    )
+    text = unicodedata.normalize("NFC", str(value))
+    return re.sub(r"\s+|\S+", lambda found: _escape_word(found[0]), text)
 
 
-def cell(value: Any) -> str:
+def _escape_word(word: str) -> str:
+    if word.isspace():
+        return "~" if word == "\u00a0" else " "
+    is_whole = len(word) <= LONG_WORD or PROSE.fullmatch(word)
+    pieces = [word] if is_whole else regex.findall(r"\X{1,5}", word)  # \X: a letter with its marks
+    split = ("{}".join(x.translate(IN_PRINT) for x in LIGATURE.split(piece)) for piece in pieces)
+    return r"\allowbreak{}".join(split)
+
+
+def cell(value: Any) -> Latex:
     """Return a cell of a siunitx column: a number as it is, any other text in braces."""
     text = str(value).replace("−", "-")
     return Latex(text if re.fullmatch(r"[+-]?\d+(\.\d+)?", text) else f"{{{escape(value)}}}")
@@ -66,58 +85,7 @@ def cell(value: Any) -> str:
 
 def bookmark(value: Any) -> Latex:
     """Return a text for the PDF's outline and properties, which have no commands of print."""
-    return Latex("".join(map(_bookmark_character, " ".join(str(value).split()))))
-
-
-def _bookmark_character(character: str) -> str:
-    if character in IN_BOOKMARKS:
-        return IN_BOOKMARKS[character]
-    if character.isascii() and character.isprintable():
-        return SPECIAL[character] if character in PLAIN_SPECIAL else character
-    is_seen = character not in SPECIAL and _is_printed(character)
-    return character if is_seen else _code_point(character)
-
-
-def _escape_word(word: str) -> str:
-    if len(word) <= LONG_WORD or PROSE.fullmatch(word):
-        return _escape_characters(word)
-    seen = regex.findall(r"\X", word)  # a letter with its marks
-    return r"\allowbreak{}".join(
-        _escape_characters("".join(seen[start : start + STEP]))
-        for start in range(0, len(seen), STEP)
-    )
-
-
-def _escape_characters(text: str) -> str:
-    escaped = [_escape_character(text[0])] if text else []
-    for previous, character in pairwise(text):
-        escaped += ["{}"] if previous == character and character in LIGATURES else []
-        escaped.append(_escape_character(character))
-    return "".join(escaped)
-
-
-def _escape_character(character: str) -> str:
-    if character in SPECIAL:
-        return SPECIAL[character]
-    if _is_printed(character):
-        return character
-    return rf"\allowbreak{{}}{_code_point(character)}".replace("[", "{[}").replace("]", "{]}")
-
-
-def _code_point(character: str) -> str:
-    return f"[U+{ord(character):04X}]"
-
-
-def printed_length(text: str) -> int:
-    """Return the number of characters that paper has of a text."""
-    is_one = (sign in SPECIAL or _is_printed(sign) for sign in text)
-    return sum(1 if one else len("[U+8A9E]") for one in is_one)
-
-
-def _is_printed(character: str) -> bool:
-    """Return whether pdflatex prints a character."""
-    printed = character.isprintable() and ord(character) < 0x180 and character not in NOT_PRINTED
-    return printed or character in ALSO_PRINTED or character == "\n"
+    return Latex(" ".join(str(value).split()).translate(IN_OUTLINE))
 
 
 NUMBER = re.compile(r"([+−-]?)(\d+)(?:\.(\d+))?")
@@ -126,16 +94,14 @@ NUMBER = re.compile(r"([+−-]?)(\d+)(?:\.(\d+))?")
 LONG, BROKEN = 30, (62, 34)
 # A table with more columns, or with so many of texts that break, is in smaller print.
 SMALL, MANY_TEXTS = 6, 3
-FIGURE_HEIGHT = 0.75  # at most, in pages
 LINE_WIDTH = 488  # points of a line of the document, less a margin for what is only estimated
-POINTS_OF_INCH = 72.27
-MILLIMETRE = POINTS_OF_INCH / 25.4  # points
+MILLIMETRE = 72.27 / 25.4  # points
 # The width of a character of typewriter type, and of a digit, over that of others.
 TYPEWRITER, DIGIT = 1.06, 1.12
+NOTE_CHARACTER = 4  # points, of the small second line of a cell
 
 
-@dataclasses.dataclass(frozen=True)
-class Print:
+class Print(NamedTuple):
     """A size of print: its command; in points a character's mean width, the space at a column.
 
     Latin Modern is wider in small print: a digit has 4.0 points at 7. Letters have less.
@@ -153,11 +119,7 @@ PRINTS = (
 )
 
 
-NOTE_CHARACTER = 4  # points, of the small second line of a cell
-
-
-@dataclasses.dataclass(frozen=True)
-class Tabular:
+class Tabular(NamedTuple):
     """A table as LaTeX, or a part of its columns."""
 
     specification: Latex
@@ -176,18 +138,11 @@ def environment() -> jinja2.Environment:
         autoescape=False, finalize=escape, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined, extensions=["jinja2.ext.do"],
     )  # fmt: skip
-    functions = (
-        tabulars, compact, heading, bookmark, legend, merged, head_lines, breaking, unbroken,
-    )  # fmt: skip
-    jinja.filters |= {"tex": Latex, "number": cell}
+    functions = (tabulars, compact, bookmark, merged, head_lines, breaking, unbroken)
     jinja.filters |= {each.__name__: each for each in functions}
-    jinja.globals |= {"PAPER": PAPER, "version": __version__, "FIGURE_HEIGHT": FIGURE_HEIGHT}
+    jinja.filters |= {"tex": Latex, "number": cell}
+    jinja.globals |= {"PAPER": PAPER, "version": __version__}
     return jinja
-
-
-def legend(names: list[str]) -> Latex:
-    """Return the names of the numbers in a figure."""
-    return Latex("; ".join(rf"{{[}}{n}{{]}}~{escape(name)}" for n, name in enumerate(names, 1)))
 
 
 def table(it: Table) -> str:
@@ -201,42 +156,31 @@ def compact(text: str) -> Latex:
     return Latex("\n".join(line for line in text.split("\n") if line.strip()))
 
 
-def heading(text: str) -> Latex:
-    """Return a heading, with its text in the PDF's bookmarks."""
-    return Latex(rf"\texorpdfstring{{{escape(text)}}}{{{bookmark(text)}}}")
-
-
 def tabulars(block: Table) -> list[Tabular]:
-    """Return the columns and rows that paper has of a table, in parts that fit a line."""
-    chosen, broken, parts = _fit(block, block.column_indices(PAPER))
+    """Return the columns and rows that paper has of a table, in parts that fit a line.
+
+    The print is the largest in which all columns fit a line. Where none does, it is the smallest,
+    and each part has the columns that name the rows: the first, and the next one where the first
+    leaves out equal values.
+    """
+    indices = block.column_indices(PAPER)
+    columns = [block.columns[index] for index in indices]
+    is_wide = len(columns) > SMALL or sum(bool(each.width) for each in columns) >= MANY_TEXTS
+    is_small = is_wide or any(each.code for each in columns)
+    for chosen, broken in itertools.product(PRINTS[is_small:], BROKEN):
+        widths = [_width(block, index, chosen, broken) for index in indices]
+        if fits := sum(widths) <= LINE_WIDTH:
+            break
+    merging = [*itertools.takewhile(lambda column: column.merge, columns)]
+    names = min(len(merging) + 1, len(indices) - 1)
     return [
         Tabular(
             Latex("".join(_specification(block, index, broken) for index in part)),
             Latex(chosen.command),
             part,
         )
-        for part in parts
+        for part in ([indices] if fits else _parts(indices, widths, names))
     ]
-
-
-def _fit(block: Table, indices: list[int]) -> tuple[Print, int, list[list[int]]]:
-    """Return the largest print in which the columns fit a line, the width of columns that break in
-    millimetres, and the parts as indices of columns.
-
-    Where none does, the smallest, and the columns in parts that do, each with the columns that
-    name its rows: the first, and the next one where the first leaves out equal values.
-    """
-    columns = [block.columns[index] for index in indices]
-    texts = sum(bool(column.width) for column in columns)
-    large = len(indices) <= SMALL and texts < MANY_TEXTS
-    large = large and not any(column.code for column in columns)
-    for chosen, broken in itertools.product(PRINTS if large else PRINTS[1:], BROKEN):
-        widths = [_width(block, index, chosen, broken) for index in indices]
-        if sum(widths) <= LINE_WIDTH:
-            return chosen, broken, [indices]
-    merged = [*itertools.takewhile(lambda column: column.merge, columns)]
-    names = min(len(merged) + 1, len(indices) - 1)
-    return chosen, broken, _parts(indices, widths, names)
 
 
 def _parts(indices: list[int], widths: list[float], names: int) -> list[list[int]]:
@@ -255,42 +199,40 @@ def _parts(indices: list[int], widths: list[float], names: int) -> list[list[int
 
 
 def _width(block: Table, index: int, chosen: Print, broken: int) -> float:
-    column, cells = block.columns[index], [row.cells[index] for row in block.rows]
+    """Return the estimated points of a column in a print."""
+    column, is_text = block.columns[index], block.columns[index].format.align == "left"
     if width := _broken_width(block, index, broken):
         return width * MILLIMETRE + 2 * chosen.space
     head = column.short or column.title
-    heads = [head] if column.format.align == "left" else head_lines(head)
-    notes = [len(cell.note) for cell in cells]
-    digits = 1 if column.format.align == "left" else DIGIT
-    character = chosen.character * (TYPEWRITER if column.code else digits)
+    character = chosen.character * (TYPEWRITER if column.code else 1 if is_text else DIGIT)
     return 2 * chosen.space + max(
-        character * max(_lengths(block, index), default=0),
-        chosen.character * max(map(len, heads)),
-        NOTE_CHARACTER * max(notes, default=0),
+        character * _longest(block, index),
+        chosen.character * max(map(len, [head] if is_text else head_lines(head))),
+        NOTE_CHARACTER * max((len(row.cells[index].note) for row in block.rows), default=0),
     )
 
 
-def _lengths(block: Table, index: int) -> Iterator[int]:
-    """Yield the number of characters that paper has of each cell of a column."""
-    return (printed_length(row.cells[index].text) for row in block.rows)
+def _longest(block: Table, index: int) -> int:
+    """Return the number of characters that paper has of the longest cell of a column."""
+    texts = (row.cells[index].text.translate(MEASURED) for row in block.rows)
+    return max(map(len, texts), default=0)
 
 
 def _broken_width(block: Table, index: int, broken: int) -> int:
     """Return the millimetres of a column that breaks its text into lines; 0: it does not."""
     column = block.columns[index]
-    longest = max(_lengths(block, index), default=0)
-    is_long = column.format.align == "left" and not column.code and longest >= LONG
-    return column.width or (broken if is_long else 0)
+    is_text = column.format.align == "left" and not column.code
+    return column.width or (broken if is_text and _longest(block, index) >= LONG else 0)
 
 
 def _specification(block: Table, index: int, broken: int) -> str:
     """Return the LaTeX type of a column: for numbers their digits, for long text a width."""
-    column, texts = block.columns[index], [row.cells[index].text for row in block.rows]
     if width := _broken_width(block, index, broken):
         return breaking(width)
+    align, texts = block.columns[index].format.align, (row.cells[index].text for row in block.rows)
     numbers = list(filter(None, map(NUMBER.fullmatch, texts)))
-    if column.format.align != "number" or not numbers:
-        return "l" if column.format.align == "left" else "r"
+    if align != "number" or not numbers:
+        return "l" if align == "left" else "r"
     signs, *digits = zip(*(number.groups("") for number in numbers), strict=True)
     whole, fraction = (max(map(len, each)) for each in digits)
     plus, option = ("+", ",retain-explicit-plus") if any(signs) else ("", "")
@@ -317,8 +259,7 @@ def merged(block: Table, indices: list[int]) -> list[set[int]]:
     merging = [index for index in indices if block.columns[index].merge]
 
     def equal(row: Row, above: Row) -> set[int]:
-        same = (index for index in merging if row.cells[index].value == above.cells[index].value)
-        pairs = zip(same, merging, strict=False)
-        return {index for index, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)}
+        is_equal = (row.cells[index].value == above.cells[index].value for index in merging)
+        return {*itertools.compress(merging, itertools.takewhile(bool, is_equal))}
 
     return [set(), *(equal(row, above) for above, row in itertools.pairwise(block.rows))]
