@@ -217,7 +217,7 @@ def compare(first: Sequence[Array], second: Sequence[Array], k: int, tests: int)
         numbers["seeds_needed"] = counts[least]
     low, high, within = max(mean - half, -1.0), min(mean + half, 1.0), min(within, 1.0)
     ends = {"low_pp": 100 * low, "high_pp": 100 * high, "p": p}
-    others = {"equal_within_pp": 100 * within, "detectable_pp": 100 * found}
+    others = {"equal_within_pp": 100 * within, "detectable_pp": min(100 * found, 100)}
     return numbers | ends | others | {"p_corrected": min(1.0, tests * p)}
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from heed import __version__
 from heed.evaluation import results as verdicts
 from heed.report import formats
 from heed.report.drawing import Figures, figure_names
@@ -45,7 +46,8 @@ def environment() -> jinja2.Environment:
     )  # fmt: skip
     for name in ("BASELINE", "BETTER", "WORSE", "SAME", "UNDECIDED", "NOT_CONVERGED"):
         jinja.globals[name] = getattr(verdicts, name)
-    jinja.globals |= {"script": script, "policy": policy, "PAGE": PAGE, "groups": groups}
+    functions = {"script": script, "policy": policy, "groups": groups}
+    jinja.globals |= functions | {"PAGE": PAGE, "version": __version__}
     jinja.filters |= {
         "number": formats.format_number, "points": formats.format_points,
         "join_and": formats.join_and, "count": formats.format_count, "capital": capital,
@@ -128,14 +130,11 @@ class Page:
             {"image": self.image, "copies": self.copies, "has_files": self.has_files}
         )
 
-    def render(self, template: str, **context: object) -> str:
-        """Return a template with what it calls, and this context."""
+    def render(self, **context: object) -> str:
+        """Return index.html.jinja with what it calls, and this context."""
         called = {"table": self.table, "figure": self.figure, "heading": self.heading}
-        return (
-            environment()
-            .get_template(template)
-            .render(**called, contents=self.contents, has_files=self.has_files, **context)
-        )
+        index = environment().get_template("index.html.jinja")
+        return index.render(called | context, contents=self.contents, has_files=self.has_files)
 
 
 def find(found: Mapping[tuple[str, str], Any], name: str, experiment: Any, known: Any) -> Any:
@@ -182,8 +181,13 @@ def _small(svg: str) -> str:
     return svg
 
 
+def said(macro: str, *values: object) -> list[str]:
+    """Return what a macro of sentences.html.jinja says, as plain text: a list item by item."""
+    macros: Any = environment().get_template("sentences.html.jinja").module
+    items = getattr(macros, macro)(*values).split("</li>")
+    return [*filter(None, (" ".join(Markup(item).striptags().split()) for item in items))]
+
+
 def first_sentences(found: list[Any], seeds: int) -> list[str]:
     """Return the title and the first paragraph of a study's findings, as plain text."""
-    macros: Any = environment().get_template("sentences.html.jinja").module
-    texts = (macros.title(found), macros.lead(found, seeds))
-    return [" ".join(Markup(text).striptags().split()) for text in texts if text.strip()]
+    return said("title", found) + said("lead", found, seeds)

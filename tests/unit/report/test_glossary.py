@@ -1,13 +1,13 @@
 """The glossary says of every variant what its hyperparameters are, and the citation is ours."""
 
 import dataclasses
+import re
 
 import pytest
 from ruamel.yaml import YAML
 
 from heed import __version__ as VERSION
 from heed.hyperparameters.translator import ATTENTION_DECODERS
-from heed.report.paper import AUTHOR, TITLE, YEAR, citation
 from heed.report.rows.glossary import networks
 from heed.report.words import describe_network
 from heed.tasks.classification.recipe import Hyperparameters
@@ -61,11 +61,13 @@ def test_a_name_of_two_networks_has_an_entry_for_each(results):
     assert "self-attention" in second["description"]
 
 
-def test_the_citation_is_that_of_citation_cff():
+def test_the_citation_is_that_of_citation_cff(rendered):
     declared = YAML(typ="safe").load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert (declared["title"], declared["authors"]) == (TITLE, [{"name": AUTHOR}])
-    assert declared["version"] == VERSION
-    assert str(declared.get("date-released", YEAR))[:4] == YEAR  # without a date: not released yet
-    entry = citation("imdb")
-    assert TITLE in entry and VERSION in entry and "Study imdb" in entry
-    assert entry.count("{") == entry.count("}")
+    page, paper = ((rendered("sample") / f).read_text() for f in ("index.html", "report.tex"))
+    entry = re.search(r"@software\{[^<]*", page)[0]
+    title, author, year = declared["title"], declared["authors"][0]["name"], "2026"
+    assert f"{{{{{title}}}}}" in entry and f"{{{{{author}}}}}" in entry and f"{{{year}}}" in entry
+    assert declared["version"] == VERSION and f"{{{VERSION}}}" in entry
+    assert str(declared.get("date-released", year))[:4] == year  # without a date: not released yet
+    assert "{Study sample" in entry and entry.count("{") == entry.count("}")
+    assert f"{author} ({year}). {title} Software, version {VERSION}." in paper
