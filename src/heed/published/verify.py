@@ -5,6 +5,7 @@ alone, so that a reader can check a study without heed: python verify.py docs/st
 """
 
 import bisect
+import functools
 import re
 import stat
 import sys
@@ -197,28 +198,41 @@ def compare(first: Sequence[Array], second: Sequence[Array], k: int, tests: int)
     numbers: Numbers = {"tests": tests, "difference_pp": 100 * mean}
     if min(items) < 2 or seeds < 2:
         return numbers
-    variance = folds(differences, k) if k else crossed(first[0], second[0])
-    step, level, size = len(differences) if k else 1, ALPHA / tests, abs(mean)
-    number = sum(items) * (k or 1) // step  # of different items
+    if k:
+        variance, step = folds(differences, k), len(differences)
+        number = sum(items) * k // step  # of different items
+    else:
+        variance, step, number = crossed(first[0], second[0]), 1, items[0]
+    level, size = ALPHA / tests, abs(mean)
     if (error := variance.error(seeds)) > NOTHING:
         half, within = (variance.critical(each, seeds) for each in (level, min(2 * level, 1)))
         within = max(size + within, _largest_share(differences, number, size, level))
         log = _root(lambda log: variance.critical(np.exp(log), seeds) - size, np.log(LEAST_P), 0)
         p, limit = float(np.exp(log)), 20 * half + 50 * error
         found = _root(lambda each: POWER - variance.power(each, level, seeds), 0, limit)
-    else:  # of equal differences the number of items decides
-        seen = 2 * size * (1 - (level / 2) ** (1 / number))
-        found = half = seen if size > NOTHING else 1 - level ** (1 / number)
-        p = max(2 * 0.5**number, sys.float_info.min) if size > NOTHING else 1.0
-        within = size + half
-    counts = range(max(step, 2), MAX_SEEDS + 1, step)
-    if variance.power(size, level, counts[-1]) >= POWER:
-        least = bisect.bisect(counts, POWER, key=lambda each: variance.power(size, level, each))
-        numbers["seeds_needed"] = counts[least]
+    else:
+        half, p = _of_equal_differences(size, level, number)
+        found, within = half, size + half
+    numbers |= _seeds_needed(variance, size, level, range(max(step, 2), MAX_SEEDS + 1, step))
     low, high, within = max(mean - half, -1.0), min(mean + half, 1.0), min(within, 1.0)
     ends = {"low_pp": 100 * low, "high_pp": 100 * high, "p": p}
     others = {"equal_within_pp": 100 * within, "detectable_pp": min(100 * found, 100)}
     return numbers | ends | others | {"p_corrected": min(1.0, tests * p)}
+
+
+def _of_equal_differences(size: float, level: float, number: int) -> tuple[float, float]:
+    """Return half the interval, and p: the number of items decides."""
+    if size > NOTHING:
+        half = 2 * size * (1 - (level / 2) ** (1 / number))
+        return half, max(2 * 0.5**number, sys.float_info.min)
+    return 1 - level ** (1 / number), 1.0
+
+
+def _seeds_needed(variance: Variance, size: float, level: float, counts: range) -> Numbers:
+    """Return the least number of seeds that detects a difference of this size, if any does."""
+    powers = functools.partial(variance.power, size, level)
+    enough = powers(counts[-1]) >= POWER
+    return {"seeds_needed": counts[bisect.bisect(counts, POWER, key=powers)]} if enough else {}
 
 
 def _largest_share(differences: Sequence[Array], number: int, size: float, level: float) -> float:
@@ -238,13 +252,13 @@ def verdict(numbers: Numbers, margin: float, first: float, second: float) -> str
     differs = numbers.get("p_corrected", 1) < ALPHA
     same = numbers.get("equal_within_pp", np.inf) < margin
     better = numbers["difference_pp"] >= 0
-    rise = second if better else first
-    near = min(abs(numbers.get("low_pp", 0)), abs(numbers.get("high_pp", 0)))
-    if (first or second) and (same or not differs or 0 < rise >= near):
-        return "not converged"
+    said = "better" if better else "worse"
     if same or not differs:
-        return "practically the same" if same else "undecided"
-    return "better" if better else "worse"
+        said, rise, near = "practically the same" if same else "undecided", first + second, 0.0
+    else:
+        rise = second if better else first
+        near = min(abs(numbers.get("low_pp", 0)), abs(numbers.get("high_pp", 0)))
+    return "not converged" if 0 < rise >= near else said
 
 
 def recompute(folder: Path) -> str:
@@ -330,13 +344,17 @@ def _wrong_rows(params: Any, name: str, rows: pd.DataFrame, runs: Runs) -> Itera
             if not _agrees(form, row[each], found.get(each))
         ]:
             yield f"{name}: {first} − {second}: {'; '.join(wrong)}"
+    yield from (f"{name}: {wrong}" for wrong in _missing_rows(rows, families, runs))
+
+
+def _missing_rows(rows: pd.DataFrame, families: dict[Any, int], runs: Runs) -> Iterator[str]:
     in_family = rows.groupby("family")["first"].agg(set)
     if "primary" in families and (absent := {*runs} - {*rows["first"], *rows["second"]}):
-        yield f"{name}: no row of {VERDICTS} has {min(absent)}"
+        yield f"no row of {VERDICTS} has {min(absent)}"
     if absent := in_family.get("reference_models", set()) - in_family.get("trivial", set()):
-        yield f"{name}: no row of {VERDICTS} compares {min(absent)} with the trivial model"
+        yield f"no row of {VERDICTS} compares {min(absent)} with the trivial model"
     if ("primary" in families) != rows["role"].isin(["control", "baseline"]).any():
-        yield f"{name}: {VERDICTS} has no primary row, or no role of it"
+        yield f"{VERDICTS} has no primary row, or no role of it"
 
 
 def _wrong_scores(
@@ -349,22 +367,36 @@ def _wrong_scores(
     groups = dict([*printed.groupby(["split", "metric"])])
     for split, metric in sorted({decides, *groups}):
         rows = groups.get((split, metric), printed[:0])
-        possible = [each for each in (metric, SAME.get(metric, "")) if statistics_of(each, [*runs])]
-        formula = possible[0] if possible and split == "test" else ""
+        formula = _formula(metric, runs) if split == "test" else ""
         if not formula:  # its seeds, at least, are those of the runs
             unchecked[f"{split} {metric}"] += len(rows)
             rows = rows.assign(value=0.0)
-        both: dict[str, tuple[list[Any], list[Any]]] = {}
-        for model, seed, value in zip(rows["model"], rows["seed"], rows["value"], strict=True):
-            both.setdefault(model, ([], []))[0].append((seed, value))
-        for (model, seed, _), run in by_run:
-            if model in both or (split, metric) == decides:
-                value = float(contributions(formula, run).mean()) if formula else 0.0
-                both.setdefault(model, ([], []))[1].append((seed, value))
-        for model, (one, other) in both.items():
-            if len(one) != len(other) or not np.allclose(sorted(one), sorted(other), 1e-12, 0):
+        shown = {
+            model: [*zip(each["seed"], each["value"], strict=True)]
+            for model, each in rows.groupby("model")
+        }
+        found = _scores_of(by_run, formula)
+        names = {*shown, *found} if (split, metric) == decides else {*shown}
+        for model in sorted(names):
+            one, other = (sorted(each.get(model, [])) for each in (shown, found))
+            if len(one) != len(other) or not np.allclose(one, other, 1e-12, 0):
                 said = f"{split} {metric} by seed in {SCORES} is printed as"
                 yield f"{name}: {model}: {said} {one}, and comes out as {other}"
+
+
+def _formula(metric: str, runs: pd.DataFrame) -> str:
+    """Return the metric, or one of the same value, that these statistics have; empty: none."""
+    possible = (each for each in (metric, SAME.get(metric, "")) if statistics_of(each, [*runs]))
+    return next(possible, "")
+
+
+def _scores_of(by_run: list[Any], formula: str) -> dict[Any, list[Any]]:
+    """Return seeds and scores by model; without a formula each score is 0."""
+    found: dict[Any, list[Any]] = {}
+    for (model, seed, _), run in by_run:
+        value = float(contributions(formula, run).mean()) if formula else 0.0
+        found.setdefault(model, []).append((seed, value))
+    return found
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -10,6 +10,7 @@ from heed.evaluation.results import Comparison
 from heed.explanation.registry import CRITERIA, TESTS
 from heed.files import write_text, writing_folder
 from heed.report import typesetting
+from heed.report.differences import TestedDifference
 from heed.report.drawing import make_figures
 from heed.report.figures.vega import draw_figures
 from heed.report.formats import read_yaml
@@ -138,11 +139,7 @@ def _write_plots(results: Results, folder: Path) -> None:
             curves.append(history.assign(**of_model))
             if (evaluation / "confusion.csv").exists():
                 confusions.append(_confusion(evaluation))
-        comparisons += [
-            (each.key, f"{one.first} − {one.second}", one.mean,
-             *(one.ends or (None, None)), one.result.p_corrected)
-            for one in each.comparisons
-        ]  # fmt: skip
+        comparisons += [_compared(each.key, one) for one in each.comparisons]
     series = {
         "curves": pd.concat(curves) if curves else pd.DataFrame(columns=CURVES),
         "confusion": pd.concat(confusions) if confusions else pd.DataFrame(columns=CONFUSION),
@@ -151,6 +148,11 @@ def _write_plots(results: Results, folder: Path) -> None:
     with writing_folder(folder) as out:
         for name, table in series.items():
             write_csv(out / f"{name}.csv", table, "%.6g")
+
+
+def _compared(experiment: str, row: TestedDifference) -> tuple[Any, ...]:
+    ends = row.ends or (None, None)
+    return experiment, f"{row.first} − {row.second}", row.mean, *ends, row.result.p_corrected
 
 
 def _confusion(evaluation: Path) -> pd.DataFrame:
