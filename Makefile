@@ -32,13 +32,14 @@ help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
 .venv/.runtime: uv.lock pyproject.toml
-	@echo "heed: setting up .venv from uv.lock (once, some minutes, about 1.9 GB)"
+	@echo "heed: setting up .venv from uv.lock (once, some minutes, about 1.7 GB)"
 	@mkdir -p .heed && chmod 700 .heed # before DVC, which would let everybody write there
 	@test -x $(BIN)/$(if $(filter uv,$(UV)),python,pip) || $(MAKE_VENV)
 	@command -v $(UV) >/dev/null || $(PIN_OF_UV) | $(FROM_PIP)
 	@$(SYNC) --no-install-package torch
 	@$(if $(TORCH),$(SYNC),$(UV) export --quiet --locked --only-group cpu | $(FROM_PIP) --no-index --no-deps 2>/dev/null || $(SYNC) || { \
 		echo "heed: torch's build for the CPU is not to be had: the one for GPUs follows, of several GB" >&2; $(SYNC) --no-group cpu --group cuda; })
+	@rm -rf .venv/lib/python*/site-packages/torch/test .venv/lib/python*/site-packages/torch/bin/test_* # compiled tests of torch, 125 MB
 	@$(BIN)/dvc config --quiet --local core.site_cache_dir "$(CURDIR)/.heed/dvc" # that of .dvc/config is lost where `dvc exp run --temp` changes the folder
 	@$(BIN)/python -m compileall -q src workflow
 	@$(BIN)/python -c "import $(IMPORTED)"

@@ -83,9 +83,9 @@ class Recipe(Generic[Data, Hyperparameters]):
         return dict(as_json(self))
 
 
-def read_best(folder: Path, search: str) -> Configuration:
+def read_best(folder: Path, experiment: str) -> Configuration:
     """Return the winner in a folder of a search. Raises HeedError if best.yaml is missing."""
-    return read_yaml(folder / "best.yaml", f"heed search {search}") or {}
+    return read_yaml(folder / "best.yaml", f"heed recipe {experiment}") or {}
 
 
 def write_recipe(path: str | Path, recipe: Recipe[Any, Any]) -> None:

@@ -295,17 +295,16 @@ def heed(folder: Path, *arguments: str, **environment: str) -> subprocess.Comple
 def test_a_clone_runs_its_own_code(edited, tmp_path):
     command = edited / "src/heed/cli/commands.py"
     command.write_text(command.read_text().replace("no mistake", "nothing wrong here"))
-    assert "params.yaml: nothing wrong here: study toy" in heed(edited, "check").stdout
+    assert "params.yaml: nothing wrong here: study toy" in heed(edited, "study").stdout
     (edited / ".git").mkdir()
-    (edited / "below").mkdir()
-    shutil.copy(edited / "params.yaml", edited / "below")
+    for folder in (edited / "below", tmp_path / "other"):
+        shutil.copytree(edited / "workflow/studies", folder / "workflow/studies")
+        shutil.copy(edited / "params.yaml", folder)
     # in a folder of the clone
-    assert "nothing wrong here" in heed(edited / "below", "check").stdout
-    (tmp_path / "other").mkdir()
-    shutil.copy(edited / "params.yaml", tmp_path / "other")
+    assert "nothing wrong here" in heed(edited / "below", "study").stdout
     # in no clone: what is installed
-    assert "no mistake" in heed(tmp_path / "other", "check").stdout
-    stuck = heed(edited, "check", HEED_OWN_CODE=str(edited / "src"))
+    assert "no mistake" in heed(tmp_path / "other", "study").stdout
+    stuck = heed(edited, "study", HEED_OWN_CODE=str(edited / "src"))
     assert stuck.returncode == 1 and "the code of this clone cannot be run" in stuck.stderr
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.pipeline.makers import CHANGES, SEARCHED, SMALL, Toy
 from tests.slow import toys
-from tests.slow.study import STAGES, UNTUNED, WHOLE, Heed, Study
+from tests.slow.study import STAGES, UNTUNED, Heed, Study
 from tests.slow.toys import Drill, Report, report_of
 
 NEW_MOUNTS, PRIVATE_BELOW = 0x00020000, (1 << 18) | (1 << 14)  # CLONE_NEWNS; MS_PRIVATE | MS_REC
@@ -56,7 +56,7 @@ def unprivileged(mounts: bool) -> Iterator[Heed]:
 def make_undisturbed(path: Path, heed: Heed, params: str) -> Study:
     study = Study(path, heed)
     study.make(params)
-    for command in WHOLE if "search: hunt" in params else UNTUNED:
+    for command in UNTUNED:
         study.run(command)
     study.expected = study.files()
     return study

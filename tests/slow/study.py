@@ -23,7 +23,7 @@ TIMES, TRAINED = f"results/timing/train/{MODEL}", f"results/trained/author/{MODE
 STAGES: dict[str, tuple[str, list[str]]] = {
     "download": ("download sample", ["data/raw/sample"]),
     "tokenize": ("tokenize letters", ["data/tokens/letters"]),
-    "search": ("search hunt", ["results/search/author/hunt"]),  # starts Ray: some 20 s
+    "search": ("recipe author", ["results/search/author/hunt"]),  # starts Ray: some 20 s
     "recipe": ("recipe author", ["results/recipe/author"]),
     "train": (f"train {MODEL}", [f"results/train/{MODEL}", TIMES, TRAINED]),
     "score": ("score author", ["results/predict/author", "results/evaluate/author"]),
@@ -41,7 +41,6 @@ UNTUNED = [
     "download sample", "tokenize letters", "recipe author", "train author-baseline",
     "train author-attention", "score author", "reference_models author", "compare", "report",
 ]  # fmt: skip
-WHOLE = [*UNTUNED[:2], "search hunt", *UNTUNED[2:]]
 
 
 @dataclass
@@ -99,7 +98,11 @@ class Heed:
                 "folder": str(folder), "command": command.split(), "output": log.name,
                 "environment": environment, "kill": kill, "trace": trace and str(trace),
             }  # fmt: skip
-            code = self._run_job(job, limit, cold or command == "search hunt")
+            searches = (
+                command == "recipe author"
+                and "search: hunt" in (folder / "params.yaml").read_text()
+            )
+            code = self._run_job(job, limit, cold or searches)
             output = Path(log.name).read_text(errors="replace")
         assert code is not None, f"heed {command} hung for {limit} s: {output}"
         return Outcome(code, output)

@@ -64,7 +64,7 @@ def change(old: str, new: str) -> None:
 def search(*on: str, **environment: str) -> subprocess.Popen:
     """Start a search, by a command that starts it on a host where there are several."""
     return subprocess.Popen(
-        [*on, *HEED, "search", "hunt"], env=os.environ | environment, text=True,
+        [*on, *HEED, "recipe", "tiny"], env=os.environ | environment, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
     )  # fmt: skip
 

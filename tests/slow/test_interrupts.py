@@ -59,14 +59,14 @@ def test_a_training(workplace: Path) -> None:
 @pytest.mark.xdist_group("ray")
 def test_a_search(workplace: Path) -> None:
     Path("params.yaml").write_text(STUDY.replace("epochs: 3", "epochs: 40"))
-    process, weights = start("search", "hunt"), "search-*/trials/*/*.safetensors"
+    process, weights = start("recipe", "tiny"), "search-*/trials/*/*.safetensors"
     _, errors = interrupt(process, lambda: [*Path(".heed/work").glob(weights)])
     assert process.returncode == 1 and ended_by_one_line(errors)
     assert not Path("results/search/tiny/hunt").exists()
-    assert start("search", "hunt").wait(timeout=300) == 0
+    assert start("recipe", "tiny").wait(timeout=300) == 0
     interrupted = contents(Path("results/search/tiny/hunt"))
     shutil.rmtree("results/search/tiny/hunt")
-    assert start("search", "hunt").wait(timeout=300) == 0
+    assert start("recipe", "tiny").wait(timeout=300) == 0
     assert contents(Path("results/search/tiny/hunt")) == interrupted
 
 

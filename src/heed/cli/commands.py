@@ -21,7 +21,7 @@ Commands = argparse._SubParsersAction
 
 
 def study(name: str = "", force: bool = False, seeds: int | None = None) -> None:
-    """List the studies, or make one active and say what it will train."""
+    """List the studies and check params.yaml, or make a study active and say what it will train."""
     from heed.files import HeedError
     from heed.study.reader import set_seeds
     from heed.study.studies import activate_study, format_studies
@@ -32,13 +32,12 @@ def study(name: str = "", force: bool = False, seeds: int | None = None) -> None
         print_line(set_seeds(PARAMS, seeds))
     else:
         print_line(activate_study(name, force) if name else format_studies())
+    if not seeds and not name:
+        _check()
 
 
-def check() -> None:
-    """Check params.yaml and report each mistake with its line.
-
-    That includes text that DVC cannot read.
-    """
+def _check() -> None:
+    """Check params.yaml, also for text that DVC cannot read. Raises HeedError with all mistakes."""
     from heed.study import load
 
     params = load()
@@ -212,7 +211,6 @@ MEANINGS: dict[str, Meaning] = {
     "model": ("MODEL", "a key of `models` in params.yaml"),
     "experiment": ("EXPERIMENT", "a key of `experiments` in params.yaml"),
     "seeds": ("SEEDS", "such as 1,2,3; default: the seeds in params.yaml"),
-    "search.name": ("SEARCH", "a key of `searches` in params.yaml"),
     "documents": ("FACTOR", "multiplies the numbers of documents; default: explain.documents in "
         "params.yaml"),
     "adversarial_attention.name": ("NAME", "a key of `adversarial_attention` in params.yaml"),
@@ -298,7 +296,7 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="COMMAND",
         required=True,
     )
-    further = (stages.search, verdict, pool, publish, verify, study, classify, translate, check)
+    further = (verdict, pool, publish, verify, study, classify, translate)
     for function in (*stages.STAGES, *further):
         _add_command(subparsers, function, function.__name__)
     description = "corpora of your own: heed corpus add --help"

@@ -55,7 +55,7 @@ def _require_utf8() -> None:
 
 def _run_command() -> None:
     from heed.cli.commands import make_parser
-    from heed.cli.stages import STAGES, recipe, search, train
+    from heed.cli.stages import STAGES, recipe, train
 
     for text in sys.argv:
         if SURROGATES.search(text):
@@ -63,9 +63,9 @@ def _run_command() -> None:
     arguments = vars(make_parser().parse_args())
     function = arguments.pop("function")
     _refuse_path(arguments.get("model", ""))
-    if function in (train, recipe, search):
+    if function in (train, recipe):
         restart_without_cache()
-    if function not in (*STAGES, search):
+    if function not in STAGES:
         function(**arguments)
         return
     from heed.pipeline import same_params  # here, since no code of a stage depends on it

@@ -34,20 +34,6 @@ def tokenize(corpus: str) -> None:
     write_digest(paths.TOKENS / corpus)
 
 
-def search(name: str) -> None:
-    """Search hyperparameters: results/search."""
-    from heed.digests import require_installed
-    from heed.search.stage import run_search
-    from heed.study import load
-
-    require_installed(["ray"], f"heed search {name}")
-    params = load()
-    section = params.section("searches", name)
-    folder = paths.SEARCHES / section.experiment
-    tokens = paths.TOKENS / params.experiments[section.experiment].corpus
-    print_line(run_search(params, name, folder, tokens, count_cores()))
-
-
 def recipe(experiment: str) -> None:
     """Write all that determines the trainings of an experiment: results/recipe/EXPERIMENT.
 
@@ -60,8 +46,10 @@ def recipe(experiment: str) -> None:
     params = load()
     tokens = paths.TOKENS / params.section("experiments", experiment).corpus
     if params.searches_of(experiment):
+        from heed.digests import require_installed
         from heed.search.stage import run_searches
 
+        require_installed(["ray"], f"heed recipe {experiment}")
         for outcome in run_searches(params, experiment, tokens, count_cores()):
             print_line(outcome)
     write_recipes(params, experiment, tokens)
@@ -304,7 +292,7 @@ def read_seeds(model: object) -> list[int]:
     seeds = own or _read_params().get("seeds")
     if not (isinstance(seeds, list) and seeds and all(type(s) is int and s > 0 for s in seeds)):
         raise HeedError(
-            f"{paths.PARAMS}: seeds: expected whole numbers from 1, found {seeds}. `heed check` "
+            f"{paths.PARAMS}: seeds: expected whole numbers from 1, found {seeds}. `heed study` "
             "says more"
         )
     return seeds

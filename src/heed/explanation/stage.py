@@ -62,7 +62,7 @@ def _read_params(kind: type[Section], keys: tuple[str, ...], default: Section | 
     except (OSError, ValueError, TypeError, YAMLError, AttributeError, RecursionError) as error:
         text = " ".join(str(error).split())
         raise HeedError(
-            f"{paths.PARAMS}: {'.'.join(keys)}: {text}. `heed check` says more"
+            f"{paths.PARAMS}: {'.'.join(keys)}: {text}. `heed study` says more"
         ) from None
 
 

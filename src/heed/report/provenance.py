@@ -75,7 +75,7 @@ def _read_trainings(results: Path, model: str) -> dict[str, Any]:
 
 def _read_search(path: Path) -> dict[str, Any]:
     """Return the trials and seconds of a search, and the kinds of machine that it ran on."""
-    with reading(path, command := f"heed search {path.stem}"):
+    with reading(path, command := "heed recipe EXPERIMENT"):
         timing = read_json(path, command)
         starts = [start for trial in timing["trials"] for start in trial["starts"]]
         kinds = sorted({start["machine_kind"] for start in starts if "machine_kind" in start})

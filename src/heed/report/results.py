@@ -127,7 +127,7 @@ class Results:
     def read_search_folder(self, experiment: Experiment, winner: str) -> Search | None:
         """Return the search in a winner's folder, whose file is then a source of the report."""
         folder = self.folder / "search" / experiment.key / winner
-        if search := read_search(folder, winner.partition("/")[0]):
+        if search := read_search(folder, experiment.key):
             self.sources.add(folder / RESULT)
         return search
 

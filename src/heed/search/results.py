@@ -105,9 +105,9 @@ def write_search(folder: Path, search: Search) -> None:
     write_json(folder / RESULT, values)
 
 
-def read_search(folder: Path, name: str = "") -> Search | None:
-    """Return search.json, None without; `name`: the search's. Raises HeedError if it is broken."""
-    path, command = folder / RESULT, f"heed search {name or folder.name}"
+def read_search(folder: Path, experiment: str) -> Search | None:
+    """Return search.json, None without. Raises HeedError if it is broken."""
+    path, command = folder / RESULT, f"heed recipe {experiment}"
     if not path.exists():
         return None
     with reading(path, command):

@@ -47,7 +47,12 @@ SETUP = "setup.json"  # in the folder of a search: the digest of all that it was
 
 
 def run_searches(params: Params, experiment: str, tokens: Path, cores: int) -> Iterator[str]:
-    """Run an experiment's searches that are not today's; errors and lines as of `run_search`."""
+    """Run an experiment's searches that are not today's; yield lines for people of each search.
+
+    A search that was killed resumes. Results are in results/search/ and results/timing/; `tokens`
+    are of the corpus, `cores` for a local Ray. Raises HeedError: a file is missing; the space is
+    too small; no cluster; no trial gave a score.
+    """
     folder = SEARCHES / experiment
     # all before the first search, which imports more modules: these are part of a setup
     setups = {name: _make_setups(params, name, tokens) for name in params.searches_of(experiment)}
@@ -77,16 +82,6 @@ def _is_todays(folder: Path, digest: str) -> bool:
         return bool(read_json(folder / SETUP, "") == digest)
     except HeedError:
         return False
-
-
-def run_search(params: Params, name: str, searches: Path, tokens: Path, cores: int) -> str:
-    """Run search `name`; write its results and results/timing/; return lines for people.
-
-    A search that was killed resumes. `searches` is the folder of the experiment's searches,
-    `tokens` of the corpus; `cores` are for a local Ray. Raises HeedError: a file is missing; the
-    space is too small; no cluster; no trial gave a score.
-    """
-    return _run(params, name, _make_setups(params, name, tokens), searches, cores)
 
 
 def _run(

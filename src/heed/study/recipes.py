@@ -40,7 +40,7 @@ def make_recipe(params: Params, name: str, searches: Path, tokens: Path) -> Reci
     """Return the recipe of model `name`; `searches` is the folder of its experiment's searches."""
     winner, best = params.winner(name), {}
     if winner:
-        best = read_best(searches / winner, params.models[name].search)
+        best = read_best(searches / winner, params.models[name].experiment)
     return resolve(params, name, best, read_meta(tokens))
 
 

@@ -78,7 +78,7 @@ def test_models_of_any_task_are_explained_and_classifiers_alone_have_adversarial
 @pytest.mark.parametrize(("text", "scale"), [
     ("study: {name: x}", 1.0),
     ("", 1.0),
-    # a number in YAML 1.2, as heed check has it
+    # a number in YAML 1.2, as heed study has it
     ("explain: {documents: 1e-1, models: {m: {noise: b}}}", 0.1),
 ])  # fmt: skip
 def test_a_stage_reads_its_section(text, scale, tmp_path, monkeypatch):

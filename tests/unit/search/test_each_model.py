@@ -159,13 +159,13 @@ def test_models_are_tuned_alike_by_one_space_and_one_budget():
 @pytest.mark.slow
 def test_both_models_are_searched_on_one_ray_within_their_budget(study):
     Path("params.yaml").write_text(EACH.replace("trials: 12", "trials: 6"))
-    done = heed("search", "hunt", HEED_THREADS="2")
+    done = heed("recipe", "tiny", HEED_THREADS="2")
     assert done.returncode == 0, done.stderr
     assert "hunt: 6 trials of each of 2 models on this machine, 2 cores" in done.stdout
     assert [*Path(".heed/work").iterdir()] == []
     for model in BOTH:
         folder = Path("results/search/tiny/hunt", model)
-        table, search = pd.read_csv(folder / "trials.csv"), read_search(folder, "hunt")
+        table, search = pd.read_csv(folder / "trials.csv"), read_search(folder, "tiny")
         assert table["epochs"].sum() <= 9 and search.training == 3 and search.trainings <= 3
         assert table["epochs"][0] == 3, "the model's own configuration ran to its end"
         assert search.best.score >= table["score"][0]

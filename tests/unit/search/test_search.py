@@ -123,7 +123,7 @@ def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(
     temporary.mkdir()
     mark = "HEED_MARK=one-machine"
     done = heed(
-        "search", "hunt", HEED_MARK="one-machine", HEED_THREADS="2", HOME=str(home),
+        "recipe", "tiny", HEED_MARK="one-machine", HEED_THREADS="2", HOME=str(home),
         TMPDIR=str(temporary),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -191,7 +191,7 @@ def test_a_trial_that_diverges_has_failed_and_the_search_goes_on(study, settings
     space = "{learning_rate: {choice: [0.01, 10]}, hidden_size: {choice: [3, 6]}}"
     text = STUDY.replace(SPACE, space).replace("scheduler: none", settings)
     Path("params.yaml").write_text(text.replace(*DIVERGING))
-    done = heed("search", "hunt", HEED_THREADS="2")
+    done = heed("recipe", "tiny", HEED_THREADS="2")
     assert done.returncode == 0, done.stderr
     trials = pd.read_csv("results/search/tiny/hunt/trials.csv")
     diverged = trials["learning_rate"] > 1
@@ -210,7 +210,7 @@ def test_a_trial_that_diverges_has_failed_and_the_search_goes_on(study, settings
 def test_a_search_whose_trials_all_diverge_is_one_message(study):
     only = SPACE.replace("loguniform: [0.001, 0.05]", "uniform: [9, 10]")
     Path("params.yaml").write_text(STUDY.replace(SPACE, only).replace(*DIVERGING))
-    done = heed("search", "hunt", HEED_THREADS="2")
+    done = heed("recipe", "tiny", HEED_THREADS="2")
     assert done.returncode == 1 and "every trial failed; the first: model tiny" in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -256,16 +256,16 @@ def test_the_address_of_a_cluster_is_in_the_environment_alone(monkeypatch):
 
 def test_a_search_is_read_back_as_it_was_written(tmp_path):
     folder = tmp_path / "hunt"
-    assert read_search(folder) is None, "it has not run"
+    assert read_search(folder, "tiny") is None, "it has not run"
     write_results(folder)
-    search = read_search(folder)
+    search = read_search(folder, "tiny")
     assert len(search.trials) == 4
     failed = Trial(4, {"heads": 2}, None, 0, 0.5, FAILED, [])
     written = dataclasses.replace(search, trials=[*search.trials, failed])
     write_search(folder, written)
-    assert read_search(folder) == written
+    assert read_search(folder, "tiny") == written
     values = json.loads((folder / "search.json").read_text())
     write_json(folder / "search.json", values | {"trials": [{"trial": 0}]})
-    message = r"search.json: .*trials.0.configuration: missing, .*\). Run again: heed search hunt"
+    message = r"search.json: .*trials.0.configuration: missing, .*\). Run again: heed recipe tiny"
     with pytest.raises(HeedError, match=message):
-        read_search(folder)
+        read_search(folder, "tiny")

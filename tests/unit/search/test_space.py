@@ -10,7 +10,7 @@ import yaml
 
 from heed.files import HeedError
 from heed.search.candidates import draw
-from heed.search.stage import run_search
+from heed.search.stage import run_searches
 from heed.study import Dimension, parse
 from heed.study.rules import is_valid_configuration
 from tests.unit.search.makers import SPACE, STUDY
@@ -122,4 +122,4 @@ def test_configurations_are_different_and_a_space_that_has_too_few_is_one_line(s
         HeedError,
         match=r"^params.yaml: searches.hunt.space: the space has too few configurations: 0 found",
     ):
-        run_search(parse(text), "hunt", Path("results/search/tiny"), Path("data/tokens/tiny"), 1)
+        [*run_searches(parse(text), "tiny", Path("data/tokens/tiny"), 1)]

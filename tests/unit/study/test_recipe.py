@@ -25,7 +25,7 @@ def test_seeds_that_cannot_be_read_are_one_message(tmp_path, monkeypatch, seeds)
     with pytest.raises(HeedError, match=r"params.yaml: not there"):
         read_seeds("it")
     Path("params.yaml").write_text(seeds)
-    with pytest.raises(HeedError, match=r"params.yaml: .*`heed check` says"):
+    with pytest.raises(HeedError, match=r"params.yaml: .*`heed study` says"):
         read_seeds("it")
 
 
@@ -83,5 +83,5 @@ def test_a_label_that_the_corpus_lacks_is_named(tokenised):
     message = r"params.yaml: experiments.sample-author.data.label: .* no label language. Known"
     with pytest.raises(HeedError, match=message):
         make_recipe(of_language, "sample-author-attention", tokenised, tokenised)
-    with pytest.raises(HeedError, match="heed search sample-author-searched"):
+    with pytest.raises(HeedError, match="heed recipe sample-author"):
         make_recipe(params(), "sample-author-searched", tokenised / "other", tokenised)
