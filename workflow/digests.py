@@ -10,9 +10,6 @@ published files that are needed, that of an experiment's recipes the lines of it
 searches, that of trainings whether models are also trained longer, those of models the seeds of
 an experiment that has its own, and that of the comparison how models are tuned and which corpora
 have a pretrained reference model.
-
-It also writes the results `none`, on which the report depends where a study has none of its own: of
-no explanation and of no adversarial model.
 """
 
 import ast
@@ -38,9 +35,8 @@ from heed.digests import (
     digest_file,
     versions,
 )
-from heed.explanation.declared import write_unexplained
 from heed.files import HeedError, digest_as_key, write_text
-from heed.paths import ADVERSARIAL_ATTENTION, EXPLANATIONS, PARAMS
+from heed.paths import PARAMS
 from heed.study import Params, load
 from heed.task import STAGE_MODULES, part_modules
 
@@ -251,7 +247,6 @@ def main() -> None:
             path.unlink()
         for path, text in find_changed(texts).items():
             write_text(path, text)
-        write_unexplained(EXPLANATIONS / "none", ADVERSARIAL_ATTENTION / "none")
         if PARAMS.read_bytes() != checked:  # DVC would record it beside the code of another study
             raise HeedError(f"{PARAMS} was edited while it was checked: run the same again")
     except HeedError as error:

@@ -23,6 +23,7 @@ EVALUATIONS, COMPARISON = RESULTS / "evaluate", RESULTS / "compare"
 EXPLANATIONS, ADVERSARIAL_ATTENTION = RESULTS / "explain", RESULTS / "adversarial_attention"
 METRICS = Path("metrics.json")
 TIMING = RESULTS / "timing"
+SHOWN = RESULTS / "shown"  # STAGE/KEY: the digest of a folder that the report reads
 WORK = Path(".heed/work")  # unfinished downloads, checkpoints, searches
 LOCKS = Path(".heed/locks")
 
@@ -74,6 +75,11 @@ def prediction_file(model: str) -> Path:
 def run_folder(model: str, seed: int | str) -> Path:
     """Return the folder of the training with a seed, or of the LONGER one."""
     return RUNS / model / str(seed)
+
+
+def trained_file(model: str) -> Path:
+    """Return the file with the digests of a model's runs."""
+    return TRAINED / experiment_of(model) / f"{model}.json"
 
 
 def timing_file(model: str, seed: int | str) -> Path:

@@ -189,7 +189,7 @@ def test_a_training_that_gives_the_same_run_again_repeats_the_report_alone(toy):
 def runs_of(toy: Toy) -> dict[str, list]:
     """Return the outputs of each stage in dvc.lock, without the code and without times."""
     return {
-        key: [out for out in entry["outs"] if "results/timing" not in out["path"]]
+        key: [out for out in entry["outs"] if "timing/" not in out["path"]]
         for key, entry in lock_of(toy).items()
         if key not in ("code", "report")
     }

@@ -13,7 +13,6 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from heed.explanation.declared import write_unexplained
 from tests.conftest import ROOT
 from tests.reports import without_times
 
@@ -149,9 +148,6 @@ class Study:
     def make(self, params: str) -> None:
         """Write the files of a clone that commands need, and what the stage `code` writes."""
         (self.path / "data").mkdir(parents=True)
-        write_unexplained(
-            self.path / "results/explain/none", self.path / "results/adversarial_attention/none"
-        )
         (self.path / "params.yaml").write_text(params)
         (self.path / "data/published").symlink_to(ROOT / "data/published")
 
@@ -171,7 +167,9 @@ class Study:
             name: path.read_bytes()
             for path in [*paths, self.path / "metrics.json"]
             if (path.is_file() or path.is_symlink())
-            and not (name := str(path.relative_to(self.path))).startswith("results/timing/")
+            and not (name := str(path.relative_to(self.path))).startswith(
+                ("results/timing/", "results/shown/timing/")
+            )
         }
         for name, text in without_times(self.path / "reports").items():
             contents[f"reports/{name}"] = text.encode()

@@ -75,6 +75,7 @@ def recipe() -> None:
     for name in names:
         write(f"results/search/{KEY}/{name}/best.yaml", "{}")
     write(f"results/search/{KEY}/searches.json", json.dumps(names))
+    write(f"results/shown/search/{KEY}", digest(names))
     for name in models_of(KEY):
         write_recipe(name, PARAMS["models"][name])
     paths = sorted(Path(f"results/recipe/{KEY}").glob("*.yaml"))
@@ -124,17 +125,21 @@ def train() -> str:
             write(str(timing), str(time.time()))
             trained.append(seed)
     write(f"results/trained/{experiment_of(KEY)}/{KEY}.json", digest(read_runs()))
+    write(f"{folder}/.digest", digest_as_key(*read_runs()))
+    write(f"results/shown/timing/{KEY}", digest(*(read(f"{times}/{seed}.json") for seed in SEEDS)))
     return " ".join(trained)
 
 
 def download() -> None:
-    write(f"data/raw/{KEY}/part.txt", digest(PARAMS["sources"][KEY]))
+    write(f"data/raw/{KEY}/part.txt", text := digest(PARAMS["sources"][KEY]))
+    write(f"data/raw/{KEY}/.digest", digest_as_key(text))
 
 
 def tokenize() -> None:
     section = PARAMS["corpora"][KEY]
     source = read(f"data/raw/{section['source']}/part.txt")
-    write(f"data/tokens/{KEY}/meta.json", digest(section, source))
+    write(f"data/tokens/{KEY}/meta.json", text := digest(section, source))
+    write(f"data/tokens/{KEY}/.digest", digest_as_key(text))
 
 
 def reference_models() -> None:
@@ -155,18 +160,22 @@ def score() -> None:
         predictions = digest(read_runs(name), tokens(name), settings)
         write(f"results/predict/{KEY}/{name}/predictions.parquet", predictions)
         write(f"results/evaluate/{KEY}/{name}/summary.csv", digest(predictions, code()))
+    summaries = [read(f"results/evaluate/{KEY}/{name}/summary.csv") for name in models_of(KEY)]
+    write(f"results/shown/evaluate/{KEY}", digest(summaries))
 
 
 def explain() -> None:
     noise = read(f"data/tokens/{PARAMS['explain']['models'][KEY]['noise']}/meta.json")
     inputs = read_runs(), tokens(KEY), noise, PARAMS["explain"]["documents"], code()
     write(f"results/explain/{KEY}/summary.csv", digest(*inputs))
+    write(f"results/shown/explain/{KEY}", digest(*inputs))
 
 
 def adversarial_attention() -> None:
     section = PARAMS["adversarial_attention"][KEY]
     inputs = read_runs(section["model"]), tokens(section["model"]), section, code()
     write(f"results/adversarial_attention/{KEY}/summary.csv", digest(*inputs))
+    write(f"results/shown/adversarial_attention/{KEY}", digest(*inputs))
 
 
 def scored(stage: str, model: str) -> str:

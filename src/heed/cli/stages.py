@@ -2,9 +2,11 @@
 
 import dataclasses
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed import paths
+from heed.files import CHECKSUMS, digest_as_key, digest_folder, write_text
 from heed.terminal import print_line, wrap
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ def download(source: str) -> None:
     params = load()
     section = dataclasses.replace(params.section("sources", source), files=params.files_of(source))
     download(source, section, paths.RAW / source)
+    write_digest(paths.RAW / source)
 
 
 def tokenize(corpus: str) -> None:
@@ -28,6 +31,7 @@ def tokenize(corpus: str) -> None:
 
     section = load().section("corpora", corpus)
     tokenize(corpus, section, paths.RAW / section.source, paths.TOKENS / corpus, count_cores())
+    write_digest(paths.TOKENS / corpus)
 
 
 def search(name: str) -> None:
@@ -61,6 +65,7 @@ def recipe(experiment: str) -> None:
         for outcome in run_searches(params, experiment, tokens, count_cores()):
             print_line(outcome)
     write_recipes(params, experiment, tokens)
+    write_shown("search", experiment, paths.SEARCHES)
 
 
 def train(model: str, seeds: list[int] | None = None) -> None:
@@ -87,6 +92,8 @@ def train(model: str, seeds: list[int] | None = None) -> None:
     if not seeds:
         delete_other_runs(model, of_study, with_longer)
     write_trained(model)
+    write_digest(paths.RUNS / model, paths.trained_file(model))
+    write_shown("timing", model, paths.TIMING / "train")
 
 
 def score(experiment: str, seeds: list[int] | None = None) -> None:
@@ -102,6 +109,7 @@ def score(experiment: str, seeds: list[int] | None = None) -> None:
         of_model = seeds or read_seeds(model)
         print_line(f"{model}: {write_predictions(model, of_model):,} predictions")
         print_line(evaluate(model, of_model).to_string(index=False))
+    write_shown("evaluate", experiment, paths.EVALUATIONS)
 
 
 def explain(model: str, seeds: list[int] | None = None, documents: float = 0.0) -> None:
@@ -120,6 +128,7 @@ def explain(model: str, seeds: list[int] | None = None, documents: float = 0.0) 
             lambda seed, done, total: bar.update(done, total, f"seed {seed}"), noise,
         )  # fmt: skip
     print_line(f"{model}: {summary['mean'].notna().sum():,} means of tests in summary.csv")
+    write_shown("explain", model, paths.EXPLANATIONS)
 
 
 def adversarial_attention(name: str, seeds: list[int] | None = None) -> None:
@@ -137,6 +146,7 @@ def adversarial_attention(name: str, seeds: list[int] | None = None) -> None:
             lambda seed, what, done, total: bar.update(done, total, f"seed {seed}, {what}"),
         )  # fmt: skip
     print_line(f"{name}: {summary['mean'].notna().sum():,} means in summary.csv")
+    write_shown("adversarial_attention", name, paths.ADVERSARIAL_ATTENTION)
 
 
 def reference_models(experiment: str) -> None:
@@ -170,6 +180,7 @@ def pretrained(corpus: str) -> None:
     declared = params.section("pretrained", corpus)
     encoder, experiments = params.encoders[declared.encoder], params.experiments_on(corpus)
     write_pretrained(corpus, declared, encoder, experiments, count_cores())
+    write_shown("explain", f"{corpus}.pretrained", paths.EXPLANATIONS)
 
 
 def compare() -> None:
@@ -218,6 +229,23 @@ def read_comparison() -> "Comparison":
 
     verify_checksums(paths.COMPARISON, "heed compare")
     return read_comparison(paths.COMPARISON / "comparison.json")
+
+
+def write_digest(folder: Path, listing: Path | None = None) -> None:
+    """Write .digest into a folder: of its hashes, or of the file that lists them.
+
+    DVC tracks it in place of the folder, which would be a column of `dvc exp show`.
+    """
+    text = (listing or folder / CHECKSUMS).read_text(encoding="utf-8")
+    write_text(folder / ".digest", digest_as_key(text))
+
+
+def write_shown(stage: str, key: str, folder: Path) -> None:
+    """Write results/shown/STAGE/KEY: the digest of folder/KEY, which the report reads.
+
+    The report depends on these files in place of the folders of five stages.
+    """
+    write_text(paths.SHOWN / stage / key, f"{digest_folder(folder / key)}\n")
 
 
 def count_cores() -> int:

@@ -1,13 +1,8 @@
-"""The sections `explain` and `adversarial_attention` of params.yaml, which heed.study checks.
-
-DVC needs the folders that the report depends on, also in a study without these sections: `none`.
-"""
+"""The sections `explain` and `adversarial_attention` of params.yaml, which heed.study checks."""
 
 import dataclasses
-from pathlib import Path
 from typing import Annotated, Literal
 
-from heed.files import write_text, writing_folder
 from heed.hyperparameters import MAX_COUNT, required
 from heed.hyperparameters import hyperparameter as key
 from heed.recipe import Name
@@ -51,10 +46,3 @@ class AdversarialAttention:
     )
     diagnostic_mlps: bool = key(True, "train networks that read each word alone, weighted as by "
         "both models")  # fmt: skip
-
-
-def write_unexplained(explanation: Path, adversarial_model: Path) -> None:
-    """Write both folders, with the head of summary.csv alone (docs/contracts.md)."""
-    for folder, columns in ((explanation, SUMMARY), (adversarial_model, ADVERSARIAL_SUMMARY)):
-        with writing_folder(folder, checksums=True) as out:
-            write_text(out / "summary.csv", f"{','.join(columns)}\n")

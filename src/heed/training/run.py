@@ -388,7 +388,7 @@ def write_trained(name: str) -> None:
     """
     sums = sorted((paths.RUNS / name).glob(f"*/{CHECKSUMS}"))
     digests = {path.parent.name: sha256(path) for path in sums}
-    write_json(paths.TRAINED / paths.experiment_of(name) / f"{name}.json", digests)
+    write_json(paths.trained_file(name), digests)
 
 
 def delete_other_runs(name: str, seeds: list[int], with_longer: bool = False) -> None:

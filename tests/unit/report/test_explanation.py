@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 from heed.evaluation.results import Comparison
-from heed.explanation.declared import ADVERSARIAL_SUMMARY, SUMMARY, write_unexplained
 from heed.files import HeedError, write_checksums
 from heed.hyperparameters.pretrained import Pretrained
 from heed.report.explanations import Explanation, _read_encoder, is_planted
@@ -143,14 +142,6 @@ def test_the_page_and_the_paper_have_the_chapter(comparison, folder, tmp_path):
     table = pd.read_csv(tmp_path / "tables/explanation_all-means.csv")
     assert set(table["seed"]) == {*params.seeds} and table["mean"].notna().all()
     assert 'id="explanation"' in (tmp_path / "index.html").read_text()
-
-
-def test_the_folders_without_a_model_have_summaries_without_a_row(tmp_path):
-    write_unexplained(tmp_path / "explain/none", tmp_path / "adversarial_attention/none")
-    for name, columns in (("explain", SUMMARY), ("adversarial_attention", ADVERSARIAL_SUMMARY)):
-        table = pd.read_csv(tmp_path / name / "none/summary.csv")
-        assert list(table) == columns and table.empty
-        assert (tmp_path / name / "none/SHA256SUMS").exists()
 
 
 def test_a_report_loads_no_torch():
