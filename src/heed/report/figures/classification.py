@@ -20,7 +20,7 @@ FIFTHS = {each / 100: f"{each}%" for each in range(0, 101, 20)}
 def calibration(drawn: Drawn) -> Iterator[Figure]:
     """Yield the share of right predictions by their probability, over all seeds: a file alone."""
     look, words, errors = looks(drawn.experiment), drawn.experiment.words, list[float]()
-    rows = [shapes.rule((0, 0), (1.02, 1.02), shapes.SOFT, dash=shapes.DOTTED)]
+    rows = [shapes.mark("rule", (0, 1.02), (0, 1.02), colour=shapes.SOFT, dash=shapes.DOTTED)]
     for variant, table in drawn.read("calibration").items():
         bins, own = _sum_bins(table), look[variant]
         errors.append(100 * expected_calibration_error(table))
@@ -103,8 +103,8 @@ def _matrix(
     rows: list[Mark] = shapes.squares(np.maximum(percents / 100, 0.05 * (percents > 0)), 100)
     for row, column in np.argwhere(percents > 0) if cell >= 0.15 else ():
         ink = shapes.REVERSED if percents[row, column] > 55 else shapes.INK
-        text, size = f"{percents[row, column]}", min(8.0, 40 * cell)
-        rows.append(shapes.words(column, row, text, ink, size, align="center"))
+        style = {"text": f"{percents[row, column]}", "size": min(8.0, 40 * cell), "colour": ink}
+        rows.append(shapes.mark("text", column, row, align="center", **style))
     title = shapes.short_name(name, max(10, int(15 * cell * count)))
     ends, places, size = (-0.5, count - 0.5), dict(enumerate(labels)), max(5, min(7.5, 45 * cell))
     x = Axis("predicted" * below, ends, places, labels=below, strokes=False, angle=-90)

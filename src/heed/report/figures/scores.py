@@ -78,12 +78,12 @@ def _panel(results: Results, experiment: Experiment) -> Panel:
     for name in result.attention[:1]:
         near = (scale * result.score_of(name) + side * margin for side in (-1, 1))
         low, high = (min(max(each, domain[0]), domain[1]) for each in near)
-        marks.append(shapes.area((low, high), (-0.6, len(runs) - 0.4)))
+        marks.append(shapes.mark("square", (low, high), (-0.6, len(runs) - 0.4)))
     for place, (name, of) in enumerate(runs.items()):
         dots = zip(of, stacked(of, NEAR * (domain[1] - domain[0])), strict=True)
         marks += [shapes.point(each, place + above, look[name], 14) for each, above in dots]
         mean = sum(of) / len(of)
-        marks.append(shapes.rule((mean, place - 0.32), (mean, place + 0.32), wide=1.2))
+        marks.append(shapes.mark("rule", mean, (place - 0.32, place + 0.32), wide=1.2))
     title = shapes.short_name(experiment.title, 60) if len(results.experiments) > 1 else ""
     words, short = experiment.words, experiment.measure.short
     labels = (f"{shapes.short_name(words[name])}  {short(result.score_of(name))}" for name in runs)
@@ -138,7 +138,7 @@ def _cost_panel(costs: Sequence[Any]) -> Panel:
     result = experiment.result
     if best := max(result.learned_reference_models, key=result.score_of, default=""):
         y = scaled(result.score_of(best))
-        line = shapes.rule((domain[1], y), (domain[0], y), shapes.SOFT, dash=shapes.DASHED)
+        line = shapes.mark("rule", domain[::-1], y, colour=shapes.SOFT, dash=shapes.DASHED)
         marks.append(line | {"end": experiment.words[best]})
     x = Axis("core-minutes of a training", domain, scale=kind, format="~g", count=4)
     title = textwrap.fill(shapes.short_name(experiment.title, 60), TITLE_LINE, max_lines=2)

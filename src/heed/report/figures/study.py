@@ -13,7 +13,7 @@ from heed.evaluation.results import BETTER, SAME, WORSE
 from heed.report.figures import shapes
 from heed.report.figures.compared import Compared, compared
 from heed.report.figures.recency import recency
-from heed.report.figures.shapes import Axis, Figure, Mark, Panel
+from heed.report.figures.shapes import BOLD, Axis, Figure, Mark, Panel, mark
 from heed.report.figures.variants import (
     CAPTIONS,
     line_marks,
@@ -69,7 +69,10 @@ def _has_amounts(group: Sequence[Compared]) -> bool:
 def _curve(group: Sequence[Compared], named: bool) -> Panel:
     """Return the lines of a kind of text, and the band of what is practically the average."""
     first, amounts = group[0], [each.texts for each in group]
-    marks = shapes.band(amounts, [each.mean(each.average) for each in group], first.margin)
+    marks = []
+    for each in group:
+        middle, margin = each.mean(each.average), first.margin
+        marks.append(mark("band", each.texts, (middle - margin, middle + margin)))
     tables = {kind: _by_amount(group, kind) for kind in first.kinds}
     words = {kind: all_words()[kind].words for kind in tables if named}
     marks += line_marks(tables, {kind: look_of(kind) for kind in tables}, words)
@@ -127,7 +130,7 @@ def _rung(row: Compared, place: int) -> Iterator[Mark]:
     zero, kinds = row.mean(row.last), (row.last, row.average, row.attention)
     last, average, attention = (row.mean(kind) - zero for kind in kinds)
     yield _near(average, row.margin, place, BELOW)
-    yield shapes.rule((last, place), (average, place), shapes.SOFT, 0.8)
+    yield mark("rule", (last, average), place, colour=shapes.SOFT, wide=0.8)
     yield _piece(average, attention, place, row.weighing)
     if row.reference:
         yield _tick(row.mean(row.reference) - zero, place)
@@ -139,19 +142,19 @@ def _rung(row: Compared, place: int) -> Iterator[Mark]:
 
 
 def _near(x: float, margin: float, y: float, height: float) -> Mark:
-    return shapes.area((x - margin, x + margin), (y - height, y + height))
+    return mark("square", (x - margin, x + margin), (y - height, y + height))
 
 
 def _tick(x: float, y: float) -> Mark:
-    return shapes.rule((x, y - BELOW), (x, y + BELOW), shapes.SOFT, 2.2)
+    return mark("rule", x, (y - BELOW, y + BELOW), colour=shapes.SOFT, wide=2.2)
 
 
 def _piece(start: float, end: float, y: float, verdict: str) -> Mark:
     if verdict in (BETTER, WORSE, SAME):
         wide = 1.2 if verdict == SAME else 5
-        return shapes.rule((start, y), (end, y), shapes.SERIES[0], wide)
-    ends, colour = (min(start, end), max(start, end)), shapes.SERIES[0]
-    return shapes.area(ends, (y - 0.09, y + 0.09), shapes.GROUND, 1, colour=colour, dash=())
+        return mark("rule", (start, end), y, colour=shapes.SERIES[0], wide=wide)
+    ends = (min(start, end), max(start, end)), (y - 0.09, y + 0.09)
+    return mark("square", *ends, fill=shapes.GROUND, shade=1, colour=shapes.SERIES[0], dash=())
 
 
 def _sample(verdict: str, x: float, y: float) -> Mark:
@@ -203,18 +206,18 @@ def _stairs(found: Compared, means: Mapping[str, float]) -> Panel:
     marks, labels, before = list[Mark](), dict[float, str](), 0.0
     if found.reference:
         y = found.mean(found.reference)
-        line = shapes.rule((len(means) - HALF, y), (-HALF, y), shapes.SOFT, dash=shapes.DASHED)
+        line = mark("rule", (len(means) - HALF, -HALF), y, colour=shapes.SOFT, dash=shapes.DASHED)
         marks.append(line | {"end": all_words()[found.reference].words})
     for place, (kind, mean) in enumerate(means.items()):
         look, (start, end) = look_of(kind), (place - HALF, place + HALF)
         if place:
             gain = f"{mean - before:+.1f}".replace("-", "−")
             marks += [
-                shapes.area((start, end), (before - found.margin, before + found.margin)),
-                shapes.rule((start, before), (start, mean), shapes.SOFT),
-                shapes.words(start, (before + mean) / 2, gain, size=9, bold=True, dx=4),
+                mark("square", (start, end), (before - found.margin, before + found.margin)),
+                mark("rule", start, (before, mean), colour=shapes.SOFT),
+                mark("text", start, (before + mean) / 2, text=gain, size=9, wide=BOLD, dx=4),
             ]
-        marks.append(shapes.rule((start, mean), (end, mean), look.colour, 2.6))
+        marks.append(mark("rule", (start, end), mean, colour=look.colour, wide=2.6))
         runs, before = found.runs[kind], mean
         for number, value in enumerate(runs):
             aside = SEEDS * ((number + 0.5) / len(runs) - 0.5)

@@ -13,7 +13,7 @@ from heed.report.browser import read_prediction_table
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
 from heed.report.figures.heatmaps import word_labels
-from heed.report.figures.shapes import EVERYWHERE, PAGE, Axis, Figure, Panel
+from heed.report.figures.shapes import EVERYWHERE, PAGE, Axis, Figure, Mark, Panel
 from heed.report.figures.variants import (
     CAPTIONS,
     MAX_VARIANTS,
@@ -142,8 +142,9 @@ def _map(
     rows = [] if weights is None else shapes.squares(weights)
     for i, j in sorted(possible):
         dash = shapes.SOLID if (i, j) in sure else shapes.DOTTED
-        place, colour = ((i - 0.42, i + 0.42), (j - 0.42, j + 0.42)), shapes.SERIES[1]
-        rows.append(shapes.area(*place, "transparent", 1, colour=colour, dash=dash))
+        ends, colour = ((i - 0.42, i + 0.42), (j - 0.42, j + 0.42)), shapes.SERIES[1]
+        own: Mark = {"fill": "transparent", "shade": 1, "colour": colour, "dash": dash}
+        rows.append(shapes.mark("square", *ends, **own))
     rows += word_labels(sentence.source_words, size, True)
     rows += word_labels(sentence.reference_words, size, False)
     return shapes.heat_map(rows, columns, lines, title)
