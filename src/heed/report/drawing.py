@@ -28,7 +28,6 @@ TASK_FIGURES: dict[str, Makers] = {
         "lengths": curves.by_length,
         "heads": heatmaps.heads,
         "matrices": classification.matrices,
-        "calibration": classification.calibration,
     },
     "translation": {
         "alignment": translation.first_alignment,
@@ -36,7 +35,6 @@ TASK_FIGURES: dict[str, Makers] = {
         "lengths": curves.by_length,
         "first_word": translation.first_word,
         "shares": translation.by_share,
-        "distances": translation.by_distance,
     },
 }
 FIGURE_NAMES = frozenset(itertools.chain(STUDY_FIGURES, EVERY_TASK, *TASK_FIGURES.values()))

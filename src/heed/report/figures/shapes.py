@@ -222,6 +222,21 @@ def heat_map(rows: Sequence[Mark], columns: int, lines: int, title: str) -> Pane
     return Panel(rows, x, y, title, lines, lines / columns, grid=False)
 
 
+def grid(cells: Pair, frame: Pair, around: Pair, panels: Pair, most: float) -> tuple[float, Pair]:
+    """Return the side of a cell and the size of a figure, a page at most, of panels of cells.
+
+    All are across and down, in inches: `frame` is what each panel has around its cells.
+    """
+    sides = zip(cells, frame, around, panels, (WIDE, MAX_HEIGHT), strict=True)
+    room = [((whole - rest) / count - own) / of for of, own, rest, count, whole in sides]
+    cell = min(most, *room)
+    width, height = (
+        count * (of * cell + own) + rest
+        for of, own, rest, count in zip(cells, frame, around, panels, strict=True)
+    )
+    return cell, (max(width, WIDTH), height)
+
+
 def sample(look: Look, fill: str = "") -> Sample:
     """Return a mark for a legend."""
     return lambda x, y: point(x, y, look, 30, wide=1.2, fill=fill or look.colour)
