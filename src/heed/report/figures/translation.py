@@ -76,7 +76,7 @@ def alignments(drawn: Drawn) -> Iterator[Figure]:
     weighed = set().union(*(each.weights for each in sentences))
     order = dict.fromkeys([*experiment.result.attention, *experiment.result.models])
     known = [*filter(weighed.__contains__, order)][:MODELS]
-    files = (results.prediction_folder(models[name]) / "weights.parquet" for name in known)
+    files = [results.prediction_folder(models[name]) / "weights.parquet" for name in known]
     for number, each in enumerate(sentences if known else [], 1):
         maps = [(each, words[name], each.weights.get(name)) for name in known]
         yield _alignment(
