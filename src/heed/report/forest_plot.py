@@ -15,7 +15,7 @@ from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORS
 from heed.files import write_text
 from heed.report.figures import shapes
 from heed.report.figures.compared import published
-from heed.report.figures.shapes import Axis, Figure, Mark, Panel
+from heed.report.figures.shapes import Axis, Figure, Panel, mark
 from heed.report.figures.study import ladder, learning_curve, staircase
 from heed.report.figures.variants import make_figure
 from heed.report.figures.vega import as_svg
@@ -113,17 +113,17 @@ def _says(row: Mapping[str, str]) -> str:
 def _panel(group: str, found: Sequence[Mapping[str, str]]) -> Panel:
     bottom, top = len(found) - 0.7, -1.0
     margin = min(float(row["margin"]) for row in found)
-    marks: list[Mark] = [shapes.area((-margin, margin), (bottom, top)),
-                         shapes.rule((0, bottom), (0, top), shapes.SOFT, 0.8)]  # fmt: skip
+    marks = [mark("square", (-margin, margin), (bottom, top)),
+             mark("rule", (0, 0), (bottom, top), colour=shapes.SOFT, wide=0.8)]  # fmt: skip
     for place, row in enumerate(found):
         mean, low, high = (float(row[f"{key}_pp"]) for key in ("difference", "low", "high"))
         look, fill = LOOKS[row["verdict"]]
-        marks.append(shapes.rule((low, place), (high, place), look.colour, 1.4))
+        marks.append(mark("rule", (low, high), place, colour=look.colour, wide=1.4))
         marks.append(shapes.point(mean, place, look, 40, wide=1.2, fill=fill or look.colour))
     domain = shapes.extent(marks, "x")
     for place, row in enumerate(found):
         for key, colour, size, up in (("title", shapes.INK, 9, 19), ("models", shapes.SOFT, 8, 9)):
-            whole = shapes.short_name(row[key], len(row[key]))
-            marks.append(shapes.words(domain[0], place, whole, colour, size, dy=-up))
+            style = {"text": shapes.short_name(row[key], len(row[key])), "colour": colour}
+            marks.append(mark("text", domain[0], place, size=size, dy=-up, **style))
     axes = Axis(domain=domain), shapes.bare((bottom, top))
     return Panel(marks, *axes, group, len(found) + 0.3)

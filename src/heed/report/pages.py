@@ -22,7 +22,7 @@ from markupsafe import Markup
 from heed import __version__
 from heed.evaluation import results as verdicts
 from heed.report import formats
-from heed.report.drawing import Figures, figure_names
+from heed.report.drawing import FIGURE_NAMES, Figures
 from heed.report.experiments import Experiment
 from heed.report.figures.shapes import Figure
 from heed.report.tables import PAGE, Column, Table, declarations
@@ -115,7 +115,7 @@ class Page:
 
     def figure(self, name: str, experiment: Experiment | None = None, level: int = 3) -> Markup:
         """Return the figures of a name, those that the page has."""
-        found = find(self.figures, name, experiment, figure_names())
+        found = find(self.figures, name, experiment, FIGURE_NAMES)
         found = [each for each in found if PAGE in each.media]
         made = []
         for each in found:

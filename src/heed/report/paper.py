@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from heed.corpora.kinds import KINDS
-from heed.report.drawing import Figures, figure_names
+from heed.report.drawing import FIGURE_NAMES, Figures
 from heed.report.experiments import Experiment
 from heed.report.formats import read_yaml
 from heed.report.pages import Tables, find, said
@@ -42,7 +42,7 @@ class Paper:
     def figure(self, name: str, experiment: Experiment | None = None) -> Latex:
         """Return the figures of a name that paper has, each with its caption."""
         macros: Any = environment().get_template("figure.tex.jinja").module
-        found = find(self.figures, name, experiment, figure_names())
+        found = find(self.figures, name, experiment, FIGURE_NAMES)
         shown = (each for each in found if PAPER in each.media)
         return Latex("".join(macros.figure(each, self.names.get(each.key, [])) for each in shown))
 

@@ -136,7 +136,8 @@ def word_labels(
     rows = []
     for place, (name, bold) in enumerate(itertools.zip_longest(names, marked, fillvalue=False)):
         x, y, dx = (place, -0.5, 2) if above else (-0.5, place, -2)
-        turned = {"align": "left", "angle": -90} if above else {"align": "right"}
-        ink, text = shapes.INK if bold else shapes.SOFT, shapes.short_name(str(name))
-        rows.append(shapes.words(x, y, text, ink, size, bool(bold), dx=dx, **turned))
+        style: Mark = {"angle": -90} if above else {"align": "right"}
+        style |= {"colour": shapes.INK, "wide": shapes.BOLD} if bold else {"colour": shapes.SOFT}
+        text = shapes.short_name(str(name))
+        rows.append(shapes.mark("text", x, y, text=text, size=size, dx=dx, **style))
     return rows
