@@ -139,7 +139,7 @@ def test_a_test_split_without_labels_is_left_out_and_another_is_drawn(monkeypatc
     served.files["default/test/0000.parquet"] = served.files["default/unsupervised/0000.parquet"]
     printed, documents = added(monkeypatch, capsys, "hf://heed/mails")
     assert len(documents) == 48 and {each.split for each in documents} == {""}
-    assert "the split test, unsupervised" in printed and "drawn at random" in printed
+    assert "the split test, unsupervised" in printed and "in each of 5 folds" in printed
 
 
 def test_one_of_several_configurations_is_named(monkeypatch, capsys, served):
