@@ -259,8 +259,9 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
     "study": ("TEXT", "the new study's name; default: the corpus's name"),
     "title": ("TEXT", "title of the study's report"),
     "name": ("TEXT", "name of the corpus; default: the file's name"),
-    "split_column": ("COLUMN", "the column with train, validation (dev) or test; default: a random "
-        "split"),
+    "split_column": ("COLUMN", "the column with train, validation (dev) or test; default: one that "
+        "is named split, part, set or fold"),
+    "no_split_column": ("", "draw the split, whatever columns and files are named"),
     "id_column": ("COLUMN", "the column with a name for each document"),
     "group_column": ("COLUMN", "the column whose groups stay together in the random split: an "
         "author, …"),
@@ -276,15 +277,17 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
     "metric": ("TEXT", "the metric that decides (docs/tasks.md)"),
     "no_header": ("", "the first row has a text, and no names of columns"),
     "drop_unlabelled": ("", "leave out the rows without a label"),
-    "as_labels": ("", "a label with many different numbers, or values, is one"),
+    "as_labels": ("", "a label with many values, or with some in the test split alone, is one"),
     "similar_labels": ("", "labels that look the same, such as pos and Pos, are kept apart"),
-    "test": ("SHARE", "of a random split; .2", {"type": share}),
+    "test": ("SHARE", "of one random split; default: .2, or folds of fewer than 2,000 texts",
+        {"type": share}),
     "train": ("N", "train on at most so many texts", {"type": whole}),
     "seeds": ("N", "of the study; default: 10",
         {"type": partial(whole, most=MAX_SEEDS)}),
     "minutes": ("MINUTES", "that the trainings may take on all cores. Epochs: the preset's, or the "
         "fewest that do where three seeds have no time for these; texts: all, or as many as three "
-        "seeds have time for; seeds: as many as fit, three to ten", {"type": positive}),
+        "seeds have time for; seeds: as many as fit, three to ten (with folds five or ten)",
+        {"type": positive}),
 }  # fmt: skip
 
 

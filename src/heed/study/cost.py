@@ -161,7 +161,7 @@ def _describe_power(params: Params, known: dict[str, Meta]) -> Iterator[str]:
         if planned is None or "primary" not in families:
             continue
         if tested >= 2:
-            yield f"{name}: {_describe_gains(params, name, tested, planned)}"
+            yield f"{name}: {describe_gain(params, name, tested)}"
         elif not meta:
             unknown.append(name)
     if unknown:
@@ -169,8 +169,9 @@ def _describe_power(params: Params, known: dict[str, Meta]) -> Iterator[str]:
         yield f"Which gain is found, is known when the corpora are tokenized: {names}."
 
 
-def _describe_gains(params: Params, name: str, tested: int, planned: Any) -> str:
+def describe_gain(params: Params, name: str, tested: int) -> str:
     """Return which gain an experiment finds over so many test documents, and with more seeds."""
+    planned = task_module(params.experiments[name].task, "recipe").SCALE.planned
     seeds, corpus = len(params.seeds_of(name)), params.experiments[name].corpus
     split = params.corpora[corpus].split
     # with folds more repeats do more than more seeds of each; each fold has as many seeds
