@@ -100,18 +100,19 @@ def verify(folder: Path) -> None:
 def verdict(
     files: list[str], control: str = "", margin: float | None = None, metric: str = "",
     lower_is_better: bool = False, references: Path | None = None, csv: Path | None = None,
+    html: Path | None = None, latex: Path | None = None, svg: Path | None = None,
 ) -> None:  # fmt: skip
     """Say which of several models are better, by their scores in files of any tool."""
     from heed.verdict import command
     from heed.verdict.pairs import Asked
 
     asked = Asked(control, margin, lower_is_better)
-    command.verdict(files, asked, metric, references, csv)
+    command.verdict(files, asked, metric, references, csv, html=html, latex=latex, svg=svg)
 
 
 def pool(
     editions: list[Path], join: list[str] | None = None, without: list[str] | None = None,
-    csv: Path | None = None,
+    csv: Path | None = None, html: Path | None = None,
 ) -> None:  # fmt: skip
     """Say what the published studies find over all their corpora, and expect of another one."""
     from heed.files import HeedError
@@ -120,7 +121,7 @@ def pool(
     pairs = [text.split("=") for text in join or []]
     if wrong := [pair for pair in pairs if len(pair) != 2]:
         raise HeedError(f"--join: expected EXPERIMENT=EXPERIMENT, found {'='.join(wrong[0])}")
-    print_answers(editions, dict(pairs), without or [], csv)
+    print_answers(editions, dict(pairs), without or [], csv, html)
 
 
 def classify(model: str, text: str) -> None:
@@ -246,6 +247,9 @@ MEANINGS: dict[str, Meaning] = {
     "lower_is_better": ("", "scores are losses or errors"),
     "references": ("FILE", "the files are translations, a line each, and these their references"),
     "csv": ("FILE", "write all pairs with their numbers"),
+    "html": ("FILE", "write a page: sentences, tables and a figure of all intervals"),
+    "latex": ("FILE", "write the tables for LaTeX"),
+    "svg": ("FILE", "write the figure of all intervals"),
     "files": ("FILE", "a table, a folder with a folder of .txt files for each class "
         "(docs/corpora.md has all formats), or a data set on the hub of Hugging Face, "
         "hf://OWNER/NAME or hf://OWNER/NAME/CONFIG; several are one corpus, and "

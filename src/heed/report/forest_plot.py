@@ -6,8 +6,9 @@ import itertools
 import operator
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -15,7 +16,7 @@ from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORS
 from heed.files import write_text
 from heed.report.figures import shapes
 from heed.report.figures.compared import published
-from heed.report.figures.shapes import Axis, Figure, Panel, mark
+from heed.report.figures.shapes import Axis, Figure, Mark, Panel, mark
 from heed.report.figures.study import ladder, learning_curve, staircase
 from heed.report.figures.variants import make_figure
 from heed.report.figures.vega import as_svg
@@ -75,12 +76,15 @@ def primary_comparisons(studies: Path) -> list[dict[str, str]]:
     return sorted(found, key=lambda row: -float(row["difference_pp"]))
 
 
+CORPUS, MEAN = "one corpus", "mean over corpora; dashed: another corpus"
 LOOKS = {  # by verdict; what says nothing is hollow
     BETTER: (shapes.Look(shapes.SERIES[0], "triangle-up"), ""),
     WORSE: (shapes.Look(shapes.SERIES[1], "triangle-down"), ""),
     SAME: (shapes.Look(shapes.SERIES[2], "square"), ""),
     UNDECIDED: (shapes.Look(shapes.SOFT, "circle"), shapes.GROUND),
     NOT_CONVERGED: (shapes.Look(shapes.SOFT, "diamond"), shapes.GROUND),
+    CORPUS: (shapes.Look(shapes.SERIES[0], "square"), ""),
+    MEAN: (shapes.Look(shapes.SERIES[1], "diamond"), ""),
 }
 # Inches: the figure, which fits a phone at full size; a row; title and scale of a panel.
 WIDTH, ROW, FRAME = 3.75, 0.42, 0.68
@@ -92,17 +96,29 @@ def forest_plot(studies: Path) -> Figure:
     Experiments are grouped by their texts and by the unit of their metric.
     """
     found, by_group = primary_comparisons(studies), operator.itemgetter("group")
-    groups = itertools.groupby(sorted(found, key=by_group, reverse=True), by_group)
-    panels = [_panel(group, [*rows]) for group, rows in groups]
+    grouped = itertools.groupby(sorted(found, key=by_group, reverse=True), by_group)
+    groups = {group: [*rows] for group, rows in grouped}
     counts = Counter(row["verdict"] for row in found)
-    known = [verdict for verdict in LOOKS if verdict in counts]
-    looks = {verdict: shapes.sample(*LOOKS[verdict]) for verdict in known}
-    height = ROW * (len(found) + 0.6 * len(looks)) + FRAME * len(panels)
     told = "; ".join(f"{row['title']}, {row['models']}: {_says(row)}" for row in found) + "."
-    return make_figure(
-        "forest", "forest", [*panels, shapes.legend(looks, 0.6)], (WIDTH, height), told,
-        better=counts[BETTER], count=len(found),
-    )  # fmt: skip
+    return interval_plot("forest", groups, told, better=counts[BETTER], count=len(found))
+
+
+def interval_plot(
+    kind: str, groups: Mapping[str, Sequence[Mapping[str, str]]], told: str, **values: Any
+) -> Figure:
+    """Return a figure of intervals, a panel for each group; `kind` and `values` are its texts'.
+
+    A row has the two lines of its name, `title` and `models`, a `verdict` of LOOKS, the `margin`
+    (0: none), and numbers as verdicts.csv has them. An average has also `from_pp` and `to_pp`,
+    between which one more value is expected.
+    """
+    found = [*itertools.chain(*groups.values())]
+    known = [verdict for verdict in LOOKS if any(row["verdict"] == verdict for row in found)]
+    looks = {verdict: shapes.sample(*LOOKS[verdict]) for verdict in known}
+    panels = [_panel(group, rows) for group, rows in groups.items()]
+    height = ROW * (len(found) + 0.6 * len(looks)) + FRAME * len(panels)
+    panels.append(shapes.legend(looks, 0.6))
+    return make_figure(kind, kind, panels, (WIDTH, height), told, **values)
 
 
 def _says(row: Mapping[str, str]) -> str:
@@ -116,10 +132,7 @@ def _panel(group: str, found: Sequence[Mapping[str, str]]) -> Panel:
     marks = [mark("square", (-margin, margin), (bottom, top)),
              mark("rule", (0, 0), (bottom, top), colour=shapes.SOFT, wide=0.8)]  # fmt: skip
     for place, row in enumerate(found):
-        mean, low, high = (float(row[f"{key}_pp"]) for key in ("difference", "low", "high"))
-        look, fill = LOOKS[row["verdict"]]
-        marks.append(mark("rule", (low, high), place, colour=look.colour, wide=1.4))
-        marks.append(shapes.point(mean, place, look, 40, wide=1.2, fill=fill or look.colour))
+        marks += _interval(row, place)
     domain = shapes.extent(marks, "x")
     for place, row in enumerate(found):
         for key, colour, size, up in (("title", shapes.INK, 9, 19), ("models", shapes.SOFT, 8, 9)):
@@ -127,3 +140,17 @@ def _panel(group: str, found: Sequence[Mapping[str, str]]) -> Panel:
             marks.append(mark("text", domain[0], place, size=size, dy=-up, **style))
     axes = Axis(domain=domain), shapes.bare((bottom, top))
     return Panel(marks, *axes, group, len(found) + 0.3)
+
+
+def _interval(row: Mapping[str, str], place: int) -> Iterator[Mark]:
+    """Yield a point with its interval, or the diamond of an average."""
+    mean, low, high = (float(row[f"{key}_pp"]) for key in ("difference", "low", "high"))
+    look, fill = LOOKS[row["verdict"]]
+    if "from_pp" not in row:
+        yield mark("rule", (low, high), place, colour=look.colour, wide=1.4)
+        yield shapes.point(mean, place, look, 40, wide=1.2, fill=fill or look.colour)
+        return
+    start, end = (float(row[key]) for key in ("from_pp", "to_pp"))
+    yield mark("rule", (start, end), place, colour=look.colour, dash=shapes.DASHED)
+    for side, corner in itertools.product((low, high), (place - 0.2, place + 0.2)):
+        yield mark("rule", (side, mean), (place, corner), colour=look.colour, wide=1.4)

@@ -168,9 +168,14 @@ def image_addresses(folder: Path, has_files: bool) -> Callable[[Figure], Markup]
         left -= len(svg)
         if left < 0:
             return Markup(f"figures/{key}.svg" if has_files else "")
-        return Markup("data:image/svg+xml," + urllib.parse.quote(svg, safe=SAFE))
+        return inline(svg)
 
     return lambda figure: address(figure.key)
+
+
+def inline(svg: str) -> Markup:
+    """Return the address of a figure that is in the page itself."""
+    return Markup("data:image/svg+xml," + urllib.parse.quote(svg, safe=SAFE))
 
 
 def _small(svg: str) -> str:
