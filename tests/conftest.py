@@ -52,9 +52,7 @@ def snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         path = request.path.parent / "snapshots" / f"{name}.txt"
         if request.config.getoption("update_snapshots"):
             write_text(path, text)
-        assert text == path.read_text(encoding="utf-8"), (
-            f"if it reads well: make snapshots ({name})"
-        )
+        assert text == path.read_text(encoding="utf-8"), f"make snapshots ({name})"
 
     return compare
 

@@ -78,9 +78,7 @@ def test_of_an_archive_all_runs_are_adopted_or_none(workplace, baseline, monkeyp
 
 
 @pytest.mark.slow
-def test_trainings_go_to_a_machine_without_engines_and_come_back(
-    workplace, baseline, remote, tmp_path
-):
+def test_trainings_go_to_a_bare_machine_and_come_back(workplace, baseline, remote, tmp_path):
     models, machine = ("tiny-attention", "tiny-baseline"), tmp_path / "machine"
     machine.mkdir()
 

@@ -43,9 +43,7 @@ def alarms_of_a_fixed_split(
 @pytest.mark.parametrize("seeds", [2, 3, 5, 10])
 @pytest.mark.parametrize("std", [0.0, 0.01, 0.02, 0.04])
 @pytest.mark.parametrize("first", [0.5, 1.0])
-def test_false_alarms_are_at_most_the_level_or_a_fifth_more_of_few_documents(
-    documents, factor, seeds, std, first
-):
+def test_false_alarms_are_at_most_the_level_or_a_fifth_more(documents, factor, seeds, std, first):
     means, components = alarms_of_a_fixed_split(seeds, documents, std, 100_000, first)
     for level in LEVELS:
         alarms = np.abs(means) > components.critical_difference(seeds, level)

@@ -235,9 +235,7 @@ def test_one_seed_has_no_interval_and_no_p():
 
 
 def test_unequal_folds_count_by_their_seeds_not_their_documents():
-    blocks = differences(
-        [np.ones((1, 10)), np.zeros((1, 30))], [np.zeros((1, 10)), np.zeros((1, 30))]
-    )
+    blocks = differences(*over_nothing([np.ones((1, 10)), np.zeros((1, 30))]))
     assert mean_difference(blocks) == 0.5
 
 

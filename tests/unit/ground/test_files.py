@@ -53,9 +53,8 @@ def test_what_a_killed_writer_left_is_removed_and_what_a_living_one_writes_is_no
     for path in (dead, living, others):
         path.write_text("half")
     write_text(tmp_path / "file", "whole")
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
-        [living.name, others.name, "file"]
-    )
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {living.name, others.name, "file"}
 
 
 def test_a_changed_folder_is_refused_unless_it_has_no_checksums(tmp_path):

@@ -78,9 +78,7 @@ def test_nothing_outside_of_the_results_is_moved_away(clone, of_workflow):
 
 
 @pytest.mark.parametrize(("mode", "is_believed"), [(0o700, True), (0o777, False)])
-def test_dvcs_pickles_go_where_another_user_could_have_written_them(
-    clone, of_workflow, mode, is_believed
-):
+def test_dvcs_pickles_go_where_others_could_write_them(clone, of_workflow, mode, is_believed):
     (clone / ".heed/dvc").mkdir(parents=True)
     (clone / ".heed/dvc/cache.db").touch()
     (clone / ".heed").chmod(mode)

@@ -78,9 +78,7 @@ def test_an_argument_that_is_not_utf_8_is_refused():
     ("explain", "results/train/tiny-attention/1", "the model's name: tiny-attention"),
     ("explain", "../..", "a model's name"),
 ])  # fmt: skip
-def test_a_path_in_place_of_a_model_is_refused_with_the_name_that_is_meant(
-    monkeypatch, command, path, meant
-):
+def test_a_path_in_place_of_a_model_is_refused_with_the_name(monkeypatch, command, path, meant):
     monkeypatch.setattr(sys, "argv", ["heed", command, path])
     with pytest.raises(HeedError) as error:
         program._run_command()

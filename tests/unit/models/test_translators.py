@@ -16,7 +16,15 @@ from heed.models.recurrent import LAYERS, RecurrentEncoder, padding_mask, run_la
 from heed.models.scores import SCORES, ConcatTanh
 from heed.models.translator import Memory
 from heed.models.translators import RecurrentTranslator, SourceAttention
-from tests.makers.translators import ARCHITECTURE, SOURCE, SOURCES, TARGET, TARGETS, make_pairs
+from tests.makers.translators import (
+    ARCHITECTURE,
+    SOURCE,
+    SOURCES,
+    TARGET,
+    TARGETS,
+    make_model,
+    make_pairs,
+)  # fmt: skip
 
 ATTENTION = ["output", "input", "input-literal"]
 PLAIN = ["last-state", "concatenate"]
@@ -31,17 +39,6 @@ STACKS = [
     for layers in ({}, {"encoder_layers": 3, "decoder_layers": 2, "residual": True})
 ]
 SOME_STACKS = (STACKS[0], STACKS[5], STACKS[7])
-
-
-def make_model(dtype=torch.float64, seed: int = 0, **changes) -> RecurrentTranslator:
-    """Return a model in evaluation mode whose weights are large, so that errors are too."""
-    torch.manual_seed(seed)
-    h = dataclasses.replace(ARCHITECTURE, **changes)
-    model = RecurrentTranslator(SOURCE, TARGET, h).to(dtype).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter *= 2
-    return model
 
 
 def decode(model, batch: PairBatch, weights=None):

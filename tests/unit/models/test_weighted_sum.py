@@ -153,9 +153,7 @@ def test_a_document_of_a_batch_is_the_document_alone_without_padding(changes):
 
 
 @pytest.mark.parametrize("changes", REST_ON_A_SUM)
-def test_many_weights_are_evaluated_at_once_as_one_by_one_and_without_the_encoder(
-    changes, monkeypatch
-):
+def test_many_weights_are_evaluated_as_one_by_one_without_the_encoder(changes, monkeypatch):
     model = make(**changes)
     whole = weighted_sum(model, batch_for(model))
     weighted = whole[0]

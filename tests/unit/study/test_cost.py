@@ -87,9 +87,7 @@ def test_long_documents_are_cut_and_tokens_of_another_corpus_are_not_taken():
     ("folds, k: 4", 24, "5.5", "with `repeats: 5` and the seeds 1 to 40 ", True),
     ("folds, k: 2, repeats: 60", 120, "5.1", "and the seeds 1 to 600 ", True),
 ])  # fmt: skip
-def test_a_study_says_what_it_finds_and_what_more_would_find(
-    split: str, seeds: int, found: str, better: str, is_coarse: bool
-) -> None:
+def test_a_study_says_what_it_finds_and_what_more_finds(split, seeds, found, better, is_coarse):
     text = SAMPLE.replace("kind: random, test: 0.25", f"kind: {split}")
     text = text.replace("seeds: [1, 2, 3]", f"seeds: {[*range(1, seeds + 1)]}")
     if split.startswith("folds"):

@@ -1,22 +1,10 @@
-"""`heed classify`: the text, and what is said where the model knows no word of it."""
+"""`heed classify`: the text is that of the file that it names."""
 
 from pathlib import Path
 
 import pytest
 
-import heed
 from heed.files import HeedError, read_text
-from heed.tasks.classification.texts import classify
-from tests.conftest import train
-
-
-def test_a_text_of_unknown_words_alone_has_no_prediction(workplace):
-    train("tiny-attention", 1)
-    texts = ["w1 nobody", "nobody knows", "\u2603 \u200b", "w1\u200b"]
-    result = heed.load_run("tiny-attention", 1).predict(texts)
-    assert [name is None for name in result.predicted] == [False, True, True, True]
-    with pytest.raises(HeedError, match="tiny-attention: the text has no word that the model kno"):
-        classify("tiny-attention", "nobody knows")
 
 
 def test_the_file_that_a_text_names_is_read_and_no_other(tmp_path, monkeypatch, capsys):

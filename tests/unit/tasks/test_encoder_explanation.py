@@ -115,9 +115,7 @@ ATTEND = AttentionTap.attend
     ("heed.pretrained.AttentionTap.attend", cap),
     ("transformers.PreTrainedTokenizerFast.is_fast", False),
 ])  # fmt: skip
-def test_an_encoder_whose_attention_is_computed_otherwise_is_one_message(
-    folder, monkeypatch, place, value
-):
+def test_an_encoder_with_other_attention_is_one_message(folder, monkeypatch, place, value):
     monkeypatch.setattr(place, value)
     with pytest.raises(HeedError, match=r"does not let the attention of this kind .*explain: 0"):
         reader_of(folder)
@@ -166,9 +164,7 @@ def test_each_reading_has_the_means_of_the_tests_that_there_are_for_it(folder, f
 
 
 @pytest.mark.parametrize("most", [16_000_000, 0], ids=["LIBLINEAR", "L-BFGS"])
-def test_the_classifier_that_is_explained_predicts_as_the_reference_model(
-    folder, films, monkeypatch, most
-):
+def test_what_is_explained_predicts_as_the_reference_model(folder, films, monkeypatch, most):
     monkeypatch.setattr(linear, "IN_MEMORY", most)
     torch.set_deterministic_debug_mode("default")
     explain(folder, films)

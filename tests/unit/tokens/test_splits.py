@@ -143,9 +143,7 @@ def test_grouped_folds_keep_groups_together_in_test_and_validation():
     groups = np.repeat(np.arange(25), 4).astype(str)
     split = Split(kind="folds", k=5, grouped=True, validation=0.25)
     for column in columns(split, groups=groups).values():
-        splits = [
-            set(groups[column == split_name]) for split_name in ("train", "validation", "test")
-        ]
+        splits = [{*groups[column == split]} for split in (TRAIN, VALIDATION, TEST)]
         assert all(splits) and sum(map(len, splits)) == 25
         assert Counter(column)["validation"] == pytest.approx(20, abs=4)
 

@@ -54,9 +54,8 @@ PREDICTED = Path("results/predict/tiny/tiny-attention")
 
 
 def predicted(seed: int = 1, split: str = "test") -> pd.DataFrame:
-    return pd.read_parquet(PREDICTED / "predictions.parquet").query(
-        "seed == @seed and split == @split"
-    )
+    table = pd.read_parquet(PREDICTED / "predictions.parquet")
+    return table.query("seed == @seed and split == @split")
 
 
 def change_file(path: Path, old: str, new: str) -> None:
@@ -160,9 +159,7 @@ def test_missing_and_broken_inputs_are_one_clear_message(workplace, break_input,
     ("task: classification", "task: summary", "there is no task summary"),
     ("label: kind", "lable: kind", "data.lable: unknown key; did you mean label"),
 ])  # fmt: skip
-def test_a_recipe_of_an_older_or_another_heed_is_refused_with_its_key_and_command(
-    workplace, old, new, says
-):
+def test_a_recipe_of_another_heed_is_refused_with_key_and_command(workplace, old, new, says):
     change_file(RECIPE, old, new)
     message = f"tiny-attention.yaml: not a recipe .*{says}.*Run again: heed recipe tiny"
     with pytest.raises(HeedError, match=message):
@@ -362,9 +359,8 @@ def test_the_learning_rate_rises_then_falls():
     rates = [learning_rate(step, 100, h) for step in range(100)]
     assert rates[0] == pytest.approx(1 / 11) and rates[10] == 1.0 == max(rates)
     assert rates[55] == pytest.approx(0.5) and 0 < rates[99] < 0.02
-    assert learning_rate(55, 100, dataclasses.replace(h, lr_schedule="cosine")) == pytest.approx(
-        0.5
-    )
+    cosine = dataclasses.replace(h, lr_schedule="cosine")
+    assert learning_rate(55, 100, cosine) == pytest.approx(0.5)
     assert {
         learning_rate(step, 100, dataclasses.replace(h, warmup=0.0, lr_schedule="none"))
         for step in range(100)
@@ -412,9 +408,8 @@ def test_of_a_long_document_the_head_or_both_ends_are_read(workplace):
     assert len(whole) > 7
     ends = np.concatenate([whole[:4], whole[-3:]])
     for truncation, expected in (("head", whole[:7]), ("ends", ends)):
-        h = dataclasses.replace(
-            HYPERPARAMETERS, max_tokens=7, truncation=truncation, hierarchical=True
-        )
+        changes = {"max_tokens": 7, "truncation": truncation, "hierarchical": True}
+        h = dataclasses.replace(HYPERPARAMETERS, **changes)
         encoded = EncodedCorpus(tokens, vocabulary, h)
         batch = encoded.batch(row)
         assert (batch.ids[0] - 2).tolist() == expected.tolist()
@@ -470,9 +465,7 @@ def test_with_more_repeats_a_run_is_kept_where_its_fold_is_the_same(workplace):
     assert {*predicted(3)["id"]} == {f"d{row}" for row in rows}
 
 
-def test_batches_hold_every_document_once_sorted_within_windows_the_same_for_the_same_seed(
-    workplace,
-):
+def test_batches_hold_every_document_once_the_same_for_a_seed(workplace):
     tokens = load_tokens("data/tokens/tiny")
     vocabulary = Vocabulary((*SPECIAL, *tokens.lexicon), False)
     encoded = EncodedCorpus(tokens, vocabulary, HYPERPARAMETERS)

@@ -285,7 +285,6 @@ def test_links_are_counted_by_how_far_they_reach():
     gold = [(sure, sure), None]
     distances = evaluation.link_distances(gold)
     assert sorted(distances) == [0, 0, 3, 4]
-    table = evaluation.by_distance(
-        [{(0, 0), (2, 5)}, {(9, 9)}], gold, evaluation.group_edges(distances)
-    )
+    edges, links = evaluation.group_edges(distances), [{(0, 0), (2, 5)}, {(9, 9)}]
+    table = evaluation.by_distance(links, gold, edges)
     assert table.to_dict("list") == {"furthest": [0, 3, 4], "links": [2, 1, 1], "found": [1, 1, 0]}

@@ -111,9 +111,8 @@ def test_words_are_joined_to_text_as_the_training_part_is():
         ids = sentences.rows[row].tolist()
         words = [sentences.words[id_] for id_ in ids]
         assert reference_models.join_words(ids, words, detokenizer, unknown) == text
-        copied = reference_models.join_words(
-            [-1, *ids[1:]], ["Zug", *words[1:]], detokenizer, unknown
-        )
+        ids, other = [-1, *ids[1:]], ["Zug", *words[1:]]
+        copied = reference_models.join_words(ids, other, detokenizer, unknown)
         assert copied == text.replace(words[0], "Zug", 1)
     assert reference_models.join_words([], [], detokenizer, unknown) == ""
 
@@ -140,9 +139,7 @@ def test_the_tables_of_a_model_with_gold_links(fitted, monkeypatch):
     # rows in another order change nothing: they are found by id
     tables = evaluation.tables(tested, [7], predictions.sample(frac=1, random_state=0))
     assert set(tables) == {"summary", "lengths", "distances"}
-    assert all(
-        table.columns[0] == "seed" and set(table["seed"]) == {7} for table in tables.values()
-    )
+    assert all(each.columns[0] == "seed" and {*each["seed"]} == {7} for each in tables.values())
     summary, distances = tables["summary"].iloc[0], tables["distances"]
     assert summary["aer_shifted"] > 0.8 > summary["aer"], "links moved by one word are wrong"
     assert summary["support"] == tables["lengths"]["sentences"].sum() == len(tested.statistics[0])
