@@ -88,9 +88,8 @@ def test_digests_are_the_same_under_every_python(version):
     command = [python, "-c", DIGEST_ALL, ROOT / "src/heed"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {
-        str(p): digests.digest_file(p) for p in (ROOT / "src/heed").rglob("*.py")
-    }
+    paths = (ROOT / "src/heed").rglob("*.py")
+    assert json.loads(done.stdout) == {str(p): digests.digest_file(p) for p in paths}
 
 
 def test_versions_do_not_name_a_build(monkeypatch):
@@ -151,9 +150,8 @@ def test_a_stage_knows_its_modules_templates_and_versions(clone):
     assert {"torch", "numpy"} <= {*train["versions"]} and "spacy" not in train["versions"]
     report = code(clone, "report")["files"]
     assert "src/heed/report/page/index.html.jinja" in report
-    ignored = {f"src/{name.replace('.', '/')}.py" for name in digests.IGNORED} | {
-        "src/heed/__init__.py"
-    }
+    ignored = {f"src/{name.replace('.', '/')}.py" for name in digests.IGNORED}
+    ignored |= {"src/heed/__init__.py"}
     for path in (clone / "results/code").rglob("*.json"):
         files = {*json.loads(path.read_text())["files"]}
         of_report = {"src/heed/pipeline.py"} if path.stem == "report" else set()
@@ -188,10 +186,8 @@ def test_every_stage_of_the_command_line_has_its_code(clone):
     of_encoders = {name for name, section in digests.SECTIONS.items() if section == "pretrained"}
     for name in names:  # this study has no pretrained encoder
         assert bool([*(clone / "results/code").glob(f"{name}*")]) == (name not in of_encoders)
-    assert (
-        "src/heed/explanation/adversarial_attention.py"
-        in code(clone, "adversarial_attention", "liar")["files"]
-    )
+    files = code(clone, "adversarial_attention", "liar")["files"]
+    assert "src/heed/explanation/adversarial_attention.py" in files
 
 
 def test_an_experiments_own_seeds_are_of_its_models_alone(edited):

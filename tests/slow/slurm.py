@@ -130,9 +130,8 @@ class Slurm:
             )  # fmt: skip
 
     def run(self, *command: str) -> str:
-        return subprocess.run(
-            command, env=self.environment, capture_output=True, text=True, check=True, timeout=60
-        ).stdout
+        kept = {"stderr": subprocess.PIPE, "text": True, "timeout": 60}
+        return subprocess.check_output(command, env=self.environment, **kept)
 
     def idle_nodes(self) -> int:
         """Return how many nodes run nothing and take jobs; 0 while the controller starts."""

@@ -109,9 +109,8 @@ class Heed:
         """Run a job of warm.py; return its exit code, or None where it had to be killed."""
         process = None
         if cold:
-            process = subprocess.Popen(
-                [*self.prefix, sys.executable, WARM, json.dumps(job)], env=self.environment
-            )
+            command = [*self.prefix, sys.executable, WARM, json.dumps(job)]
+            process = subprocess.Popen(command, env=self.environment)
             child = process.pid
         else:
             assert self.process.stdin
@@ -149,9 +148,8 @@ class Study:
     def make(self, params: str) -> None:
         """Write the files of a clone that commands need, and what the stage `code` writes."""
         (self.path / "data").mkdir(parents=True)
-        write_unexplained(
-            self.path / "results/explain/none", self.path / "results/adversarial_attention/none"
-        )
+        results = self.path / "results"
+        write_unexplained(results / "explain/none", results / "adversarial_attention/none")
         (self.path / "params.yaml").write_text(params)
         (self.path / "data/published").symlink_to(ROOT / "data/published")
 

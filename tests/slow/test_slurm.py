@@ -35,10 +35,7 @@ RECORD = f'echo "{"|".join(f"${name}" for name in RECORDED.values())}" >> "$TOY_
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[Slurm]:
-    pytest.importorskip(
-        "snakemake_executor_plugin_slurm",
-        reason="Snakemake's executor for SLURM is not installed: make slurm",
-    )
+    pytest.importorskip("snakemake_executor_plugin_slurm", reason="make slurm installs it")
     if reason := missing():
         pytest.skip(f"no SLURM can be started: {reason}")
     folder = Path(tempfile.mkdtemp(prefix="heed-slurm-"))

@@ -225,6 +225,5 @@ if __name__ == "__main__":
         sys.exit(f"heed: {INTERRUPTED}")
     name = f"{NAME} {trained}" if trained else NAME
     with Path(os.environ["TOY_LOG"]).open("a") as log:
-        log.write(
-            json.dumps([name, started, time.time(), os.environ.get("CUDA_VISIBLE_DEVICES")]) + "\n"
-        )
+        gpus = os.environ.get("CUDA_VISIBLE_DEVICES")
+        log.write(json.dumps([name, started, time.time(), gpus]) + "\n")

@@ -207,9 +207,8 @@ def test_leave_one_out_finds_the_alignment_of_a_solved_model(solved, monkeypatch
     monkeypatch.setattr(rankings, "DESCENT_STEPS", 2)
     torch.manual_seed(2)
     batch, classes = reordered(100)
-    encoded = EncodedPairs(
-        batch.rows, [*batch.source.numpy()], [target[1:-1] for target in batch.target.numpy()]
-    )
+    targets = [target[1:-1] for target in batch.target.numpy()]
+    encoded = EncodedPairs(batch.rows, [*batch.source.numpy()], targets)
     done = []
     pairs = [*judge_pairs(solved, encoded, batch.rows, 1.0, lambda *at: done.append(at))]
     assert done[-1] == (100, 100) and sorted(pair.row for pair in pairs) == [*range(100)]

@@ -22,7 +22,6 @@ def clone(tmp_path, monkeypatch):
 
 @pytest.fixture
 def of_workflow(monkeypatch):
-    """Return the module of the Snakefile."""
     monkeypatch.syspath_prepend(ROOT / "workflow")
     import stages
 
@@ -71,9 +70,8 @@ def test_a_dvc_lock_that_is_not_utf_8_is_one_message(clone):
 def test_nothing_outside_of_the_results_is_moved_away(clone, of_workflow):
     (clone / "results/old").mkdir(parents=True)
     (clone / "victim").mkdir()
-    (clone / "dvc.lock").write_text(
-        "stages: {a: {outs: [{path: results/../victim}, {path: results/old}]}}\n"
-    )
+    outs = "[{path: results/../victim}, {path: results/old}]"
+    (clone / "dvc.lock").write_text(f"stages: {{a: {{outs: {outs}}}}}\n")
     assert of_workflow.find_removed([], clone) == ["results/old"]
 
 

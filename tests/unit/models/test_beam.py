@@ -61,11 +61,8 @@ def written_out(model, source: np.ndarray, beam: int, alpha: float) -> list[Hypo
                 if token not in FORBIDDEN and (token == EOS or size < 2 * len(source) + 5)
             ]
         kept = sorted(extensions, key=lambda extension: -extension[1])[:beam]
-        candidates += [
-            Hypothesis(list(tokens[:-1]), total / size**alpha, total)
-            for tokens, total in kept
-            if tokens[-1] == EOS
-        ]
+        ended = [(list(tokens[:-1]), total) for tokens, total in kept if tokens[-1] == EOS]
+        candidates += [Hypothesis(tokens, total / size**alpha, total) for tokens, total in ended]
         opened = [(tokens, total) for tokens, total in kept if tokens[-1] != EOS]
     return sorted(candidates, key=lambda hypothesis: -hypothesis.score)
 

@@ -20,9 +20,8 @@ from heed.report.figures.translation import gradients_by_length
 from heed.tasks.translation.prediction import sentence_gradients
 from tests.makers import translators
 
-ARCHITECTURE = TranslatorArchitecture(
-    embedding_dim=6, hidden_size=6, max_source_tokens=40, heads=2, feed_forward_size=8
-)
+SIZES = {"embedding_dim": 6, "hidden_size": 6, "max_source_tokens": 40, "feed_forward_size": 8}
+ARCHITECTURE = TranslatorArchitecture(**SIZES, heads=2)
 TRANSFORMER = {"encoder": "transformer", "decoder": "transformer"}
 DEEP = {"encoder_layers": 3, "decoder_layers": 2, "residual": True}
 RECURRENT = [

@@ -39,12 +39,10 @@ def packed(layer: Bidirectional, inputs: torch.Tensor, lengths: torch.Tensor) ->
     for name in ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"):
         getattr(both, name).data = getattr(forwards, name).data
         getattr(both, f"{name}_reverse").data = getattr(backwards, name).data
-    sequence = nn.utils.rnn.pack_padded_sequence(
-        inputs, lengths, batch_first=True, enforce_sorted=False
-    )
-    return nn.utils.rnn.pad_packed_sequence(
-        both.to(inputs.dtype)(sequence)[0], batch_first=True, total_length=inputs.shape[1]
-    )[0]
+    pack = nn.utils.rnn.pack_padded_sequence
+    sequence = pack(inputs, lengths, batch_first=True, enforce_sorted=False)
+    states, size = both.to(inputs.dtype)(sequence)[0], inputs.shape[1]
+    return nn.utils.rnn.pad_packed_sequence(states, batch_first=True, total_length=size)[0]
 
 
 @pytest.mark.parametrize("kind", LAYERS)

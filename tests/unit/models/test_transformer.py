@@ -52,7 +52,6 @@ def make_pairs(
 
 
 def select(batch: PairBatch, row: int) -> PairBatch:
-    """The pair `row` alone, without padding."""
     source, target = batch.source_lengths[row], batch.target_lengths[row]
     return PairBatch(
         batch.source[row : row + 1, :source], batch.source_lengths[row : row + 1],
@@ -212,9 +211,8 @@ def test_a_transformer_is_not_without_attention():
     model = dataclasses.replace(HYPERPARAMETERS, encoder="transformer", attention="none")
     assert model.attends and model.has_heads and not model.chooses_weights
     assert model.score_functions == {"scaled-dot": "transformer"}
-    by_maximum = dataclasses.replace(
-        HYPERPARAMETERS, encoder="bilstm", attention="none", pooling="max-attention", score="concat"
-    )
+    changes = {"attention": "none", "pooling": "max-attention", "score": "concat"}
+    by_maximum = dataclasses.replace(HYPERPARAMETERS, encoder="bilstm", **changes)
     assert by_maximum.score_functions == {"dot": "max-attention"}, "it does not read `score`"
     with pytest.raises(ValueError, match="transformer is attention"):
         model.without_attention()

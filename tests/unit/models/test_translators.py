@@ -74,10 +74,8 @@ def test_the_loss_of_a_batch_is_the_sum_of_its_pairs_losses(decoder, tied):
     model = make_model(decoder=decoder, tied_readout=tied)
     for smoothing in (0.0, 0.1):
         whole = model.loss(make_pairs(SOURCES, TARGETS, padding=1), smoothing)
-        single = [
-            model.loss(make_pairs([source], [target]), smoothing)
-            for source, target in zip(SOURCES, TARGETS, strict=True)
-        ]
+        pairs = (make_pairs([x], [y]) for x, y in zip(SOURCES, TARGETS, strict=True))
+        single = [model.loss(pair, smoothing) for pair in pairs]
         assert torch.allclose(whole, torch.stack(single).sum(), atol=1e-10)
 
 
@@ -140,9 +138,8 @@ def read_packed(encoder: RecurrentEncoder, inputs, lengths):
     last = []
     for layer in encoder.layers:
         parts = [*layer.children()] or [layer]
-        both = type(parts[0])(
-            inputs.shape[-1], parts[0].hidden_size, batch_first=True, bidirectional=len(parts) == 2
-        )
+        kind = {"batch_first": True, "bidirectional": len(parts) == 2}
+        both = type(parts[0])(inputs.shape[-1], parts[0].hidden_size, **kind)
         pack = nn.utils.rnn.pack_padded_sequence
         packed = pack(inputs, lengths, batch_first=True, enforce_sorted=False)
         weights = [weight for part in parts for weight in part.parameters()]
@@ -336,9 +333,8 @@ def test_the_tied_readout_is_the_target_embedding():
     assert float(model.output.weight.detach().std()) == pytest.approx(64**-0.5, rel=0.02)
     features = decode(model, make_pairs(SOURCES, TARGETS)).features
     assert features.shape[-1] == 64 and features.abs().max() <= 1
-    assert torch.equal(
-        model.logits(features), features @ model.target_embedding.weight.T + model.output.bias
-    )
+    expected = features @ model.target_embedding.weight.T + model.output.bias
+    assert torch.equal(model.logits(features), expected)
 
 
 def test_residual_layers_that_return_nothing_change_nothing():
@@ -381,6 +377,5 @@ def test_lecture_004s_score_gives_one_word_of_twenty_at_most_28_percent():
 
 
 def memory_of(states: torch.Tensor, attention: SourceAttention) -> Memory:
-    """Return the memory of sources without padding."""
     padding = torch.zeros(states.shape[:2], dtype=torch.bool)
     return Memory(states, padding, attention.keys(states))

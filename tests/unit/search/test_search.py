@@ -164,10 +164,8 @@ def assert_the_winner_is_the_training_outside_ray(folder: Path) -> None:
     best = yaml.safe_load((folder / "best.yaml").read_text())
     write_recipes(load(), "tiny", Path("data/tokens/tiny"))
     assert read_model_recipe("tiny-attention").as_dict()["hyperparameters"].items() >= best.items()
-    assert (
-        read_model_recipe("tiny-parameter-matched").hyperparameters.learning_rate
-        == best["learning_rate"]
-    )
+    matched = read_model_recipe("tiny-parameter-matched").hyperparameters
+    assert matched.learning_rate == best["learning_rate"]
     stages.train("tiny-attention", [1000])
     outside = pd.read_csv("results/train/tiny-attention/1000/history.csv")
     epochs = pd.read_csv(folder / "epochs.csv")

@@ -78,11 +78,8 @@ def test_configurations_are_different_and_a_space_that_has_too_few_is_one_line(s
     assert len({json.dumps(c) for c in draw(space, 4, 1, any_configuration)}) == 4
     with pytest.raises(HeedError, match=r"too few configurations: 4 found of 5 trials"):
         draw(space, 5, 1, any_configuration)
-    text = STUDY.replace("integer: [2, 9]", "choice: [6, 12]").replace(
-        "choice: [1, 2, 3, 4]", "choice: [5, 7]"
-    )
-    with pytest.raises(
-        HeedError,
-        match=r"^params.yaml: searches.hunt.space: the space has too few configurations: 0 found",
-    ):
+    text = STUDY.replace("integer: [2, 9]", "choice: [6, 12]")
+    text = text.replace("choice: [1, 2, 3, 4]", "choice: [5, 7]")
+    message = r"^params.yaml: searches.hunt.space: the space has too few configurations: 0 found"
+    with pytest.raises(HeedError, match=message):
         run_search(parse(text), "hunt", Path("results/search/tiny"), Path("data/tokens/tiny"), 1)

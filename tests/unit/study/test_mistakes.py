@@ -9,6 +9,7 @@ from heed.files import HeedError
 from heed.study import parse
 from tests.conftest import ROOT
 from tests.unit.search.makers import STUDY as SEARCH
+from tests.unit.study.test_models import OLD, QUICK
 from tests.unit.tasks.translation.conftest import PARAMS as PAIR
 
 SMALL = (ROOT / "tests/studies/small.yaml").read_text()
@@ -25,6 +26,8 @@ STUDIES = {
     "search": SEARCH,
     "explained": (ROOT / "tests/studies/explained.yaml").read_text() + SMALL,
     "pair": PAIR,
+    "presets": QUICK,
+    "old": OLD,
 }
 MISTAKES = yaml.safe_load((ROOT / "tests/unit/study/mistakes.yaml").read_text())
 CASES = [

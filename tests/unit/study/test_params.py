@@ -22,9 +22,8 @@ def error_message(text: str) -> str:
 
 
 def test_all_mistakes_are_reported_and_keys_that_a_terminal_would_obey_are_escaped():
-    text = SAMPLE.replace("seeds:", '"a\\e[31m\\nb": 1\nseeds:', 1).replace(
-        "epochs: 6", "epochs: x"
-    )
+    text = SAMPLE.replace("seeds:", '"a\\e[31m\\nb": 1\nseeds:', 1)
+    text = text.replace("epochs: 6", "epochs: x")
     first, second = error_message(text).splitlines()
     assert first.startswith("params.yaml:42: defaults.classification.epochs: ")
     assert second.startswith("params.yaml:10: 'a\\x1b[31m\\nb': unknown key. Allowed: study, ")
@@ -131,9 +130,8 @@ def test_every_study_is_valid_and_named_as_its_file(path):
 
 def test_the_documented_schema_is_the_one_in_the_code():
     assert (ROOT / "docs/params.md").read_text() == reference(), "run `make schema`"
-    assert json.loads((ROOT / "docs/params.schema.json").read_text()) == json_schema(), (
-        "run `make schema`"
-    )
+    written = json.loads((ROOT / "docs/params.schema.json").read_text())
+    assert written == json_schema(), "run `make schema`"
 
 
 def test_a_parameter_matched_model_takes_its_hyperparameters_from_the_model_it_matches():

@@ -128,10 +128,8 @@ def films(folder: Path, tmp_path_factory: pytest.TempPathFactory):
         monkeypatch.chdir(tmp_path_factory.mktemp("films"))
         numbers = np.random.default_rng(1)
         labels = [("bad", "good")[i % 2] for i in range(60)]
-        texts = [
-            [*numbers.choice(["the", "films", "was", "it"], 5), *["fine"] * (label == "good")]
-            for label in labels
-        ]
+        words, fine = ["the", "films", "was", "it"], {"good": ["fine"], "bad": []}
+        texts = [[*numbers.choice(words, 5), *fine[label]] for label in labels]
         splits = ["train"] * 30 + ["validation"] * 12 + ["test"] * 18
         yield write_films(folder, texts, labels, splits)
 
@@ -149,16 +147,14 @@ def test_each_reading_has_the_means_of_the_tests_that_there_are_for_it(folder, f
         measured = summary.dropna(subset="mean")
         tests = {"correlation", "permutation", "input_removal", "rationale", "adversarial_weights"}
         assert {*measured["test"]} == tests
-        assert {*measured[measured["test"] == "adversarial_weights"]["measure"]} == {
-            "rationale_weight"
-        }
+        of_weights = measured[measured["test"] == "adversarial_weights"]
+        assert {*of_weights["measure"]} == {"rationale_weight"}
         removed = measured[measured["measure"] == "comprehensiveness"]
         assert {*removed["ranking"]} == {"attention", "gradient", "random"}
         units = pd.read_parquet(f"results/explain/films.pretrained/films/{name}/units.parquet")
         assert np.allclose(units.groupby("id")["attention"].sum(), 1, atol=1e-5)
-        assert (units["end"] - units["start"])[units["rationale"]].tolist() == [4] * sum(
-            units["rationale"]
-        )
+        rationale = units[units["rationale"]]
+        assert ((rationale["end"] - rationale["start"]) == 4).all() and len(rationale)
     printed = capsys.readouterr().out
     assert "films: means over 6 test documents" in printed and "marks_weight" in printed
 

@@ -298,16 +298,14 @@ def test_every_kind_of_model_trains_resumes_loads_and_predicts_the_same(workplac
         # four words a sentence, as the tokens on disk have it
         alone = tokenize_in_memory([texts["text"][row]], "whitespace")
         begins = np.arange(0, len(alone.ids), 4, dtype=np.int32)
-        alone = dataclasses.replace(
-            alone, sentence_starts=begins, sentence_offsets=np.array([0, len(begins)])
-        )
+        sentences = {"sentence_starts": begins, "sentence_offsets": np.array([0, len(begins)])}
+        alone = dataclasses.replace(alone, **sentences)
         document = run.predictor.reader(alone)(0)
         expected = table.loc[texts["id"][row], ["p:bad", "p:good"]].to_numpy(float)
         assert np.allclose(document.probability, expected, atol=1e-5)
         assert len(document.positions) == len(document.weights)
-    assert read_run("tiny-attention", 1).parameters == sum(
-        p.numel() for p in run.predictor.model.parameters()
-    )
+    numbers = sum(p.numel() for p in run.predictor.model.parameters())
+    assert read_run("tiny-attention", 1).parameters == numbers
 
 
 def test_a_training_reads_no_test_document(workplace):
@@ -361,32 +359,26 @@ def test_the_learning_rate_rises_then_falls():
     assert rates[55] == pytest.approx(0.5) and 0 < rates[99] < 0.02
     cosine = dataclasses.replace(h, lr_schedule="cosine")
     assert learning_rate(55, 100, cosine) == pytest.approx(0.5)
-    assert {
-        learning_rate(step, 100, dataclasses.replace(h, warmup=0.0, lr_schedule="none"))
-        for step in range(100)
-    } == {1.0}
+    plain = dataclasses.replace(h, warmup=0.0, lr_schedule="none")
+    assert {learning_rate(step, 100, plain) for step in range(100)} == {1.0}
 
 
 def test_decay_shrinks_weights_but_no_biases_and_averaging_lags_behind():
-    from heed.training.loop import _make_optimizer, _update_average
-
     torch.manual_seed(0)
     model = torch.nn.Linear(3, 2)
     learner = SimpleNamespace(model=model, rate=lambda name: 1.0)
-    optimizer = _make_optimizer(learner, Training(learning_rate=0.1, weight_decay=0.5))
+    optimizer = loop._make_optimizer(learner, Training(learning_rate=0.1, weight_decay=0.5))
     weight, bias = model.weight.detach().clone(), model.bias.detach().clone()
     (model(torch.zeros(1, 3)).sum() * 0).backward()
     optimizer.step()
     assert torch.allclose(model.weight, weight * (1 - 0.1 * 0.5)) and torch.equal(model.bias, bias)
     average, target = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
     expected = 0.9 * average.weight.detach() + 0.1 * target.weight.detach()
-    _update_average(average, target, 0.9)
+    loop._update_average(average, target, 0.9)
     assert torch.allclose(average.weight, expected)
 
 
 def test_a_step_split_into_batches_gives_the_same_weights(workplace, monkeypatch):
-    from heed.training import loop
-
     weights = []
     for max_tokens in (10**6, 24):
         monkeypatch.setattr(loop, "MAX_PADDED_TOKENS", max_tokens)
@@ -504,11 +496,8 @@ def test_the_vocabulary_is_of_the_training_part_alone_and_ranked(workplace):
     tokens = load_tokens("data/tokens/tiny")
     rows = tokens.rows("train", 0)
     vocabulary = build_vocabulary(tokens, rows, 1000, True)
-    words = {
-        tokens.lexicon[i]
-        for row in rows
-        for i in tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]]
-    }
+    spans = (slice(*tokens.offsets[row : row + 2]) for row in rows)
+    words = {tokens.lexicon[i] for span in spans for i in tokens.ids[span]}
     assert set(vocabulary.words[2:]) == words
     assert vocabulary.words[2] == "fine", "the most frequent word of the training split"
     assert len(build_vocabulary(tokens, rows, 10, True)) == 10
@@ -608,3 +597,19 @@ def test_all_seeds_that_fail_are_named_and_the_others_are_trained(workplace, mon
     with pytest.raises(HeedError, match=r"^seed 1 fails\nseed 3 fails$"):
         list(runs.train_runs("tiny-attention", [1, 2, 3], 2))
     assert RUN.with_name("2").is_dir()
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_the_optimizer_takes_the_same_steps_as_torchs(fused: bool) -> None:
+    torch.manual_seed(0)
+    start = torch.randn(5, 4)
+    ends = []
+    for kind in (loop.AdamW, torch.optim.AdamW):
+        weights = start.clone().requires_grad_()
+        optimizer = kind([weights], lr=0.05, weight_decay=0.1, fused=fused)
+        for step in range(4):
+            optimizer.zero_grad()
+            (weights.sin() * step).sum().backward()
+            optimizer.step()
+        ends.append((weights.detach(), optimizer.state_dict()["state"][0]["exp_avg_sq"]))
+    assert not torch.equal(ends[0][0], start) and all(map(torch.equal, *ends))

@@ -45,9 +45,8 @@ def test_every_decoder_trains_predicts_and_is_evaluated(pair, variant):
     attends = read_model_recipe(model).hyperparameters.learns_weights
     summary = pd.read_csv(f"results/evaluate/pair/{model}/summary.csv")
     assert ((table["links"] != "") == attends).all() and ((summary["aer"] < 1) == attends).all()
-    expected = sacrebleu.corpus_bleu(
-        test["hypothesis"].tolist(), [test["reference"].tolist()], tokenize="none", force=True
-    )
+    hypotheses, references = test["hypothesis"].tolist(), [test["reference"].tolist()]
+    expected = sacrebleu.corpus_bleu(hypotheses, references, tokenize="none", force=True)
     assert summary["bleu"][0] == pytest.approx(expected.score / 100, abs=1e-9)
 
 
@@ -227,9 +226,8 @@ def test_pairs_beyond_the_caps_are_left_out_and_counted(pair):
 
 
 def test_the_wide_control_is_as_large_as_the_model_that_it_matches(pair):
-    wide = MODEL.format("parameter-matched", "decoder: last-state").replace(
-        "pair-parameter-matched, d", "pair-input, d"
-    )
+    wide = MODEL.format("parameter-matched", "decoder: last-state")
+    wide = wide.replace("pair-parameter-matched, d", "pair-input, d")
     Path("params.yaml").write_text(PARAMS + wide)
     message = "variant parameter-matched takes its hyperparameters from pair-input"
     with pytest.raises(HeedError, match=message):
