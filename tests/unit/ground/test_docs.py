@@ -13,11 +13,8 @@ import pytest
 
 from tests.conftest import ROOT
 
-PAGES = sorted(
-    path
-    for pattern in ("*.md", "config/*.md", "envs/*.md", "docs/**/*.md")
-    for path in ROOT.glob(pattern)
-)
+PATTERNS = ("*.md", "config/*.md", "envs/*.md", "docs/**/*.md")
+PAGES = sorted(path for pattern in PATTERNS for path in ROOT.glob(pattern))
 FENCE = re.compile(r"^(`{3,})[^\n]*\n.*?^\1\s*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

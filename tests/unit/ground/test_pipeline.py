@@ -22,7 +22,6 @@ def clone(tmp_path, monkeypatch):
 
 @pytest.fixture
 def of_workflow(monkeypatch):
-    """Return the module of the Snakefile."""
     monkeypatch.syspath_prepend(ROOT / "workflow")
     import stages
 
@@ -71,16 +70,13 @@ def test_a_dvc_lock_that_is_not_utf_8_is_one_message(clone):
 def test_nothing_outside_of_the_results_is_moved_away(clone, of_workflow):
     (clone / "results/old").mkdir(parents=True)
     (clone / "victim").mkdir()
-    (clone / "dvc.lock").write_text(
-        "stages: {a: {outs: [{path: results/../victim}, {path: results/old}]}}\n"
-    )
+    outs = "[{path: results/../victim}, {path: results/old}]"
+    (clone / "dvc.lock").write_text(f"stages: {{a: {{outs: {outs}}}}}\n")
     assert of_workflow.find_removed([], clone) == ["results/old"]
 
 
 @pytest.mark.parametrize(("mode", "is_believed"), [(0o700, True), (0o777, False)])
-def test_dvcs_pickles_go_where_another_user_could_have_written_them(
-    clone, of_workflow, mode, is_believed
-):
+def test_dvcs_pickles_go_where_others_could_write_them(clone, of_workflow, mode, is_believed):
     (clone / ".heed/dvc").mkdir(parents=True)
     (clone / ".heed/dvc/cache.db").touch()
     (clone / ".heed").chmod(mode)

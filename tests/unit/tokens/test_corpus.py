@@ -129,9 +129,7 @@ def test_the_arrays_give_the_text_back(tmp_path):
     assert not tokens.meta.reduced and not tokens.meta.generated
 
 
-def test_duplicates_across_the_splits_are_counted_and_dropped_from_train_on_request(
-    tmp_path, capsys
-):
+def test_duplicates_across_splits_are_counted_and_dropped_on_request(tmp_path, capsys):
     def crossing(tokens: Tokens, near: bool) -> int:
         table = tokens.documents(["text", "split"])
         texts = table["text"]
