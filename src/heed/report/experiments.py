@@ -138,6 +138,10 @@ class Experiment:
         """Return the gain over the variant's own baseline, or else over that of all."""
         return self.difference(variant, f"{variant}-{BASELINE}", BASELINE)
 
+    def short_score(self, name: str, named: bool = False) -> str:
+        """Return the score of a model for a sentence, `named` with that of the metric."""
+        return self.measure.short(self.result.score_of(name), named)
+
     @property
     def variants(self) -> list[str]:
         """Its models, the baseline and attention first."""

@@ -78,6 +78,6 @@ def paper(called: Paper) -> str:
         paper=called, said=said, results=results, study=results.params.study,
         experiments=results.experiments, seeds=results.comparison.seeds,
         method=results.comparison.significance, findings=found, cautions=cautions(results),
-        found={each.experiment.key: each for each in found},
+        found={each["experiment"].key: each for each in found},
         searches=[(each, one) for each in results.experiments for one in searches(results, each)],
     )  # fmt: skip

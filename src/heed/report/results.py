@@ -69,12 +69,13 @@ class Results:
         models = self.comparison.experiments[experiment.key].models
         return {variant: result.model for variant, result in models.items()}
 
+    def explanations_of(self, experiment: Experiment) -> list[Explanation]:
+        """Return the models of an experiment that `heed explain` has tested."""
+        return [each for each in self.explanations if each.experiment.key == experiment.key]
+
     def is_explained(self, experiment: Experiment) -> bool:
-        """Return whether `heed explain` has tested a model of an experiment."""
-        return any(
-            each.experiment.key == experiment.key and not each.is_of_encoder
-            for each in self.explanations
-        )
+        """Return whether one of them is a network of the study."""
+        return not all(each.is_of_encoder for each in self.explanations_of(experiment))
 
     def evaluation_folder(self, model: str) -> Path:
         """Return the folder of a model's evaluation, in that of its experiment."""

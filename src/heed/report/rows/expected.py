@@ -75,7 +75,7 @@ class Finding:
 def judge_expected_results(results: Results) -> list[Finding]:
     """Return what the study found about each expected result, in the order of params.yaml."""
     return [
-        judge(each, expected, [e for e in results.explanations if e.experiment.key == each.key])
+        judge(each, expected, results.explanations_of(each))
         for each in results.experiments
         for expected in results.params.experiments[each.key].expected_results
     ]
