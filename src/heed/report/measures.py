@@ -19,7 +19,7 @@ from heed.evaluation.results import (
     equal_weights,
 )
 from heed.hyperparameters.classifier import Architecture
-from heed.report.formats import format_number, format_points
+from heed.report.formats import format_number, format_points, read_yaml
 from heed.task import task_module
 from heed.task.interface import Scale
 
@@ -187,11 +187,6 @@ def lacks_layer(result: ExperimentResult, variant: str) -> bool:
 
 MAJORITY = "majority"
 FAR_PP = 10.0  # below the median of the model's other runs
-DEGENERATE = (
-    "A run is degenerate if its {metric} is {below}more than {far} below the median of the model's "
-    "other runs."
-)
-BELOW = "no higher than that of the majority class on the same documents, or "
 
 
 def degenerate_seeds(
@@ -218,5 +213,7 @@ def degenerate_seeds(
 
 def explain_degenerate(result: ExperimentResult) -> str:
     """Return when a run is degenerate, in one sentence."""
-    measure, below = measure_of(result), BELOW if MAJORITY in result.reference_models else ""
-    return DEGENERATE.format(metric=measure.name, below=below, far=measure.limit(FAR_PP))
+    names, measure = read_yaml("names"), measure_of(result)
+    below = names["below_majority"] if MAJORITY in result.reference_models else ""
+    said: str = names["degenerate"]
+    return said.format(metric=measure.name, below=below, far=measure.limit(FAR_PP))

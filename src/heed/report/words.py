@@ -22,14 +22,6 @@ from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.report.formats import pluralize, read_yaml
 
 MATCHED = "parameter-matched"
-DISTINCTIONS = {  # hyperparameter → how a value of it tells two models of a kind apart
-    "score": "{} score",
-    "training_share": "{:.0%} of the pairs",
-    "max_source_tokens": "at most {} words",
-    "heads": "{} heads",
-    "hidden_size": "size {}",
-    "encoder": "{}",
-}
 
 
 class Words(NamedTuple):
@@ -113,7 +105,7 @@ def experiment_sentences(models: Mapping[str, Any]) -> dict[str, str]:
 
 def _distinguish(name: str, text: str, models: Mapping[str, Any], first: str) -> str:
     own, other = models[name], models[first]
-    for key, form in DISTINCTIONS.items():
+    for key, form in read_yaml("names")["distinctions"].items():
         value = getattr(own, key, None)
         if value is not None and value != getattr(other, key, None):
             return f"{text.partition(' (')[0]} ({form.format(value)})"

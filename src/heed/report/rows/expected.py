@@ -10,7 +10,7 @@ from heed.explanation.registry import CRITERIA
 from heed.explanation.test import measured
 from heed.report.experiments import Experiment
 from heed.report.explanations import Explanation
-from heed.report.formats import format_number
+from heed.report.formats import format_number, read_yaml
 from heed.report.measures import Measure
 from heed.report.results import Results
 from heed.report.rows import Rows
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from heed.study import ExpectedResult
 
 MIDDLE = ("4", "5")  # tenths of a document
-NAMES = {
-    "aer": "alignment error rate",
-    "rationale_weight": "share of the weights on the rationale",
-    "accuracy_in_middle": "accuracy where the rationale is in the middle",
-}
 
 
 def judge_expected_results(results: Results) -> list[dict[str, Any]]:
@@ -76,9 +71,10 @@ def _wanted(experiment: Experiment, expected: "ExpectedResult", **_: Any) -> str
         criterion = CRITERIA[expected.criterion].criterion
         return f"criterion “{criterion}” of {model}: {expected.outcome}"
     measure = Measure(experiment.measure.task, expected.metric or "")
+    name = read_yaml("names")["metrics"].get(measure.metric, measure.name)
     ends = {"at least": expected.at_least, "at most": expected.at_most}
     limits = (f"{words} {_format(measure, end)}" for words, end in ends.items() if end is not None)
-    return f"{NAMES.get(measure.metric) or measure.name} of {model}: {', '.join(limits)}"
+    return f"{name} of {model}: {', '.join(limits)}"
 
 
 def _printed(

@@ -1,7 +1,7 @@
 """The rows of what the weights explain: the criteria by model, and the means of the tests."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,8 @@ from heed.explanation.registry import CRITERIA, TESTS
 from heed.report.explanations import Explanation, range_of
 from heed.report.formats import format_count, format_interval, format_number
 from heed.report.measures import lacks_layer
-from heed.report.published import PaperScore
-from heed.report.results import Results
+from heed.report.results import Results, Source
 from heed.report.rows import Rows
-from heed.report.sources import Source
 
 
 def criteria(results: Results) -> Rows | None:
@@ -131,34 +129,28 @@ def has_layer_note(results: Results) -> bool:
 def papers_text(results: Results, explained: Sequence[Explanation], test: str) -> str:
     """Return what papers print of a test on the corpora of these models, and say of it.
 
-    Scores are compared where the study has the whole corpus.
+    Scores are compared where the study has the whole corpus, with the lengths of the texts that our
+    models read.
     """
-    papers = results.papers
-    scores = [each for each in papers.scores if each.test == test]
-    texts = [*_compare_papers(scores, [each for each in explained if not each.is_of_encoder])]
-    sentences = (each for each in papers.sentences if each.test == test)
-    return " ".join([*texts, *(f"“{each.sentence}” ({each.paper})." for each in sentences)])
-
-
-def _compare_papers(scores: list[PaperScore], explained: list[Explanation]) -> Iterator[str]:
-    """Yield the scores of each paper, and the lengths of the texts that our models read."""
+    scores, sentences = (each[each["test"] == test] for each in results.papers)
     read, lengths, kinds = list[int](), list[int](), set[str]()
     for each in explained:
         result, statistics = each.experiment.result, each.experiment.result.corpus.statistics
-        if not statistics.reduced and statistics.kind in {score.corpus for score in scores}:
+        is_whole = not statistics.reduced and statistics.kind in {*scores["corpus"]}
+        if is_whole and not each.is_of_encoder:
             kinds.add(statistics.kind)
             read.append(result.models[each.variant].hyperparameters.max_tokens)
             lengths.append(round(statistics.tokens / statistics.documents))
-    models: dict[str, dict[str, list[str]]] = {}
-    for score in scores:
-        if score.corpus in kinds:
-            own = models.setdefault(score.paper, {}).setdefault(score.model, [])
-            own.append(format_significant(score.mean, 3))
-    for paper, found in models.items():
-        listed = ", ".join(f"{name} {'/'.join(each)}" for name, each in found.items())
-        yield f"{paper} print: {listed}."
+    texts = []
+    for paper, rows in scores[scores["corpus"].isin(kinds)].groupby("paper", sort=False):
+        printed = rows["mean"].map(lambda mean: format_significant(float(mean), 3))
+        models = printed.groupby(rows["model"], sort=False).agg("/".join)
+        listed = ", ".join(f"{name} {own}" for name, own in models.items())
+        texts.append(f"{paper} print: {listed}.")
     if read:
-        yield (
+        texts.append(
             f"Ours read at most {range_of(read, format_count)} tokens of a text; the mean length "
             f"is {range_of(lengths, format_count)}."
         )
+    texts += [f"“{each.sentence}” ({each.paper})." for each in sentences.itertuples()]
+    return " ".join(texts)

@@ -63,7 +63,7 @@ def _summary(experiment: Experiment) -> dict[str, Any]:
     attention, result = experiment.attention, experiment.result
     scores = known(_scores(experiment, experiment.measure.scaled(1)))
     gain = result.models[attention].gain if attention else None
-    changes = {each.variant: each.change.mean_pp for each in experiment.degradations}
+    changes = {each["variant"]: each["change"].mean_pp for each in experiment.degradations}
     return {
         "experiment": experiment, "mean_gain": gain, "changes": known(changes),
         "scores": scores, "attention": scores[attention],
@@ -200,20 +200,18 @@ def cautions(results: Results) -> dict[str, Any]:
     where all are small.
     """
     found = findings(results)
-    coarse = [each for each in found if is_coarse(each["difference"].result.detectable_pp)]
+    coarse = [each for each in found if is_coarse(each["difference"].detectable_pp)]
     return {
         "generated": all(each.generated for each in results.experiments),
         "open": [each for each in found if each["is_open"]],
-        "missing": max(
-            coarse, key=lambda each: each["difference"].result.detectable_pp, default=None
-        ),
+        "missing": max(coarse, key=lambda each: each["difference"].detectable_pp, default=None),
         "uncontrolled": [*filter(_lacks_control, found)],
         "degenerate": any(
             degenerate_seeds(model, each.result, results.comparison.seeds_of(each.key))
             for each in results.experiments
             for model in each.result.models.values()
         ),
-        "differently_tuned": any(each["difference"].remark for each in found),
+        "differently_tuned": not all(each["difference"].tuned_alike for each in found),
     }
 
 
