@@ -72,13 +72,9 @@ def means(results: Results) -> Rows | None:
 
 def sizes(results: Results) -> dict[str, Any]:
     """Return the number of seeds, and the range of documents of each, that the means are over."""
-    counted = pd.concat(
-        test.rows(each.summary, column)
-        for each in results.explanations
-        for test in TESTS
-        for column in test.columns
-        if test.table != "seeds"
-    )
+    columns = [(test, each) for test in TESTS if test.table != "seeds" for each in test.columns]
+    summaries = [each.summary for each in results.explanations]
+    counted = pd.concat(test.rows(own, column) for own in summaries for test, column in columns)
     documents = counted["documents"].astype(int).tolist() or [0]
     return {"seeds": counted["seed"].nunique(), "documents": range_of(documents, format_count)}
 
@@ -93,15 +89,13 @@ def _mean_of_seeds(values: list[float]) -> dict[str, Any]:
 def trained(results: Results) -> Rows | None:
     """Return the means of models that were trained with other weights; None without any."""
     models = [model for each in results.explanations for model in each.adversarial_attention]
-    keys = ["test", "measure", "weights"]
-    records = [
-        {"model": model.name, "metric": " ".join(filter(None, map(str, key)))}
-        | _mean_of_seeds(rows["mean"].tolist())
-        for model in models
-        for key, rows in model.summary.dropna(subset="mean")
-        .fillna({"weights": ""})
-        .groupby(keys, sort=False)
-    ]
+    keys, records = ["test", "measure", "weights"], list[dict[str, Any]]()
+    for model in models:
+        known = model.summary.dropna(subset="mean").fillna({"weights": ""})
+        for key, rows in known.groupby(keys, sort=False):
+            metric = " ".join(filter(None, map(str, key)))
+            means = _mean_of_seeds(rows["mean"].tolist())
+            records.append({"model": model.name, "metric": metric, **means})
     files = results.sources.add(*dict.fromkeys(each.folder / "summary.csv" for each in models))
     found = _rows(results, records)
     return found and dataclasses.replace(found, sources=files)

@@ -4,16 +4,11 @@ import statistics
 from collections.abc import Iterator
 from typing import Any
 
+import pandas as pd
+
 from heed.evaluation.results import BASELINE, BETTER, NOT_CONVERGED, UNDECIDED, is_coarse
 from heed.explanation.test import measured
-from heed.report.browser import (
-    Browser,
-    Document,
-    excerpt,
-    list_documents,
-    shade_sentences,
-    typical_documents,
-)
+from heed.report.browser import Browser, Document, excerpt, shade_sentences, typical_documents
 from heed.report.differences import LINEAR, SLIGHTLY_BETTER, UNTESTED, TestedDifference
 from heed.report.experiments import Experiment
 from heed.report.measures import degenerate_seeds, equal_weights_control, report_of
@@ -136,7 +131,7 @@ def questions(results: Results) -> Rows | None:
 def _question(found: dict[str, Any]) -> dict[str, Any]:
     own, leading = found["experiment"], found["difference"]
     scores = (own.result.score_of(each) for each in (leading.first, leading.second))
-    first, second = map(own.measure.brief, scores)
+    first, second = (own.measure.short(score, digits=0) for score in scores)
     return {
         "experiment": own, "difference": leading,
         "attention": own.words[leading.first], "own": first,
@@ -267,6 +262,12 @@ def _first_document(browser: Browser) -> Document:
     documents = browser.documents
     right = [each for each in documents if each.right] or documents
     marked = [each for each in right if each.tokens["rationale"].any()] or right
-    table = list_documents(documents, {each.id for each in marked})
+    table = pd.DataFrame(
+        {
+            "label": each.label, "share": each.rationale_share, "shown": each in marked,
+            "largest": each.tokens["weight"].max(), "words": len(each.tokens),
+        }
+        for each in documents
+    )  # fmt: skip
     typical = [documents[row] for row in typical_documents(table, len(table)).values()]
     return min(typical, key=lambda each: (len(each.tokens), each.id))
