@@ -49,8 +49,9 @@ def environment() -> jinja2.Environment:
     functions = {"script": script, "policy": policy, "groups": groups}
     jinja.globals |= functions | {"PAGE": PAGE, "version": __version__}
     jinja.filters |= {
-        "number": formats.format_number, "points": formats.format_points,
-        "join_and": formats.join_and, "count": formats.format_count, "capital": capital,
+        "number": formats.format_number, "points": formats.format_points, "capital": capital,
+        "join_and": formats.join_and, "count": formats.format_count,
+        "interval": formats.format_interval, "coverage": formats.format_coverage,
     }  # fmt: skip
     return jinja
 

@@ -20,7 +20,7 @@ from heed.report.figures.study import ladder, study_figure
 from heed.report.figures.variants import Drawn, drawn_variants, looks
 from heed.report.figures.vega import as_svg
 from heed.report.pages import Page
-from heed.report.paper import Paper
+from heed.report.render import Paper
 from heed.report.results import Results, read_results
 from heed.report.words import all_words
 from tests.conftest import ROOT

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from heed.report.formats import read_yaml
-from heed.report.sources import Source
+from heed.report.results import Source
 from heed.terminal import visible
 
 # Where a figure stands, beside its files.

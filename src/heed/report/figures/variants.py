@@ -16,8 +16,7 @@ from heed.report.figures import shapes
 from heed.report.figures.shapes import EVERYWHERE, Figure, Mark, Pair, Panel
 from heed.report.formats import read_yaml
 from heed.report.measures import Measure
-from heed.report.results import Results, read_table
-from heed.report.sources import Source
+from heed.report.results import Results, Source, read_table
 from heed.report.words import all_words, model_kind
 from heed.task import task_module
 from heed.task.interface import lower_is_better
