@@ -193,8 +193,10 @@ def share(text: str) -> float:
 
 
 def seeds(text: str) -> list[int]:
-    """Return the seeds of several runs, from a list with commas."""
-    return [whole(part) for part in text.split(",")]
+    """Return the seeds of several runs, from a list with commas, each once."""
+    if len({*(found := [whole(part) for part in text.split(",")])}) < len(found):
+        raise argparse.ArgumentTypeError(f"each seed once, found {text[:20]!r}")
+    return found
 
 
 Settings = dict[str, object]  # of `add_argument`

@@ -16,12 +16,12 @@ from heed.evaluation.results import (
 )
 from heed.hyperparameters.pretrained import PRETRAINED
 from heed.report.formats import format_interval, format_points
-from heed.report.measures import Measure, measure_of
+from heed.report.measures import MAJORITY, Measure, measure_of
 
 UNTESTED = "untested"  # one seed, or one test document
 SLIGHTLY_BETTER, SLIGHTLY_WORSE = "slightly better", "slightly worse"
 LINEAR = "linear"
-REFERENCES = (LINEAR, PRETRAINED)  # that are recommended where they do as well: simplest first
+REFERENCES = (MAJORITY, LINEAR, PRETRAINED)  # recommended where they do as well: simplest first
 VERDICT_WORDS = {  # by reading: a word never fights the interval that it stands beside
     BETTER: "better",
     SLIGHTLY_BETTER: "better, by less than {within}",

@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from heed.cli import stages
+from heed.cli.commands import make_parser
 from heed.files import HeedError
 from heed.pipeline import read_lock, same_params
 from tests.conftest import ROOT
@@ -54,6 +55,13 @@ def test_what_a_stage_reads_may_not_be_edited_while_it_runs(clone, stage, key, o
         run(old)
     if stage != "compare":
         run("title: Does attention")  # of another section: DVC records nothing of it here
+
+
+def test_a_seed_is_named_once(capsys):
+    assert make_parser().parse_args(["score", "news", "--seeds", "3,1"]).seeds == [3, 1]
+    with pytest.raises(SystemExit):
+        make_parser().parse_args(["score", "news", "--seeds", "1,2,1"])
+    assert "each seed once, found '1,2,1'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("written", "seeds"), [("[1, 010]", [1, 10]), ("[1, 08]", [1, 8])])
