@@ -31,7 +31,7 @@ def study(name: str = "", force: bool = False, seeds: int | None = None) -> None
     if seeds:
         print_line(set_seeds(PARAMS, seeds))
     else:
-        print_line(activate_study(name, force) if name else format_studies())
+        print_line(activate_study(name, force, count_cores()) if name else format_studies())
 
 
 def check() -> None:
