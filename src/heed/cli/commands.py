@@ -31,7 +31,7 @@ def study(name: str = "", force: bool = False, seeds: int | None = None) -> None
     if seeds:
         print_line(set_seeds(PARAMS, seeds))
     else:
-        print_line(activate_study(name, force) if name else format_studies())
+        print_line(activate_study(name, force, count_cores()) if name else format_studies())
 
 
 def check() -> None:
@@ -194,8 +194,10 @@ def share(text: str) -> float:
 
 
 def seeds(text: str) -> list[int]:
-    """Return the seeds of several runs, from a list with commas."""
-    return [whole(part) for part in text.split(",")]
+    """Return the seeds of several runs, from a list with commas, each once."""
+    if len({*(found := [whole(part) for part in text.split(",")])}) < len(found):
+        raise argparse.ArgumentTypeError(f"each seed once, found {text[:20]!r}")
+    return found
 
 
 Settings = dict[str, object]  # of `add_argument`

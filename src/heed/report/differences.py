@@ -8,12 +8,12 @@ from heed.evaluation import results
 from heed.evaluation.results import BASELINE, BETTER, SAME, WORSE, ExperimentResult
 from heed.hyperparameters.pretrained import PRETRAINED
 from heed.report.formats import read_yaml
-from heed.report.measures import Measure, measure_of
+from heed.report.measures import MAJORITY, Measure, measure_of
 
 UNTESTED = "untested"  # one seed, or one test document
 SLIGHTLY_BETTER, SLIGHTLY_WORSE = "slightly better", "slightly worse"
 LINEAR = "linear"
-REFERENCES = (LINEAR, PRETRAINED)  # that are recommended where they do as well: simplest first
+REFERENCES = (MAJORITY, LINEAR, PRETRAINED)  # recommended where they do as well: simplest first
 VERDICT_WORDS: dict[str, str] = read_yaml("names")["verdicts"]
 
 

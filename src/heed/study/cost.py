@@ -8,7 +8,6 @@ import contextlib
 import dataclasses
 import functools
 import math
-import os
 import textwrap
 import time
 from collections.abc import Iterator
@@ -109,9 +108,9 @@ def training_times(params: Params, known: dict[str, Meta]) -> dict[str, float]:
     return times
 
 
-def format_cost(params: Params, cores: int | None = None) -> str:
+def format_cost(params: Params, cores: int) -> str:
     """Return what a study trains, the time if it is known, and which differences it finds."""
-    known, cores = known_corpora(params), cores or len(os.sched_getaffinity(0))
+    known = known_corpora(params)
     times = training_times(params, known)
     rows = [f"  {name:<58}{format_number(each / 60):>13}" for name, each in times.items()]
     title = f"  {'core-minutes of a training with all epochs':<58}"

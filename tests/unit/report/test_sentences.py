@@ -122,6 +122,26 @@ def test_a_study_gives_no_advice_and_a_corpus_of_ones_own_has_its_rule():
     )
 
 
+@pytest.mark.parametrize(("scores", "advice"), [
+    (((0.5,) * 3, (0.505,) * 3, 0.417), "majority"),  # of a vocabulary of one word
+    (((0.5,) * 3, (0.5,) * 3, 0.5), "majority"),  # all test texts are one text
+    (((0.51,) * 3, (0.52,) * 3, 0.515), "linear"),
+    (((0.8,) * 3, (0.85,) * 3, 0.7), "attention"),
+])  # fmt: skip
+def test_where_nothing_was_learned_the_majority_class_is_the_answer(scores, advice):
+    baseline, attention, linear = scores
+    result = make_experiment(baseline, attention, linear, generated=False)
+    assert differences.recommend(result, METHOD) == advice
+    own = dataclasses.replace(experiment_of(result, "Mine"), advice=advice)
+    lead = first_sentences([Finding(own, own.leading)], 3)[1]
+    nothing = (
+        "No model is shown to learn anything here: none is more than a point better than the most "
+        "frequent class, with 50.0%."
+    )
+    assert lead.endswith(nothing) == (advice == "majority")
+    assert ("For this corpus take" in lead) == (advice != "majority")
+
+
 def test_without_a_control_the_reference_model_is_compared():
     result = make_experiment(linear=0.9)
     result.models.pop("baseline")
