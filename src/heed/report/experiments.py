@@ -72,15 +72,16 @@ class Experiment:
     @functools.cached_property
     def words(self) -> dict[str, str]:
         """The names in words of its models and reference models."""
-        return experiment_words(self._hyperparameters)
+        return experiment_words(self.hyperparameters)
 
     @functools.cached_property
     def sentences(self) -> dict[str, str]:
         """The names of the same within a sentence, after "beats"."""
-        return experiment_sentences(self._hyperparameters)
+        return experiment_sentences(self.hyperparameters)
 
     @property
-    def _hyperparameters(self) -> dict[str, Any]:
+    def hyperparameters(self) -> dict[str, Any]:
+        """Those of every network by variant, and None of a reference model."""
         models = {name: each.hyperparameters for name, each in self.result.models.items()}
         return models | dict.fromkeys(self.result.reference_models)
 

@@ -1,6 +1,5 @@
 """The pictures of the docs, from the published studies, by `make picture`."""
 
-import csv
 import dataclasses
 import itertools
 import operator
@@ -10,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
+import pandas as pd
 
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
 from heed.files import write_text
@@ -21,6 +20,7 @@ from heed.report.figures.study import ladder, learning_curve, staircase
 from heed.report.figures.variants import make_figure
 from heed.report.figures.vega import as_svg
 from heed.report.measures import Measure
+from heed.study import load
 from heed.terminal import escape_markdown
 
 PAGE, STUDIES = Path("docs/index.md"), Path("docs/studies")
@@ -55,24 +55,22 @@ def own_figures(studies: Path) -> list[Figure]:
 def primary_comparisons(studies: Path) -> list[dict[str, str]]:
     """Return attention against its control in every experiment of the published studies.
 
-    They are rows of verdicts.csv, with study, title, models and group: texts and unit, which have a
-    scale of their own. Against the baseline where an experiment has no control. The largest
-    difference is first.
+    They are rows of verdicts.csv, with title, models and group: texts and unit, which have a scale
+    of their own. Against the baseline where an experiment has no control. The largest difference is
+    first.
     """
-    found = []
+    found = list[Any]()
     for path in sorted(studies.glob("*/verdicts.csv")):
-        params = yaml.safe_load((path.parent / "params.yaml").read_text(encoding="utf-8"))
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = [row for row in csv.DictReader(file) if row["family"] == "primary"]
-        for row in rows:
-            declared, study = params["experiments"][row["experiment"]], path.parent.name
-            unit = Measure(declared["task"], row["metric"]).long_unit
+        params, study = load(path.parent / "params.yaml"), path.parent.name
+        table = pd.read_csv(path, dtype=str, keep_default_na=False).query("family == 'primary'")
+        for row in table.to_dict("records"):
+            declared = params.experiments[row["experiment"]]
+            unit = Measure(declared.task, row["metric"]).long_unit
             own = "" if row["first"] == "attention" else f"{row['first']} "
-            row |= {"study": study, "title": declared["title"]}
-            row["models"] = f"{study}: {own}against {row['second']}"
-            row["group"] = f"{(row['mark'] or 'real text').capitalize()}, {unit}"
-            row["margin"] = str(params["study"].get("equivalence_margin", 1))
-            found.append(row)
+            models = f"{study}: {own}against {row['second']}"
+            group = f"{(row['mark'] or 'real text').capitalize()}, {unit}"
+            about = {"title": declared.title, "models": models, "group": group}
+            found.append(row | about | {"margin": str(params.study.equivalence_margin)})
     return sorted(found, key=lambda row: -float(row["difference_pp"]))
 
 

@@ -133,7 +133,7 @@ def test_where_nothing_was_learned_the_majority_class_is_the_answer(scores, advi
     result = make_experiment(baseline, attention, linear, generated=False)
     assert differences.recommend(result, METHOD) == advice
     own = dataclasses.replace(experiment_of(result, "Mine"), advice=advice)
-    lead = first_sentences([Finding(own, own.leading)], 3)[1]
+    lead = first_sentences([summary.finding(own, own.leading)], 3)[1]
     nothing = (
         "No model is shown to learn anything here: none is more than a point better than the most "
         "frequent class, with 50.0%."

@@ -81,7 +81,9 @@ def test_models_with_less_data_are_drawn_with_those_that_read_all(tmp_path):
     assert np.allclose([y for _, y in lines["attention"]], expected)
 
 
-def test_heat_maps_show_two_models_side_by_side_with_sure_and_possible_gold_links(tmp_path):
+def test_heat_maps_show_two_models_side_by_side_with_sure_and_possible_gold_links(
+    tmp_path, monkeypatch
+):
     results = read_made_up(tmp_path)
     (experiment,) = results.experiments
     (sentence,) = read_sentences(results, experiment)
@@ -99,6 +101,9 @@ def test_heat_maps_show_two_models_side_by_side_with_sure_and_possible_gold_link
     }
     assert set(outlines) == {(0, 0), (1, 1), (2, 2), (4, 3)}
     assert outlines[0, 0] == () != outlines[4, 3]
+    monkeypatch.setattr(f"{alignments.__module__}.read_sentences", lambda *_: [sentence] * 2)
+    first, second = alignments(Drawn(results, experiment, []))
+    assert len(first.sources) == 2 and first.sources == second.sources
 
 
 @pytest.mark.parametrize(

@@ -23,19 +23,15 @@ def document_rankings(results: Results) -> Iterator[Figure]:
 
     Text that may not be published is on the page alone.
     """
-    for experiment in results.experiments:
-        models = experiment.result.models
-        chosen = (
-            each
-            for each in results.explanations
-            if each.experiment.key == experiment.key
-            and not each.is_of_encoder
-            and each.has_weights
-            and models[each.variant].hyperparameters.chooses_weights
-        )
-        each = None if experiment.measure.is_of_sentences else next(chosen, None)
-        if each and results.prints_texts(experiment):
-            yield from _rankings(Drawn(results, experiment, [each.variant]), each)
+    drawn = set[str]()
+    for each in results.explanations:
+        models, key = each.experiment.result.models, each.experiment.key
+        if key in drawn or each.is_of_encoder or each.experiment.measure.is_of_sentences:
+            continue
+        if each.has_weights and models[each.variant].hyperparameters.chooses_weights:
+            drawn.add(key)
+            if results.prints_texts(each.experiment):
+                yield from _rankings(Drawn(results, each.experiment, [each.variant]), each)
 
 
 def _rankings(drawn: Drawn, each: Explanation) -> Iterator[Figure]:

@@ -218,8 +218,8 @@ def bare(domain: Pair) -> Axis:
 
 def heat_map(rows: Sequence[Mark], columns: int, lines: int, title: str) -> Panel:
     """Return a panel of squares without axes, whose words are among its rows."""
-    x, y = bare((-0.5, columns - 0.5)), bare((lines - 0.5, -0.5))
-    return Panel(rows, x, y, title, lines, lines / columns, grid=False)
+    form = {"height": lines, "ratio": lines / columns, "spans": False}
+    return bare_panel(rows, (-0.5, columns - 0.5), (lines - 0.5, -0.5), title, **form)
 
 
 def grid(cells: Pair, frame: Pair, around: Pair, panels: Pair, most: float) -> tuple[float, Pair]:

@@ -3,7 +3,7 @@
 from heed.evaluation.results import BASELINE
 from heed.report.experiments import Experiment
 from heed.report.figures.curves import by_group
-from heed.report.figures.variants import ordered_variants, read_tables
+from heed.report.figures.variants import Drawn, ordered_variants
 from heed.report.formats import DASH, read_yaml
 from heed.report.measures import Measure, report_of
 from heed.report.results import Results
@@ -80,7 +80,8 @@ def lengths(results: Results, experiment: Experiment) -> Rows:
 
     BLEU is between 0 and 100, accuracy between 0 and 1.
     """
-    tables = read_tables(results, experiment, "lengths", ordered_variants(results, experiment))
+    order = ordered_variants(results, experiment)
+    tables = Drawn(results, experiment, order).read("lengths")
     records = [
         {"variant": variant, **group}
         for variant, table in tables.items()
