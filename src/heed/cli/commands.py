@@ -101,12 +101,13 @@ def verdict(
     files: list[str], control: str = "", margin: float | None = None, metric: str = "",
     lower_is_better: bool = False, references: Path | None = None, csv: Path | None = None,
     html: Path | None = None, latex: Path | None = None, svg: Path | None = None,
+    looks: list[int] | None = None,
 ) -> None:  # fmt: skip
     """Say which of several models are better, by their scores in files of any tool."""
     from heed.verdict import command
     from heed.verdict.pairs import Asked
 
-    asked = Asked(control, margin, lower_is_better)
+    asked = Asked(control, margin, lower_is_better, tuple(sorted({*(looks or ())})))
     command.verdict(files, asked, metric, references, csv, html=html, latex=latex, svg=svg)
 
 
@@ -247,6 +248,8 @@ MEANINGS: dict[str, Meaning] = {
         "default: 1 where scores are shares"),
     "metric": ("METRIC", "of a file with several"),
     "lower_is_better": ("", "scores are losses or errors"),
+    "looks": ("SEEDS", "the numbers of seeds at which you look, such as 5,10,20, if they were "
+        "fixed before the first look (docs/statistics.md)"),
     "references": ("FILE", "the files are translations, a line each, and these their references"),
     "csv": ("FILE", "write all pairs with their numbers"),
     "html": ("FILE", "write a page: sentences, tables and a figure of all intervals"),

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterator
 
+from heed.evaluation.looks import Looks
 from heed.evaluation.results import BETTER, SAME, UNDECIDED, WORSE, Interval
 from heed.evaluation.significance import ALPHA, MAX_SEEDS, POWER
 from heed.report.differences import VERDICT_WORDS, reading_of
@@ -99,8 +100,11 @@ def to_decide(pair: Pair, verdict: Verdict) -> str:
     """Return what would decide an open pair if the difference is the one seen; else a dash."""
     if pair.result.verdict != UNDECIDED or pair.result.interval_pp is None:
         return DASH
+    seeds = pair.result.seeds_needed
+    if seeds and verdict.looks:
+        seeds = verdict.looks.at_least(seeds)
     needed = (
-        (pair.result.seeds_needed, verdict.seeds, "seeds"),
+        (seeds, verdict.seeds, "seeds"),
         (pair.items_needed, verdict.items, "items"),
     )
     ways = [f"{count:,} {what}" for count, has, what in needed if count and count > has]
@@ -173,11 +177,25 @@ def design(verdict: Verdict) -> Iterator[str]:
         yield f"Tested over {seeds} seeds and {items}."
     if pairs > 1:
         yield f"The {format_coverage(ALPHA)} intervals of all {pairs} pairs hold together."
+    if verdict.looks:
+        yield look(verdict.looks)
     if any(row[-1] != DASH for row in rows(verdict)):
         yield (
             "To decide: as many would find a difference of the size that was seen, with a "
             f"probability of {POWER:.0%}."
         )
+
+
+def look(looks: Looks) -> str:
+    """Return which of the declared looks this is, and what its intervals allow for."""
+    counts = join_and([str(seeds) for seeds in looks.planned])
+    said = (
+        f"This is look {looks.number} of {len(looks.planned)}, which were declared at {counts} "
+        f"seeds: over all of them there are at most {ALPHA:.0%} false alarms."
+    )
+    if not looks.later:
+        return said
+    return f"{said} What is undecided is looked at again with {looks.later[0]} seeds."
 
 
 def scores(verdict: Verdict) -> str:
