@@ -17,11 +17,8 @@ def rates(measurement: str, processes: int) -> list[float]:
 
 def main() -> None:
     torch.set_num_threads(1)
-    if len(sys.argv) > 1 and sys.argv[1] == "training":
-        print(measure_heed()[0])
-        return
-    if len(sys.argv) > 1 and sys.argv[1] == "gemm":
-        print(gemm_flops(4.0))
+    if len(sys.argv) > 1:
+        print(measure_heed()[0] if sys.argv[1] == "training" else gemm_flops(4.0))
         return
     cores = len(os.sched_getaffinity(0))
     share = {

@@ -8,11 +8,13 @@ other.
 
 import argparse
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from heed.evaluation.looks import Looks
 from heed.evaluation.results import assign_roles
 from heed.evaluation.significance import (
     ALPHA,
@@ -99,6 +101,14 @@ class Studies:
         components = crossed_components(*variances, estimated, nothing, seeds, self.documents)
         return Compared(measured, components, seeds)
 
+    def over_looks(self, plan: tuple[int, ...], finds: "Finds", count: int = 0) -> np.ndarray:
+        """Return in which studies one of the looks finds something, or one of the first `count`."""
+        found = []
+        for seeds in plan[: count or None]:
+            now = dataclasses.replace(self, runs=self.runs[:, :, :seeds])
+            found.append(finds(now.compare(0, 1), Looks(plan, seeds)))
+        return np.any(found, axis=0)
+
 
 @dataclasses.dataclass(frozen=True)
 class Compared:
@@ -113,10 +123,13 @@ class Compared:
         critical = self.components.critical_difference(self.seeds, level)
         return np.asarray(np.abs(self.measured + true) > critical)
 
-    def finds_same(self, true: float, margin: float) -> np.ndarray:
+    def finds_same(self, true: float, margin: float, level: float = ALPHA) -> np.ndarray:
         """Return in which studies the two are practically the same: equal within the margin."""
-        critical = self.components.critical_difference(self.seeds, 2 * ALPHA)
+        critical = self.components.critical_difference(self.seeds, 2 * level)
         return np.asarray(np.abs(self.measured + true) + critical < margin)
+
+
+Finds = Callable[[Compared, Looks], np.ndarray]
 
 
 def draw(models: tuple[Draw, ...], seeds: int, studies: int, documents: int = DOCUMENTS) -> Studies:
@@ -209,6 +222,49 @@ def power(studies: int) -> Iterator[str]:
             yield _row([std, seeds, *cells])
 
 
+# --- looks ----------------------------------------------------------------------------------------
+
+PLANS = ((5, 10, 20), (3, 5, 10, 20))
+
+
+def looks(studies: int) -> Iterator[str]:
+    """Yield what all looks find together, in percent, with and without a plan that is declared."""
+    yield "False alarms over all looks in percent: declared, and each at the whole level:"
+    titles = (".05", LEVEL, "undeclared, .05", LEVEL, "the same by 1 point", "undeclared")
+    yield _row(["deviation", "seeds of the looks", *titles])
+    for plan, (name, models) in itertools.product(PLANS, CASES.items()):
+        few, many = (draw(models, plan[-1], studies, texts) for texts in (DOCUMENTS, VERY_MANY))
+        alarms = [
+            few.over_looks(plan, lambda each, looks, level=level: each.finds(0, looks.level(level)))
+            for level in (ALPHA, ALPHA / FAMILY)
+        ]
+        alarms += [
+            few.over_looks(plan, lambda each, _, level=level: each.finds(0, level))
+            for level in (ALPHA, ALPHA / FAMILY)
+        ]
+        alarms += [
+            many.over_looks(plan, lambda each, looks: each.finds_same(1, 1, looks.level(ALPHA))),
+            many.over_looks(plan, lambda each, _: each.finds_same(1, 1, ALPHA)),
+        ]
+        yield _row([name, ", ".join(map(str, plan)), *(_shares([each], 2) for each in alarms)])
+
+
+def power_of_looks(studies: int) -> Iterator[str]:
+    """Yield how often a difference is found up to each look, and by one test with all seeds."""
+    yield "Power up to each look in percent, and of one test with all seeds:"
+    yield _row(["deviation", "points", "5 seeds", "10 seeds", "20 seeds", "one test, 20 seeds"])
+    plan = PLANS[0]
+    for std, true in itertools.product((1, 2), SIZES[1:]):
+        drawn = draw((normal(std), normal(std)), plan[-1], studies)
+
+        def finds(each: Compared, looks: Looks, true: float = true) -> np.ndarray:
+            return each.finds(true, looks.level(ALPHA))
+
+        found = [drawn.over_looks(plan, finds, count) for count in range(1, len(plan) + 1)]
+        found.append(drawn.compare(0, 1).finds(true, ALPHA))
+        yield _row([std, true, *(_shares([each]) for each in found)])
+
+
 # --- folds ----------------------------------------------------------------------------------------
 
 K, TEXTS, FEATURES, SIGNAL, WEAKER = 5, 900, 100, 0.05, 0.037  # of two ridge classifiers
@@ -272,7 +328,8 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--studies", type=int, default=100_000, metavar="N")
     parser.add_argument("--fold-studies", type=int, default=400, metavar="N")
     options = parser.parse_args(argv)
-    for table in (false_alarms, few_texts, equivalence, few_different, power):
+    tables = (false_alarms, few_texts, equivalence, few_different, power, looks, power_of_looks)
+    for table in tables:
         print("\n".join([*table(options.studies), ""]))
     with threadpool_limits(1, "blas"):  # the matrices are small: more threads take longer
         print("\n".join(folds(options.fold_studies)))

@@ -52,9 +52,7 @@ def snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         path = request.path.parent / "snapshots" / f"{name}.txt"
         if request.config.getoption("update_snapshots"):
             write_text(path, text)
-        assert text == path.read_text(encoding="utf-8"), (
-            f"if it reads well: make snapshots ({name})"
-        )
+        assert text == path.read_text(encoding="utf-8"), f"make snapshots ({name})"
 
     return compare
 
@@ -131,11 +129,8 @@ def write_positions(path: Path, texts: list[list[str]]) -> None:
     lengths = [len(word) for words in texts for word in words]
     np.save(path / "starts.npy", np.concatenate(starts).astype(np.int32))
     np.save(path / "ends.npy", (np.concatenate(starts) + lengths).astype(np.int32))
-    fine = [
-        (row, int(starts[row][words.index("fine")]))
-        for row, words in enumerate(texts)
-        if "fine" in words
-    ]
+    rows = [(row, words) for row, words in enumerate(texts) if "fine" in words]
+    fine = [(row, int(starts[row][words.index("fine")])) for row, words in rows]
     rationale = [(row, start, start + 4) for row, start in fine]
     table = pd.DataFrame(rationale, columns=["document", "start", "end"], dtype=np.int64)
     table.to_parquet(path / "evidence.parquet", index=False)
@@ -149,7 +144,6 @@ def write_sentences(path: Path, texts: list[list[str]]) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run the test in an empty folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -177,10 +171,8 @@ def make_workplace(tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
     labels = [("good", "bad")[i % 2] for i in range(60)]
     drawn = [generator.integers(0, 30, generator.integers(0, 15)) for _ in labels]
-    texts = [
-        [*(f"w{w}" for w in words), *(["fine"] if label == "good" else [])]
-        for words, label in zip(drawn, labels, strict=True)
-    ]
+    pairs, last = zip(drawn, labels, strict=True), {"good": ["fine"], "bad": []}
+    texts = [[*(f"w{w}" for w in words), *last[label]] for words, label in pairs]
     splits = ["train"] * 36 + ["validation"] * 12 + ["test"] * 12
     meta = write_tokens(tmp_path / "data/tokens/tiny", texts, labels, splits)
     statistics = {field.name: meta[field.name] for field in dataclasses.fields(CorpusStatistics)}

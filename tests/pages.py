@@ -7,13 +7,8 @@ from pathlib import Path
 
 from tests.conftest import ROOT
 
-PAGES = sorted(
-    [
-        *ROOT.glob("*.md"),
-        *(ROOT / "docs").glob("*.md"),
-        *(ROOT / name / "README.md" for name in ("config", "envs")),
-    ]
-)
+FOLDERS = ("", "docs/", "config/", "envs/")
+PAGES = sorted(page for folder in FOLDERS for page in ROOT.glob(f"{folder}*.md"))
 BLOCK = re.compile(r"^```(?:sh)?\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 ASSIGNMENT = re.compile(r"[A-Za-z_]+=.*")
 PROGRAMS = (

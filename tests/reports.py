@@ -30,15 +30,10 @@ COPY = re.compile(r"<template .*?</template>", re.DOTALL)
 
 def without_times(reports: Path) -> dict[str, str]:
     """Return the files of a report by their paths, without costs and the times' hash."""
-    files = {
-        path.relative_to(reports).as_posix(): path
-        for path in sorted(reports.rglob("*"))
-        if path.is_file()
-    }
-    return {
-        name: "" if OF_TIMES.fullmatch(name) else _without_times(path)
-        for name, path in files.items()
-    }
+    paths = (path for path in sorted(reports.rglob("*")) if path.is_file())
+    files = {path.relative_to(reports).as_posix(): path for path in paths}
+    times = {name for name in files if OF_TIMES.fullmatch(name)}
+    return {name: "" if name in times else _without_times(path) for name, path in files.items()}
 
 
 def _without_times(path: Path) -> str:

@@ -10,9 +10,8 @@ NEXT = "searches: {}"
 OTHER = "experiment: author, variant: other"
 LETTERS = "task: classification, corpus: letters, data: {label: author}, title: A"
 LIAR = "model: feelings-attention, goal: differ, strength: 1, epochs: 1"
-HUNT = (
-    "experiment: author, model: author-baseline, trials: 2, space: {dropout: {choice: [0.1, 0.2]}}"
-)
+SPACE = "{dropout: {choice: [0.1, 0.2]}}"
+HUNT = f"experiment: author, model: author-baseline, trials: 2, space: {SPACE}"
 # section: (text of the toy's params.yaml, a pattern for the same text with an entry named NAME)
 SECTIONS = {
     "sources": ("  one: {kind", "  NAME: {kind"),

@@ -1,4 +1,6 @@
-"""The architecture of a small translator, and sentence pairs for it."""
+"""Small translators, and sentence pairs for them."""
+
+import dataclasses
 
 import numpy as np
 import torch
@@ -8,13 +10,28 @@ from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import BOS, EOS, PADDING
 from heed.models.attention import MultiHeadAttention
+from heed.models.translator import Translator
+from heed.models.translators import make_translator
 
 SOURCE, TARGET = 30, 9  # sizes of the vocabularies
-ARCHITECTURE = TranslatorArchitecture(
-    embedding_dim=5, hidden_size=6, max_source_tokens=8, dropout=0.3
-)
+SIZES = {"embedding_dim": 5, "hidden_size": 6, "max_source_tokens": 8}
+ARCHITECTURE = TranslatorArchitecture(**SIZES, dropout=0.3)
 SOURCES = [[5, 6, 7, 8, 9], [4, 5], [11, 12, 13]]
 TARGETS = [[4, 5], [6], [4, 4, 7, 7]]
+
+
+def make_model(
+    scale: float = 2.0, sizes: tuple[int, int] = (SOURCE, TARGET),
+    h: TranslatorArchitecture = ARCHITECTURE, dtype: torch.dtype = torch.float64, seed: int = 0,
+    **changes: object,
+) -> Translator:  # fmt: skip
+    """Return a translator in evaluation mode whose weights are large, so that errors are too."""
+    torch.manual_seed(seed)
+    model = make_translator(*sizes, dataclasses.replace(h, **changes)).to(dtype).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter *= scale
+    return model
 
 
 def make_pairs(

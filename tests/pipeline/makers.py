@@ -52,9 +52,7 @@ class Toy:
         self.path, self.log = path, path.parent / "log.jsonl"
         self.params, self.held = path / "params.yaml", path.parent / "log.jsonl.held"
         tools = (str(path.parent / "bin"), str(Path(sys.executable).parent), os.environ["PATH"])
-        names = (
-            f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
-        )
+        names = (f"GIT_{a}_{b}" for a in ("AUTHOR", "COMMITTER") for b in ("NAME", "EMAIL"))
         self.environment = os.environ | dict.fromkeys(names, "toy@heed") | {
             "PATH": os.pathsep.join(tools), "TOY_LOG": str(self.log),
             "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1",

@@ -16,7 +16,7 @@ import pytest
 from heed import digests
 from heed.cli import stages
 from heed.files import HeedError
-from tests.conftest import ROOT
+from tests.conftest import ROOT, contents
 from tests.pipeline.makers import EXPLAIN, HUNT, LIAR, make_clone
 
 SAME = {
@@ -63,9 +63,7 @@ def interpreter(version: str) -> Path | None:
         return Path(path)
     if not (pyenv := shutil.which("pyenv")):
         return None
-    root = subprocess.run(
-        [pyenv, "root"], capture_output=True, text=True, check=False
-    ).stdout.strip()
+    root = subprocess.check_output([pyenv, "root"], text=True).strip()
     return next(iter(sorted(Path(root, "versions").glob(f"{version}.*/bin/python"))), None)
 
 
@@ -87,13 +85,11 @@ print(json.dumps({str(path): digest_file(path) for path in paths}))
 def test_digests_are_the_same_under_every_python(version):
     if (python := interpreter(version)) is None:
         pytest.skip(f"there is no Python {version} on this machine")
-    done = subprocess.run(
-        [python, "-c", DIGEST_ALL, ROOT / "src/heed"], capture_output=True, text=True
-    )
+    command = [python, "-c", DIGEST_ALL, ROOT / "src/heed"]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {
-        str(p): digests.digest_file(p) for p in (ROOT / "src/heed").rglob("*.py")
-    }
+    paths = (ROOT / "src/heed").rglob("*.py")
+    assert json.loads(done.stdout) == {str(p): digests.digest_file(p) for p in paths}
 
 
 def test_versions_do_not_name_a_build(monkeypatch):
@@ -133,6 +129,16 @@ def run(path: Path) -> None:
         stage_code.main()
 
 
+def changed(clone: Path, old: str, new: str, path: str = "params.yaml") -> set[str]:
+    """Return the files below results/code that an edit of a file changes."""
+    folder, file = clone / "results/code", clone / path
+    before, text = contents(folder, "*.json"), file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+    run(clone)
+    return {name for name, each in before.items() if (folder / name).read_bytes() != each}
+
+
 def code(path: Path, stage: str, key: str = "") -> dict[str, dict[str, str]]:
     return json.loads((path / digests.code_file(stage, key)).read_text())
 
@@ -144,9 +150,8 @@ def test_a_stage_knows_its_modules_templates_and_versions(clone):
     assert {"torch", "numpy"} <= {*train["versions"]} and "spacy" not in train["versions"]
     report = code(clone, "report")["files"]
     assert "src/heed/report/page/index.html.jinja" in report
-    ignored = {f"src/{name.replace('.', '/')}.py" for name in digests.IGNORED} | {
-        "src/heed/__init__.py"
-    }
+    ignored = {f"src/{name.replace('.', '/')}.py" for name in digests.IGNORED}
+    ignored |= {"src/heed/__init__.py"}
     for path in (clone / "results/code").rglob("*.json"):
         files = {*json.loads(path.read_text())["files"]}
         of_report = {"src/heed/pipeline.py"} if path.stem == "report" else set()
@@ -181,26 +186,19 @@ def test_every_stage_of_the_command_line_has_its_code(clone):
     of_encoders = {name for name, section in digests.SECTIONS.items() if section == "pretrained"}
     for name in names:  # this study has no pretrained encoder
         assert bool([*(clone / "results/code").glob(f"{name}*")]) == (name not in of_encoders)
-    assert (
-        "src/heed/explanation/adversarial_attention.py"
-        in code(clone, "adversarial_attention", "liar")["files"]
-    )
+    files = code(clone, "adversarial_attention", "liar")["files"]
+    assert "src/heed/explanation/adversarial_attention.py" in files
 
 
 def test_an_experiments_own_seeds_are_of_its_models_alone(edited):
-    before = {path: path.read_bytes() for path in (edited / "results/code").rglob("*.json")}
-    params = edited / "params.yaml"
-    params.write_text(params.read_text().replace("title: Feelings", "title: F, seeds: [3, 4, 5]"))
-    run(edited)
-    changed = {path for path, text in before.items() if path.read_bytes() != text}
-    assert changed == {
-        edited / digests.code_file(stage, key)
-        for stage, key in (
-            ("train", "feelings"), ("score", "feelings"), ("explain", "feelings-baseline"),
-            ("explain", "feelings-attention"), ("adversarial_attention", "liar"),
-        )
-    }  # fmt: skip
-    assert all(json.loads(path.read_text())["seeds"] == [3, 4, 5] for path in changed)
+    found = changed(edited, "title: Feelings", "title: F, seeds: [3, 4, 5]")
+    expected = (
+        "train/feelings", "score/feelings", "explain/feelings-baseline",
+        "explain/feelings-attention", "adversarial_attention/liar",
+    )  # fmt: skip
+    assert found == {f"{name}.json" for name in expected}
+    for name in found:
+        assert json.loads((edited / "results/code" / name).read_text())["seeds"] == [3, 4, 5]
 
 
 def test_a_download_names_the_files_that_its_corpora_need(edited):
@@ -226,19 +224,13 @@ pretrained: {{letters: {{encoder: tiny}}}}
 
 def test_a_pretrained_encoder_is_named_where_a_stage_depends_on_it(edited):
     pytest.importorskip("transformers", reason="make pretrained installs it")
-    before = {path: path.read_bytes() for path in (edited / "results/code").rglob("*.json")}
-    params = edited / "params.yaml"
-    params.write_text(params.read_text() + ENCODER)
-    run(edited)
+    assert changed(edited, "searches:", f"{ENCODER}searches:") == {"compare.json"}
     embed, fit = (code(edited, stage, "letters") for stage in ("embed", "pretrained"))
     assert {"torch", "transformers"} <= {*embed["versions"]}
     assert "scikit-learn" not in embed["versions"]  # a new one repeats no vectors
     assert "transformers" in fit["versions"]  # which tunes and explains the encoder
     assert "src/heed/tasks/classification/reference_models.py" in fit["files"]
-    compare = digests.code_file("compare")
-    assert json.loads((edited / compare).read_text())["pretrained"] == ["letters"]
-    changed = {path for path, text in before.items() if path.read_bytes() != text}
-    assert changed == {edited / compare}
+    assert code(edited, "compare")["pretrained"] == ["letters"]
 
 
 @pytest.mark.parametrize(("package", "extra"), [("transformers", "pretrained"), ("ray", "search")])
@@ -261,35 +253,21 @@ def test_the_files_of_keys_that_are_gone_go(edited):
 
 def test_other_presets_change_the_code_of_recipes_alone(edited):
     """A training changes with its recipe, and downloads and tokens never."""
-    presets = edited / "src/heed/tasks/classification/rules.py"
-    before = {path: path.read_bytes() for path in (edited / "results/code").rglob("*.json")}
-    presets.write_text(f'{presets.read_text()}PRESETS["new"] = Preset("", {{}})')
-    run(edited)
-    changed = {path for path, text in before.items() if path.read_bytes() != text}
-    assert changed == {path for path in before if path.relative_to(edited).parts[2] == "recipe"}
+    rules = "src/heed/tasks/classification/rules.py"
+    found = changed(edited, "PRESETS: ", "ADDED = 1\nPRESETS: ", rules)
+    assert found == {f"recipe/{name}.json" for name in ("feelings", "author")}
 
 
 def test_whether_models_are_trained_longer_is_known_to_trainings_alone(edited):
-    params = edited / "params.yaml"
-    before = {path: path.read_bytes() for path in (edited / "results/code").rglob("*.json")}
-    assert "study: {" in params.read_text()
-    off = params.read_text().replace("study: {", "study: {longer_training: false, ")
-    params.write_text(off)
-    run(edited)
-    changed = {path for path, text in before.items() if path.read_bytes() != text}
-    assert changed == {path for path in before if path.relative_to(edited).parts[2] == "train"}
+    found = changed(edited, "study: {", "study: {longer_training: false, ")
+    assert found == {f"train/{name}.json" for name in ("feelings", "author")}
     assert code(edited, "train", "author")["longer_training"] is False
 
 
 def heed(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")} | environment
-    return subprocess.run(
-        [sys.executable, "-m", "heed.cli", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        env=environment,
-    )
+    command = [sys.executable, "-m", "heed.cli", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
 
 
 def test_a_clone_runs_its_own_code(edited, tmp_path):

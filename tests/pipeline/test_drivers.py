@@ -72,9 +72,8 @@ def test_a_change_runs_exactly_the_stages_below_it(toy, driver, what):
         assert toy.is_up_to_date()
     else:
         # Snakemake would move the results of the model away, and then run these stages
-        assert planned(toy) == (
-            ["compare", "report", "score@feelings"] if what == "one model less" else []
-        )
+        again = ["compare", "report", "score@feelings"]
+        assert planned(toy) == (again if what == "one model less" else [])
 
 
 def edit_evaluation(toy: Toy) -> None:

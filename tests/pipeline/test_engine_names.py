@@ -7,6 +7,7 @@ from pathlib import Path
 
 import engine_names as engine
 import pytest
+from dvc.repo import Repo
 from ruamel.yaml import YAML
 
 from heed.files import HeedError
@@ -67,8 +68,7 @@ def test_the_reasons_are_those_of_dvc_status(root, tmp_path, monkeypatch, what):
     reasons = engine.reasons(repository, first)
     assert any(reason.startswith(expected) for reason in reasons) == bool(expected)
     assert bool(reasons) == bool(expected)
-    done = subprocess.run(["dvc", "status", "--json", "first"], capture_output=True, text=True)
-    assert bool(json.loads(done.stdout)) == bool(expected)
+    assert bool(Repo(copy).status(targets=["first"])) == bool(expected)
     assert engine.reasons(repository, second) == engine.reasons(repository, third) == ["never run"]
 
 
@@ -86,27 +86,7 @@ def test_the_processes_of_the_rwlock_are_read_and_a_torn_one_has_none(tmp_path):
     assert engine.rwlock_processes(tmp_path) == set()
 
 
-SNAKEFILE = """
-import sys
-sys.path.insert(0, "WORKFLOW")
-import engine_names as engine
-
-def note(*names):
-    with open("said", "a") as file:
-        file.writelines(f"{name} {getattr(engine, name)(workflow)}\\n" for name in names)
-
-note("is_main_process", "is_dry_run", "shares_nothing")
-
-def inputs(_):
-    running = engine.is_running_jobs(workflow)
-    note("is_running_jobs", "cores", *(["runs_jobs_here"] if running else []))
-    return []
-
-rule one:
-    input: inputs
-    output: "one"
-    shell: "touch one"
-"""
+SNAKEFILE = Path(__file__).with_name("told.smk").read_text()
 
 
 @pytest.mark.parametrize("dry", [True, False])

@@ -13,25 +13,7 @@ from tests.conftest import ROOT
 from tests.pipeline.makers import Toy
 
 SPLITS = ["train"] * 60 + ["validation"] * 16 + ["test"] * 24
-PARAMS = """
-study: {name: prices, title: Prices}
-seeds: [1, 2]
-sources: {offers: {kind: table, path: offers.csv, sha256: SHA256}}
-corpora:
-  offers: {source: offers, kind: table, text_column: text, label_column: price,
-    split_column: part, split: {kind: given}, tokenizer: whitespace}
-experiments:
-  prices: {task: regression, corpus: offers, data: {label: price}, title: Prices of offers}
-searches: {}
-defaults:
-  regression: {hidden_size: 4, embedding_dim: 6, linear_size: 6, epochs: 4, batch_size: 4,
-    learning_rate: 0.05, dropout: 0, device: cpu}
-models:
-  prices-baseline: {experiment: prices, corpus: offers, variant: baseline, search: none,
-    match_parameters_of: prices-baseline}
-  prices-attention: {experiment: prices, corpus: offers, variant: attention, search: none,
-    match_parameters_of: prices-attention, pooling: attention}
-"""
+PARAMS = (ROOT / "tests/studies/prices.yaml").read_text()
 COMMANDS = (
     "download offers", "tokenize offers", "recipe prices", "train prices-baseline",
     "train prices-attention", "score prices", "reference_models prices", "compare", "report",
@@ -42,9 +24,8 @@ def offers() -> pd.DataFrame:
     """Texts of five words, and their number: one more for each `good`, one less for each `bad`."""
     generator = np.random.default_rng(0)
     words = generator.choice(["good", "bad", "old", "new"], (len(SPLITS), 5))
-    prices = (
-        (words == "good").sum(1) - (words == "bad").sum(1) + generator.normal(0, 0.1, len(words))
-    )
+    prices = (words == "good").sum(1) - (words == "bad").sum(1)
+    prices = prices + generator.normal(0, 0.1, len(words))
     texts = [" ".join([*row, f"w{number}"]) for number, row in enumerate(words)]
     return pd.DataFrame({"text": texts, "price": prices.round(2), "part": SPLITS})
 

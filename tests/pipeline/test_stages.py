@@ -6,7 +6,6 @@ import logging
 import math
 import os
 import re
-from pathlib import Path
 
 import pandas as pd
 import progress
@@ -52,9 +51,7 @@ def test_trainings_with_a_gpu_run_at_most_as_many_at_once_as_there_are_each_on_i
 
 
 @pytest.mark.parametrize("run", pd.read_csv(RUNS)["run"].unique())
-def test_the_time_left_is_within_30_percent_from_a_third_of_a_recorded_run_on(
-    run: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture,
-) -> None:  # fmt: skip
+def test_the_time_left_is_within_30_percent_after_a_third_of_it(run, monkeypatch, tmp_path, capsys):
     """The runs are of studies of heed's on two cores, from Snakemake's log.
 
     Times are ten times as long, so that minutes are exact enough.
@@ -89,9 +86,8 @@ def test_the_time_left_is_within_30_percent_from_a_third_of_a_recorded_run_on(
 def test_no_time_is_told_before_a_kind_of_stage_that_data_decide_has_run():
     spent = {"tokenize@a": 30.0, "train@a": 400.0}
     assert progress.seconds_left(spent, {"train@a", "score@a"}, 430) == math.inf
-    assert progress.seconds_left(spent, {"score@a", "report"}, 430) == pytest.approx(
-        14 * 14.2, rel=0.01
-    )
+    left = progress.seconds_left(spent, {"score@a", "report"}, 430)
+    assert left == pytest.approx(14 * 14.2, rel=0.01)
     assert progress.seconds_left(spent, {"embed@b"}, 430) == math.inf
 
 
@@ -101,9 +97,8 @@ def test_a_stage_that_long_chains_wait_for_has_priority():
         "train@b": ["recipe@a"], "explain@a": ["train@a"], "score@b": ["train@b"],
         "report": ["explain@a", "score@b"],
     }  # fmt: skip
-    found = [
-        stages.Stage(name, ups, [], [], 1, 0, False, False, []) for name, ups in upstream.items()
-    ]
+    rest = ([], [], 1, 0, False, False, [])
+    found = [stages.Stage(name, ups, *rest) for name, ups in upstream.items()]
     chains = stages.longest_chains(found)
     assert sorted(chains, key=chains.__getitem__, reverse=True) == [
         "tokenize@a", "train@a", "recipe@a", "train@b", "explain@a", "score@b", "report",

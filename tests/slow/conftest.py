@@ -64,13 +64,11 @@ def make_undisturbed(path: Path, heed: Heed, params: str) -> Study:
 
 @pytest.fixture(scope="session")
 def plain(tmp_path_factory: pytest.TempPathFactory, heed: Heed) -> Study:
-    """The study without its search, undisturbed."""
     return make_undisturbed(tmp_path_factory.mktemp("plain") / "study", heed, SMALL)
 
 
 @pytest.fixture(scope="session")
 def tuned(tmp_path_factory: pytest.TempPathFactory, heed: Heed) -> Study:
-    """The study with a search by Ray, undisturbed."""
     return make_undisturbed(tmp_path_factory.mktemp("tuned") / "study", heed, SEARCHED)
 
 

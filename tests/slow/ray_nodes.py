@@ -48,7 +48,6 @@ class RayNodes:
         return f"{self.mark}-{number}"
 
     def plug(self, number: int) -> None:
-        """Make a host without Ray."""
         name, cable = self.name(number), f"cable{number}"
         ip("netns", "add", name)
         ip("-n", name, "link", "set", "lo", "up")
@@ -85,9 +84,8 @@ class RayNodes:
             places = map(str, (self.folder, own / "ray", ray))
             command = ["unshare", "--mount", "bash", "-c", apart, "bash", *places, *command]
         variables = self.environment | {"HOME": str(own)} | environment
-        done = subprocess.run(
-            [*self.on(number), *command], env=variables, cwd="/", capture_output=True, text=True
-        )
+        kept = {"env": variables, "cwd": "/", "capture_output": True, "text": True}
+        done = subprocess.run([*self.on(number), *command], **kept)
         assert done.returncode == 0, done.stdout + done.stderr
 
     def cut(self, number: int) -> None:
@@ -123,9 +121,8 @@ class OnRay:
         self, command: list[str], folder: Path, **environment: str
     ) -> subprocess.Popen:
         with self.printed.open("w") as log:
-            return subprocess.Popen(
-                command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT
-            )
+            into = {"stdout": log, "stderr": subprocess.STDOUT}
+            return subprocess.Popen(command, cwd=folder, env=environment, **into)
 
     def until(self, happened: Callable[[], object], process: subprocess.Popen) -> None:
         wait_for(happened, process, 400, self.output)

@@ -23,39 +23,7 @@ DAEMONS = ("munged", "slurmctld", "slurmd")
 COMMANDS = ("sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo", "sacct")
 CORES, GPUS = 4, 2  # of each node
 
-CONFIGURATION = """\
-ClusterName=heed
-SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort={port}
-AuthType=auth/munge
-CryptoType=crypto/munge
-AuthInfo=socket={folder}/munge.socket
-SlurmUser=root
-SlurmdUser=root
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool-%n
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd-%n.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd-%n.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core_Memory
-SchedulerParameters=sched_interval=2,batch_sched_delay=0,bf_interval=2
-SlurmdParameters=config_overrides
-SlurmdTimeout=10
-KillWait=5
-MpiDefault=none
-ReturnToService=2
-MinJobAge=3600
-GresTypes=gpu
-NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={port1} CPUs={cores} RealMemory=20000 Gres=gpu:{gpus}
-NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={port2} CPUs={cores} RealMemory=20000 Gres=gpu:{gpus}
-PartitionName=main Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP
-"""  # noqa: E501
+CONFIGURATION = Path(__file__).with_name("slurm.conf").read_text()
 GPU_CONFIGURATION = """\
 AutoDetect=off
 NodeName=n1 Name=gpu Flags=nvidia_gpu_env File={folder}/gpu/nvidia[0-1]
@@ -162,9 +130,8 @@ class Slurm:
             )  # fmt: skip
 
     def run(self, *command: str) -> str:
-        return subprocess.run(
-            command, env=self.environment, capture_output=True, text=True, check=True, timeout=60
-        ).stdout
+        kept = {"stderr": subprocess.PIPE, "text": True, "timeout": 60}
+        return subprocess.check_output(command, env=self.environment, **kept)
 
     def idle_nodes(self) -> int:
         """Return how many nodes run nothing and take jobs; 0 while the controller starts."""

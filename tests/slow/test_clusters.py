@@ -30,7 +30,6 @@ RATES = ("loguniform: [0.001, 0.05]", "choice: [0.0000001, 0.01, 0.02]")  # one 
 
 @pytest.fixture
 def hosts() -> Iterator[RayNodes]:
-    """Hosts that share all files."""
     with ray_nodes() as nodes:
         yield nodes
 
@@ -74,7 +73,6 @@ def search_on(hosts: RayNodes) -> subprocess.Popen:
 
 
 def kill(process: subprocess.Popen) -> None:
-    """Kill -9 a search and its children."""
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
 
@@ -94,7 +92,6 @@ def work_folder() -> Path:
 
 
 def starts() -> dict[int, list[dict]]:
-    """Return the starts of each trial, while the search runs."""
     files = sorted((work_folder() / "trials").glob("*/starts.jsonl"))
     return {int(f.parent.name): [*map(json.loads, f.read_text().splitlines())] for f in files}
 
@@ -127,9 +124,7 @@ def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study, hosts):
     hosts.kill(2)
     hosts.start(3)
     output = finish(process)
-    assert contents(RESULTS) == alone, (
-        "which node ran a trial, and how often it was started, changes nothing"
-    )
+    assert contents(RESULTS) == alone, "which node ran a trial, and how often, changes nothing"
     assert f"cluster at {hosts.address}, 2 nodes, 2 cores" in output
     trials = timing()["trials"]
     assert len({start["node"] for trial in trials for start in trial["starts"]}) == 3, (
@@ -224,7 +219,5 @@ def test_on_hosts_a_link_is_cut_and_a_host_dies(study, hosts):
     assert contents(RESULTS) == alone
     assert cut == set(), "20 s without a network interrupt no trial"
     again = [trial["starts"] for trial in timing()["trials"] if len(trial["starts"]) > 1]
-    assert len(again) <= 2, (
-        "of the host that died, and at most one that was being started in that moment"
-    )
+    assert len(again) <= 2, "of the host that died, and at most one that was starting then"
     assert all(starts[-1]["host"] != hosts.host(2) for starts in again)

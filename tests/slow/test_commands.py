@@ -52,9 +52,7 @@ def large(tmp_path: Path, heed: Heed) -> Study:
 
 def test_a_killed_child_is_reported_and_the_next_command_recovers(large: Study) -> None:
     shutil.rmtree(large.path / "data/tokens/letters")
-    thread, outcomes = meanwhile(
-        lambda: large.try_("tokenize letters", HEED_THREADS="2", limit=300)
-    )
+    thread, outcomes = meanwhile(lambda: large.try_("tokenize letters", HEED_THREADS="2", limit=99))
     workers(large.heed)[-1].kill()
     thread.join()
     assert "was killed" in outcomes[0].message and not (large.path / "data/tokens/letters").exists()

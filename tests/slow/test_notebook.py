@@ -25,9 +25,8 @@ def test_the_notebook_runs_place_and_finds_what_must_be_found(tmp_path, monkeypa
     folder = {"metadata": {"path": str((clone / NOTEBOOK).parent)}}
     nbclient.NotebookClient(notebook, timeout=1500, resources=folder).execute()
     cells = {cell.id: cell for cell in notebook.cells}
-    verdicts = dict(
-        line.split(": ", 1) for line in cells["comparisons"].outputs[0].text.splitlines()
-    )
+    lines = cells["comparisons"].outputs[0].text.splitlines()
+    verdicts = dict(line.split(": ", 1) for line in lines)
     assert verdicts["attention - baseline"].endswith(", better")
     assert verdicts["attention - mean"].endswith(", practically the same")
     assert "image/svg+xml" in cells["recency"].outputs[0].data

@@ -40,9 +40,7 @@ def studies(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_next_command_after_a_kill_completes_the_study_or_says_that_it_is(
-    command: str, heed: Heed, tmp_path: Path
-) -> None:
+def test_after_a_kill_the_next_command_completes_the_study_or_says_so(command, heed, tmp_path):
     make(tmp_path / "done", heed, COMMANDS[command])
     trace = tmp_path / "trace"
     assert heed.run(tmp_path / "done", command, trace=trace).code == 0

@@ -1,5 +1,6 @@
 """What a training learns in bfloat16 is what it learns in float32: equivalent over seeds."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,45 +12,12 @@ from heed.evaluation.tested import read_model
 from heed.files import sha256
 from heed.prediction import write_predictions
 from heed.task import task_module
-from tests.conftest import train
+from tests.conftest import ROOT, train
 from tests.makers.precision import has_bfloat16
 
 pytestmark = [has_bfloat16]
 EXPERIMENTS = ["rank", "topic", "translation"]
 SEEDS, MARGIN = [1, 2, 3, 4, 5], 0.5  # points
-STUDY = """
-study: {name: precision, title: Two precisions, attention: [bfloat16]}
-seeds: [1, 2, 3, 4, 5]
-sources:
-  rank: {kind: sample-rank, documents: 1800, seed: 1}
-  topic: {kind: sample-topic, documents: 4600, seed: 1}
-  translation: {kind: sample-translation, documents: 28000, seed: 1}
-corpora:
-  rank: {source: rank, kind: sample-rank, split: {kind: random, test: 1000, validation: 0.2}, tokenizer: whitespace}
-  topic: {source: topic, kind: sample-topic, split: {kind: random, test: 3000, validation: 0.2}, tokenizer: whitespace}
-  translation: {source: translation, kind: sample-translation-short, split: {kind: given}, tokenizer: whitespace}
-experiments:
-  rank: {task: classification, corpus: rank, data: {label: verdict}, title: Rank}
-  topic: {task: classification, corpus: topic, data: {label: topic}, title: Topic}
-  translation: {task: translation, corpus: translation, data: {source: norvic, target: soldan, tokenize: none}, title: Norvic}
-searches: {}
-defaults:
-  classification:
-    {embedding_dim: 32, embedding_std: 1.0, hidden_size: 24, linear_size: 32, pooling: attention,
-     dropout: 0.2, batch_size: 32, lr_schedule: cosine, max_grad_norm: 1.0, monitor: last}
-  translation:
-    {source_vocabulary: 200, target_vocabulary: 200, embedding_dim: 64, hidden_size: 64, dropout: 0.1, tied_readout: true,
-     epochs: 4, batch_size: 32, training_share: 0.25, lr_schedule: cosine, max_grad_norm: 1.0, monitor: last, ema_decay: 0.99, beam: 1}
-models:
-"""  # noqa: E501
-MODELS = "".join(
-    f"  {name}-{precision}: {{experiment: {name}, search: none, precision: {precision}, {rate}}}\n"
-    for name, rate in [
-        ("rank", "learning_rate: 0.01, epochs: 4"), ("topic", "learning_rate: 0.003, epochs: 2"),
-        ("translation", "learning_rate: 0.004"),
-    ]
-    for precision in ("float32", "bfloat16")
-)  # fmt: skip
 
 
 def scores(model: str) -> list[np.ndarray]:
@@ -65,7 +33,7 @@ def scores(model: str) -> list[np.ndarray]:
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_bfloat16_learns_the_same_within_half_a_point(experiment, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("params.yaml").write_text(STUDY + MODELS)
+    shutil.copy(ROOT / "tests/studies/precision.yaml", "params.yaml")
     stages.download(experiment)
     stages.tokenize(experiment)
     stages.recipe(experiment)

@@ -14,37 +14,9 @@ from tests.slow.ray_nodes import OnRay, RayNodes, ray_nodes
 
 pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(900)]
 SPLITS = 6
-SNAKEFILE = f"""
-rule all:
-    input: "out/sum.txt"
-
-rule part:
-    input: "in/{{n}}.txt"
-    output: "out/{{n}}.txt", directory("out/{{n}}")
-    log: "logs/{{n}}.log"
-    shell:
-        "for i in 1 2 3 4 5 6; do echo second $i; sleep 1; done > {{log}}; "
-        "mkdir {{output[1]}}; rev {{input}} | tee {{output[1]}}/copy.txt > {{output[0]}}"
-
-rule sum:
-    input: expand("out/{{n}}.txt", n=range({SPLITS}))
-    output: "out/sum.txt"
-    threads: 2
-    run:
-        with open(output[0], "w") as file:
-            file.write("".join(open(name).read() for name in input))
-"""
-GPU_SNAKEFILE = """
-rule all:
-    input: expand("out/{n}.txt", n=range(3))
-
-rule gpu:
-    output: "out/{n}.txt"
-    resources: gpu=1
-    shell:
-        "date +%s.%N > {output}; sleep 4; date +%s.%N >> {output}; "
-        "echo $CUDA_VISIBLE_DEVICES >> {output}"
-"""
+SNAKEFILE, GPU_SNAKEFILE = (
+    Path(__file__).with_name(f"{name}.smk").read_text() for name in ("parts", "gpu")
+)
 RUN = ("snakemake", "--executor", "ray", "--jobs", "8", "--shared-fs-usage")
 SHARED = "persistence input-output software-deployment sources source-cache"
 
@@ -58,8 +30,6 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayNodes]:
 
 
 class Workflow(OnRay):
-    """A folder of a workflow, on the first host."""
-
     def __init__(self, nodes: RayNodes, folder: Path, snakefile: str = SNAKEFILE) -> None:
         self.nodes, self.folder = nodes, folder
         (folder / "in").mkdir(parents=True)

@@ -62,7 +62,6 @@ class Clone(OnRay, Toy):
         return {*EPOCH.findall(log.read_text())} if log.exists() else set()
 
     def results(self) -> dict[str, object]:
-        """Return all that the study has made, but times."""
         made = contents(self.path / "data") | contents(self.path / "results")
         return made | {"reports": without_times(self.path / "reports")}
 

@@ -35,10 +35,7 @@ RECORD = f'echo "{"|".join(f"${name}" for name in RECORDED.values())}" >> "$TOY_
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[Slurm]:
-    pytest.importorskip(
-        "snakemake_executor_plugin_slurm",
-        reason="Snakemake's executor for SLURM is not installed: make slurm",
-    )
+    pytest.importorskip("snakemake_executor_plugin_slurm", reason="make slurm installs it")
     if reason := missing():
         pytest.skip(f"no SLURM can be started: {reason}")
     folder = Path(tempfile.mkdtemp(prefix="heed-slurm-"))
@@ -130,9 +127,7 @@ RESOURCES = {
 JOBS = {"rule_tokenize": 2, "rule_reference_models": 2, "rule_train": 3, "rule_score": 2}
 
 
-def test_a_study_on_two_nodes_has_the_cores_and_gpus_of_its_stages_and_the_bytes_of_a_local_run(
-    toy: ToyOnSlurm, tmp_path: Path
-) -> None:
+def test_on_two_nodes_stages_have_their_cores_and_gpus_and_a_local_runs_bytes(toy, tmp_path):
     toy.change("dropout: 0.2}", "dropout: 0.2, gpus: 1}")
     toy.change("pooling: mean}", "pooling: mean, threads: 1}")
     local = toy.copy(tmp_path / "local")

@@ -16,7 +16,6 @@ RUNS = "results/train/author-attention"
 
 
 def modified(folder: Path) -> dict[Path, int]:
-    """Return when each file below a folder was modified."""
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
 
 

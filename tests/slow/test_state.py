@@ -26,11 +26,8 @@ def cached(toy: Toy, out: str) -> list[Path]:
         return toy.path / ".dvc/cache/files/md5" / md5[:2] / md5[2:]
 
     first = cache_path(entry["md5"])
-    return (
-        [first, *(cache_path(file["md5"]) for file in json.loads(first.read_text()))]
-        if first.suffix == ".dir"
-        else [first]
-    )
+    files = json.loads(first.read_text()) if first.suffix == ".dir" else []
+    return [first, *(cache_path(file["md5"]) for file in files)]
 
 
 def delete(path: Path) -> None:
@@ -101,9 +98,8 @@ def test_a_stale_lock(toy, driver, holder, undisturbed):
     process = {"pid": HOLDERS.get(holder), "cmd": "dvc repro"}
     lock = {"write": {str(toy.path / "reports/index.html"): process}, "read": {}}
     (toy.path / ".dvc/tmp/rwlock").write_text(LOCKS.get(holder, json.dumps(lock)))
-    toys.assert_recovers(
-        toy, toys.DRIVERS[driver], undisturbed(toys.TITLE), ".dvc/tmp/rwlock", ".dvc/tmp/rwlock"
-    )
+    both = (".dvc/tmp/rwlock",) * 2
+    toys.assert_recovers(toy, toys.DRIVERS[driver], undisturbed(toys.TITLE), *both)
 
 
 @pytest.mark.parametrize(

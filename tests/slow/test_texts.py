@@ -37,10 +37,9 @@ def test_hostile_texts_from_the_table_to_the_report(tmp_path: Path, heed: Heed) 
     )  # fmt: skip
     @given(st.lists(TEXTS, min_size=COUNT, max_size=COUNT))
     def written(texts: list[str]) -> None:
-        rows = [
-            {"text": f"{text} w{i % 7}", "label": LABELS[i % len(LABELS)]}
-            for i, text in enumerate(texts)
-        ]
+        labels = LABELS * (COUNT // len(LABELS))
+        pairs = enumerate(zip(texts, labels, strict=True))
+        rows = [{"text": f"{text} w{i % 7}", "label": label} for i, (text, label) in pairs]
         (tmp_path / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
     written()

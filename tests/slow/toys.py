@@ -46,8 +46,6 @@ def assert_recovers(
 
 
 class Drill:
-    """A toy study in which a stage must run, under a driver."""
-
     def __init__(self, toy: Toy, driver: str, stage: str, expected: Report) -> None:
         self.toy, self.driver, self.expected = toy, DRIVERS[driver], expected
         self.command, change, self.out = STAGES[stage]

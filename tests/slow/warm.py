@@ -42,9 +42,8 @@ def inject(kill: int | str | None, trace: str | None) -> None:
                 return
         elif event not in CHANGES:
             return
-        path = (
-            str(Path.cwd() / os.fsdecode(arguments[0])) if not isinstance(arguments[0], int) else ""
-        )
+        first = arguments[0]
+        path = "" if isinstance(first, int) else str(Path.cwd() / os.fsdecode(first))
         if not path.startswith(folder):
             return
         line = re.sub(r"\.\d+\.tmp", ".tmp", f"{event} {path.removeprefix(folder)}")

@@ -145,9 +145,8 @@ def tokenize() -> None:
 def reference_models() -> None:
     section = PARAMS["experiments"][KEY]
     path = f"data/tokens/{section['corpus']}/meta.json"
-    write(
-        f"results/reference_models/{KEY}/reference_models.json", digest(section, read(path), code())
-    )
+    into = f"results/reference_models/{KEY}/reference_models.json"
+    write(into, digest(section, read(path), code()))
 
 
 def read_runs(model: str = KEY) -> list[str]:
@@ -205,9 +204,8 @@ def report() -> None:
     write("reports/tables/feelings_translation.csv", "core_minutes\n" + "".join(times).rstrip())
     write("reports/figures/models.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>")
     write("reports/figures/feelings_curves.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>")
-    write(
-        "reports/plots/curves.csv", "epoch,validation,figure,model,seed\n1,0.5,accuracy,feelings,1"
-    )
+    curves = "epoch,validation,figure,model,seed\n1,0.5,accuracy,feelings,1"
+    write("reports/plots/curves.csv", curves)
     confusion = "actual,predicted,share,documents,model\ngood,good,1,2,feelings"
     write("reports/plots/confusion.csv", confusion)
     comparisons = "experiment,compared,difference_pp,low_pp,high_pp\nfeelings,a - b,1,0,2"
@@ -236,6 +234,5 @@ if __name__ == "__main__":
         sys.exit(f"heed: {INTERRUPTED}")
     name = f"{NAME} {trained}" if trained else NAME
     with Path(os.environ["TOY_LOG"]).open("a") as log:
-        log.write(
-            json.dumps([name, started, time.time(), os.environ.get("CUDA_VISIBLE_DEVICES")]) + "\n"
-        )
+        gpus = os.environ.get("CUDA_VISIBLE_DEVICES")
+        log.write(json.dumps([name, started, time.time(), gpus]) + "\n")

@@ -72,9 +72,7 @@ def test_the_vectors_are_the_same_bytes_with_any_number_of_cores(model, monkeypa
     (MODULES[:2], MODES, "mean", False),
     (MODULES[:2], {"pooling_mode_cls_token": True}, "first", False),
 ])  # fmt: skip
-def test_pooling_and_length_are_those_of_the_encoders_own_files(
-    copied: Path, modules: list[str], modes: dict[str, bool], pooling: str, normalized: bool
-):
+def test_pooling_and_length_are_those_of_its_own_files(copied, modules, modes, pooling, normalized):
     plain = vectors_of(copied, TEXTS)
     set_pooling(copied, modules, modes)
     loaded = load_encoder(copied, entry(copied), "cpu")
@@ -140,9 +138,7 @@ def test_without_transformers_the_message_says_how_to_install_it(model, monkeypa
     assert pretrained.installed_encoder() is None
 
 
-def test_a_model_on_the_hub_is_downloaded_without_code_and_a_failure_says_what_to_do(
-    model: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_model_of_the_hub_comes_without_code_and_a_failure_says_what_to_do(model, monkeypatch):
     asked: list[tuple[str, str, list[str]]] = []
 
     def download(name: str, revision: str, allow_patterns: list[str]) -> str:
@@ -177,9 +173,7 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TokenizedCorpus:
     return TokenizedCorpus(folder, meta)
 
 
-def test_the_linear_model_learns_from_the_vectors_and_its_encoder_is_described(
-    model: Path, corpus: TokenizedCorpus, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_linear_model_learns_from_vectors_of_a_described_encoder(model, corpus, monkeypatch):
     from heed.evaluation.tested import read_reference_models
 
     pretrained.write_embedding("films", corpus, entry(model), 1)

@@ -31,7 +31,7 @@ def study(name: str = "", force: bool = False, seeds: int | None = None) -> None
     if seeds:
         print_line(set_seeds(PARAMS, seeds))
     else:
-        print_line(activate_study(name, force) if name else format_studies())
+        print_line(activate_study(name, force, count_cores()) if name else format_studies())
     if not seeds and not name:
         _check()
 
@@ -99,18 +99,20 @@ def verify(folder: Path) -> None:
 def verdict(
     files: list[str], control: str = "", margin: float | None = None, metric: str = "",
     lower_is_better: bool = False, references: Path | None = None, csv: Path | None = None,
+    html: Path | None = None, latex: Path | None = None, svg: Path | None = None,
+    looks: list[int] | None = None,
 ) -> None:  # fmt: skip
     """Say which of several models are better, by their scores in files of any tool."""
     from heed.verdict import command
     from heed.verdict.pairs import Asked
 
-    asked = Asked(control, margin, lower_is_better)
-    command.verdict(files, asked, metric, references, csv)
+    asked = Asked(control, margin, lower_is_better, tuple(sorted({*(looks or ())})))
+    command.verdict(files, asked, metric, references, csv, html=html, latex=latex, svg=svg)
 
 
 def pool(
     editions: list[Path], join: list[str] | None = None, without: list[str] | None = None,
-    csv: Path | None = None,
+    csv: Path | None = None, html: Path | None = None,
 ) -> None:  # fmt: skip
     """Say what the published studies find over all their corpora, and expect of another one."""
     from heed.files import HeedError
@@ -119,7 +121,7 @@ def pool(
     pairs = [text.split("=") for text in join or []]
     if wrong := [pair for pair in pairs if len(pair) != 2]:
         raise HeedError(f"--join: expected EXPERIMENT=EXPERIMENT, found {'='.join(wrong[0])}")
-    print_answers(editions, dict(pairs), without or [], csv)
+    print_answers(editions, dict(pairs), without or [], csv, html)
 
 
 def classify(model: str, text: str) -> None:
@@ -192,8 +194,10 @@ def share(text: str) -> float:
 
 
 def seeds(text: str) -> list[int]:
-    """Return the seeds of several runs, from a list with commas."""
-    return [whole(part) for part in text.split(",")]
+    """Return the seeds of several runs, from a list with commas, each once."""
+    if len({*(found := [whole(part) for part in text.split(",")])}) < len(found):
+        raise argparse.ArgumentTypeError(f"each seed once, found {text[:20]!r}")
+    return found
 
 
 Settings = dict[str, object]  # of `add_argument`
@@ -242,8 +246,13 @@ MEANINGS: dict[str, Meaning] = {
         "default: 1 where scores are shares"),
     "metric": ("METRIC", "of a file with several"),
     "lower_is_better": ("", "scores are losses or errors"),
+    "looks": ("SEEDS", "the numbers of seeds at which you look, such as 5,10,20, if they were "
+        "fixed before the first look (docs/statistics.md)"),
     "references": ("FILE", "the files are translations, a line each, and these their references"),
     "csv": ("FILE", "write all pairs with their numbers"),
+    "html": ("FILE", "write a page: sentences, tables and a figure of all intervals"),
+    "latex": ("FILE", "write the tables for LaTeX"),
+    "svg": ("FILE", "write the figure of all intervals"),
     "files": ("FILE", "a table, a folder with a folder of .txt files for each class "
         "(docs/corpora.md has all formats), or a data set on the hub of Hugging Face, "
         "hf://OWNER/NAME or hf://OWNER/NAME/CONFIG; several are one corpus, and "
@@ -257,8 +266,9 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
     "study": ("TEXT", "the new study's name; default: the corpus's name"),
     "title": ("TEXT", "title of the study's report"),
     "name": ("TEXT", "name of the corpus; default: the file's name"),
-    "split_column": ("COLUMN", "the column with train, validation (dev) or test; default: a random "
-        "split"),
+    "split_column": ("COLUMN", "the column with train, validation (dev) or test; default: one that "
+        "is named split, part, set or fold"),
+    "no_split_column": ("", "draw the split, whatever columns and files are named"),
     "id_column": ("COLUMN", "the column with a name for each document"),
     "group_column": ("COLUMN", "the column whose groups stay together in the random split: an "
         "author, …"),
@@ -274,15 +284,17 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
     "metric": ("TEXT", "the metric that decides (docs/tasks.md)"),
     "no_header": ("", "the first row has a text, and no names of columns"),
     "drop_unlabelled": ("", "leave out the rows without a label"),
-    "as_labels": ("", "a label with many different numbers, or values, is one"),
+    "as_labels": ("", "a label with many values, or with some in the test split alone, is one"),
     "similar_labels": ("", "labels that look the same, such as pos and Pos, are kept apart"),
-    "test": ("SHARE", "of a random split; .2", {"type": share}),
+    "test": ("SHARE", "of one random split; default: .2, or folds of fewer than 2,000 texts",
+        {"type": share}),
     "train": ("N", "train on at most so many texts", {"type": whole}),
     "seeds": ("N", "of the study; default: 10",
         {"type": partial(whole, most=MAX_SEEDS)}),
     "minutes": ("MINUTES", "that the trainings may take on all cores. Epochs: the preset's, or the "
         "fewest that do where three seeds have no time for these; texts: all, or as many as three "
-        "seeds have time for; seeds: as many as fit, three to ten", {"type": positive}),
+        "seeds have time for; seeds: as many as fit, three to ten (with folds five or ten)",
+        {"type": positive}),
 }  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """The commands of stages, whose code is found from the functions' imports (workflow/digests.py)."""
 
+import contextlib
 import dataclasses
 import os
 from pathlib import Path
@@ -11,6 +12,8 @@ from heed.terminal import print_line, wrap
 
 if TYPE_CHECKING:
     from heed.evaluation.results import Comparison
+
+CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")  # of a container: its microseconds in each period
 
 
 def download(source: str) -> None:
@@ -238,8 +241,11 @@ def write_shown(stage: str, key: str, folder: Path) -> None:
 
 def count_cores() -> int:
     """Return how many cores this process may use: HEED_THREADS, else all that the system allows."""
-    threads = os.environ.get("HEED_THREADS", "")
-    return int(threads) if threads.isdigit() and int(threads) else len(os.sched_getaffinity(0))
+    threads, allowed = os.environ.get("HEED_THREADS", ""), len(os.sched_getaffinity(0))
+    with contextlib.suppress(OSError, ValueError):  # no limit of a container's processor time
+        quota, period = map(int, CPU_LIMIT.read_text().split())
+        allowed = min(allowed, max(1, quota // period))
+    return int(threads) if threads.isdigit() and int(threads) else allowed
 
 
 def read_longer_training() -> bool:

@@ -15,7 +15,7 @@ from heed.corpora.rows import (
     DELIMITERS,
     FASTTEXT_LABEL,
     FORMATS,
-    READERS,
+    HIDDEN,
     Format,
     JoinedRowsError,
     RowError,
@@ -28,6 +28,7 @@ from heed.corpora.rows import (
     separator_of,
     suffix_of,
     text_files,
+    xlsx_lines,
 )
 from heed.files import HeedError, bounded_lines
 
@@ -46,7 +47,7 @@ TEXT_NAMES = (
 LABEL_NAMES = (
     "label", "labels", "class", "category", "sentiment", "target", "topic", "intent", "emotion",
 )  # fmt: skip
-SPLIT_NAMES = ("split", "part", "partition", "subset")
+SPLIT_NAMES = ("split", "part", "partition", "subset", "set", "fold")
 OTHER_NAMES = ("id", "name", "author", "date", "description", "url")
 KNOWN_NAMES = {*TEXT_NAMES, *LABEL_NAMES, *SPLIT_NAMES, *OTHER_NAMES}
 MAX_LABEL, MAX_NAME, LONG_NAME = 40, 40, 6  # characters of a label and a name; words of no name
@@ -68,9 +69,10 @@ def find_format(path: Path, given: Format, no_header: bool) -> Format:
     if suffix == ".parquet":
         return given
     if suffix == ".xlsx":
-        rows = [row for _, row in itertools.islice(READERS["xlsx"](path, given), SAMPLE)]
-        cells = [["" if cell is None else str(cell) for cell in row.values()] for row in rows]
-        return _find_header(given, no_header, [[*rows[0]], *cells] if rows else [])
+        rows = [row for _, row in itertools.islice(xlsx_lines(path), SAMPLE)]
+        columns = itertools.zip_longest(*rows)
+        cells = [[cell or "" for cell in row] for row in zip(*columns, strict=True)]
+        return _find_header(given, no_header, cells)
     return _find_text_format(path, given, no_header, suffix)
 
 
@@ -190,19 +192,23 @@ def _make_names(columns: "list[Column]") -> list[str]:
 
 
 def _has_header(rows: Lines) -> bool:
-    first, rest = rows[0], rows[1:]
-    if not rest or KNOWN_NAMES & {*map(str.lower, map(str.strip, first))}:
+    """Return whether the first row has names: all are known, or it does not look like the rest."""
+    first, rest = [cell.strip() for cell in rows[0]], rows[1:]
+    unknown = {*map(str.lower, first)} - KNOWN_NAMES
+    if not rest or not unknown:
         return True
     columns = [*map(Column, zip(*rest, strict=True))]
     labels = [pair for pair in zip(first, columns, strict=True) if pair[1].is_label]
-    if any(cell.strip() in column.values for cell, column in labels) or any(map(_is_text, first)):
+    if any(cell in column.values for cell, column in labels):
         return False
+    if len(unknown) < len({*map(str.lower, first)}):
+        return True
     has_roles = bool(labels) and any(map(operator.attrgetter("is_text"), columns))
-    return not (has_roles and any(map(is_number, first)))
+    return not any(map(_is_text, first)) and not (has_roles and any(map(is_number, first)))
 
 
 def _is_text(cell: str) -> bool:
-    return len(cell.split()) >= LONG_NAME or len(cell) > MAX_NAME
+    return len(cell.split()) >= LONG_NAME or len(cell) > MAX_NAME or cell.endswith((".", "!"))
 
 
 def is_number(cell: str) -> bool:
@@ -241,7 +247,7 @@ class Column:
 
 def find_roles(table: "pa.Table", texts: list[str], labels: list[str]) -> tuple[Choices, Choices]:
     """Return the likely columns of texts and of labels: as given, or by their names or content."""
-    names = table.column_names[1:]  # the first is AT
+    names = [name for name in table.column_names[1:] if name.strip()]  # the first is AT
     numbered = [name for name in names if re.fullmatch(r"text_\d+", name)]
     texts = texts or _first_known(names, TEXT_NAMES, labels) or numbered
     labels = labels or _first_known(names, LABEL_NAMES, texts)
@@ -276,7 +282,8 @@ def folder_files(folder: Path) -> list[Path]:
     if text_files(folder):
         return []
     files = sorted({*folder.iterdir()} - {*map(folder.joinpath, NO_TABLES)})
-    of_lines = (path for path in files if path.suffix == ".txt" and split_of(path.stem))
+    files = [path for path in files if not HIDDEN.match(path.name)]
+    of_lines = (path for path in files if suffix_of(path) == ".txt" and split_of(path.stem))
     if tables := [*filter(is_table, files)] or [*of_lines]:  # of lines: train.txt and test.txt
         return tables
     if (folder / "data").is_dir():

@@ -39,15 +39,27 @@ FORMATS = {
     ".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet",
     ".xlsx": "xlsx",
 }  # fmt: skip
-JSON = json.JSONDecoder(  # a number is the text in the file, such as 1.10; NaN is none
-    parse_float=str, parse_int=str, parse_constant={"Infinity": "inf", "-Infinity": "-inf"}.get
-)  # fmt: skip
 MOST_NAMES, MOST_SIGNS = 20, 60  # names in a message, and characters of each
 FASTTEXT_LABEL = "__label__"
 FASTTEXT_LINE = re.compile(rf"\s*((?:{FASTTEXT_LABEL}\S*(?:\s+|$))*)(.*)", re.DOTALL)
+HIDDEN = re.compile(r"\.|__MACOSX")  # files of macOS, Jupyter and others in a folder
 UNLABELLED = ("unsup", "unlabeled", "unlabelled")  # folders of texts without a label
 
 Row = dict[str, object]  # the cells of a row, by column
+
+
+def _unique(pairs: list[tuple[str, object]]) -> Row:
+    """Return the object of these keys and values. Raises ValueError where a key is there twice."""
+    if len(row := dict(pairs)) < len(pairs):
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise ValueError(f"an object has the key {twice!r} twice")
+    return row
+
+
+JSON = json.JSONDecoder(  # a number is the text in the file, such as 1.10; NaN is none
+    parse_float=str, parse_int=str, object_pairs_hook=_unique,
+    parse_constant={"Infinity": "inf", "-Infinity": "-inf"}.get,
+)  # fmt: skip
 Rows = Iterator[tuple[str, Row]]  # with the place of each row in its file
 
 
@@ -92,11 +104,11 @@ def _read_table(path: Path, form: Format, stat: tuple[int, int]) -> "pa.Table":
         raise HeedError(f"{path}: expected a file that ends in {endings}, or in these and .gz")
     with reading(path, form.encoding):
         rows = [*READERS[name](path, form)]
-    if name == "csv" and form.quote is None:
-        _check_joined_rows(path, form, rows)
     places = [at for at, _ in rows]
     arrays, fields = [pa.array(places, pa.string())], [pa.field(AT, pa.string())]
     for column in dict.fromkeys(column for _, row in rows for column in row):
+        if column == AT:
+            raise HeedError(f"{path}: column {AT!r}: heed keeps this name for itself. Rename it")
         array, metadata = _as_array([row.get(column) for _, row in rows], places)
         arrays.append(array)
         fields.append(pa.field(column, array.type, metadata=metadata))
@@ -128,16 +140,15 @@ def _as_array(
     import pyarrow as pa
 
     kinds = [*map(_kind_of, cells)]
-    first = next((i for i, kind in enumerate(kinds) if kind), None)
+    not_text = (i for i, kind in enumerate(kinds) if kind)  # a list may be labels or rationale
+    first = min(not_text, key=lambda i: (kinds[i] == "a list", i), default=None)
     metadata = None if first is None else {NOT_TEXT: f"{places[first]}\t{kinds[first]}".encode()}
     pairs = zip(cells, kinds, strict=True)
     known = [cell if kind in ("", "a list") else None for cell, kind in pairs]
     if "a list" not in kinds:
         return pa.array(map(_as_text, known), pa.string()), metadata
-    texts = [
-        None if cell is None else [*map(_as_text, cell if isinstance(cell, list) else [cell])]
-        for cell in known
-    ]
+    lists = (cell if isinstance(cell, list) or cell is None else [cell] for cell in known)
+    texts = [each and [text for item in each if (text := _as_text(item))] for each in lists]
     return pa.array(texts, pa.list_(pa.string())), metadata
 
 
@@ -269,17 +280,21 @@ def csv_lines(
 def _read_csv(path: Path, form: Format) -> Rows:
     with open_text(path, form.encoding) as file:
         read, quote = bounded_lines(path, file), '"' if form.quote is None else form.quote
-        lines = csv_lines(path, read, _delimiter(path, form), quote)
-        header: Sequence[str] = form.header or next(lines, (0, []))[1]
-        _check_header(path, header)
-        for line, fields in lines:
-            if len(fields) != len(header):
-                raise RowError(
-                    f"{path}:{line}: expected {len(header)} fields, as in the "
-                    f"{'first row' if form.header else 'header'}, found {len(fields)}. A field "
-                    "that holds the delimiter needs quotes"
-                )
-            yield f":{line}", dict(zip(header, fields, strict=True))
+        delimiter = _delimiter(path, form)
+        rows = [*csv_lines(path, read, delimiter, quote)]
+    header: Sequence[str] = form.header or (rows[0][1] if rows else [])
+    _check_header(path, header)
+    for line, fields in rows:
+        if len(fields) != len(header):
+            raise RowError(
+                f"{path}:{line}: expected {len(header)} fields, as in the "
+                f"{'first row' if form.header else 'header'}, found {len(fields)}. A field "
+                "that holds the delimiter needs quotes"
+            )
+    if form.quote is None:
+        _check_joined_rows(path, delimiter, rows)
+    for line, fields in rows if form.header else rows[1:]:
+        yield f":{line}", dict(zip(header, fields, strict=True))
 
 
 def _delimiter(path: Path, form: Format) -> str:
@@ -290,9 +305,8 @@ def _delimiter(path: Path, form: Format) -> str:
     return declared or DELIMITERS.get(suffix_of(path), ",")
 
 
-def _check_joined_rows(path: Path, form: Format, rows: Sequence[tuple[str, Row]]) -> None:
-    lines = [(int(at.removeprefix(":")), [*map(str, row.values())]) for at, row in rows]
-    if joined := find_joined_rows(lines, _delimiter(path, form)):
+def _check_joined_rows(path: Path, delimiter: str, rows: "Sequence[Fields]") -> None:
+    if joined := find_joined_rows(rows, delimiter):
         first, last, example = joined
         raise JoinedRowsError(
             f"{path}:{first}: a quote begins a text that ends in line {last}, and "
@@ -312,23 +326,34 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
             raise HeedError(f"{path}: {header.count(column)} columns are named {column!r}")
 
 
-def _read_xlsx(path: Path, form: Format) -> Rows:
+def xlsx_lines(path: Path) -> Iterator[tuple[int, list[str | None]]]:
+    """Yield the number of each row of the first visible sheet that is not empty, and its cells."""
     require_installed(["openpyxl"], str(path))
     import openpyxl
 
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        sheet = next(each for each in book.worksheets if each.sheet_state == "visible")
+        sheet.reset_dimensions()  # which some programs write too small
+        for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+            if any(cell is not None for cell in row):
+                yield number, [None if cell is None else str(cell) for cell in row]
     except Exception as error:  # openpyxl raises whatever its XML and zip readers do
         raise HeedError(f"{path}: cannot be read as .xlsx: {error}") from None
-    rows = enumerate(book.worksheets[0].iter_rows(values_only=True), 1)
-    filled = ((number, row) for number, row in rows if any(cell is not None for cell in row))
-    header: Sequence[str] = form.header
-    if not header:
-        header = ["" if cell is None else str(cell) for cell in next(filled, (0, ()))[1]]
-    _check_header(path, header)
-    for number, row in filled:
-        yield f": row {number}", dict(zip(header, row, strict=False))
     book.close()
+
+
+def _read_xlsx(path: Path, form: Format) -> Rows:
+    lines = xlsx_lines(path)
+    header: Sequence[str] = form.header or [cell or "" for cell in next(lines, (0, ()))[1]]
+    _check_header(path, header)
+    for number, row in lines:
+        if any(row[len(header) :]):
+            raise HeedError(
+                f"{path}: row {number}: expected {len(header)} cells, as in the first row, found "
+                f"{len(row)}. Give each column a name, and delete lines above the names"
+            )
+        yield f": row {number}", dict(zip(header, row, strict=False))
 
 
 def _read_fasttext(path: Path, form: Format) -> Rows:
@@ -374,10 +399,17 @@ def find_joined_rows(rows: Sequence[Fields], delimiter: str) -> tuple[int, int, 
     texts = [text for row in rows if (text := _divide(row, delimiter))]
     if not texts:
         return None
-    reduce, known = _find_known(texts, [fields for _, fields in rows])
+    all_fields = [fields for _, fields in rows]
+    reduce, known = _find_known(texts, all_fields)
+    # without quotes too each line would be a row, and nothing is escaped
+    no_quotes = not any('"' in cell for text in texts for cell in text.row[1]) and all(
+        line.count(delimiter) == len(fields) - 1 > 0
+        for fields in all_fields
+        for line in filter(None, _lines(delimiter.join(fields)))
+    )
     for text in texts:
         told = _judge_lines(text, reduce, known)
-        if 2 * sum(told) > len(told) or (not known and not told and delimiter == "\t"):
+        if 2 * sum(told) > len(told) or no_quotes:
             first, fields = text.row
             last = first + len(_lines("".join(fields))) - 1
             return first, last, delimiter.join(text.lines[1])
@@ -508,13 +540,18 @@ def _arrow_rows(batches: "Iterator[pa.RecordBatch]", schema: "pa.Schema") -> Row
 
 
 def _class_names(schema: "pa.Schema") -> dict[str, list[str]]:
-    features = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
-    declared = features.get("info", {}).get("features", {}).items()
-    of_columns = ((key, each) for key, each in declared if key in schema.names)
-    inner = [(key, each.get("feature", each)) for key, each in of_columns if isinstance(each, dict)]
-    return {
-        key: each["names"] for key, each in inner if isinstance(each, dict) and each.get("names")
-    }
+    """Return the names of classes, by column. Raises ValueError: not as `datasets` writes them."""
+    content = (schema.metadata or {}).get(b"huggingface", b"{}")
+    names = {}
+    try:
+        for key, each in json.loads(content).get("info", {}).get("features", {}).items():
+            inner = each.get("feature", each) if isinstance(each, dict) else each
+            if key in schema.names and isinstance(inner, dict) and inner.get("names"):
+                names[key] = [*map(str, inner["names"])]
+    except (AttributeError, TypeError, ValueError):
+        found = content[:MOST_SIGNS].decode(errors="replace")
+        raise ValueError(f"its metadata of Hugging Face is broken: {found!r}") from None
+    return names
 
 
 def _name_classes(cell: object, names: list[str]) -> object:
@@ -538,8 +575,9 @@ def _has_labels(path: Path) -> bool:
     import pyarrow.compute
     import pyarrow.parquet
 
-    table = pyarrow.parquet.read_table(path)
-    columns = [table[column] for column in _class_names(table.schema)]
+    with reading(path, None):
+        table = pyarrow.parquet.read_table(path)
+        columns = [table[column] for column in _class_names(table.schema)]
     numbers = [column for column in columns if pa.types.is_integer(column.type)]
     highest = [pyarrow.compute.max(column).as_py() for column in numbers]
     return not numbers or any(each is not None and each >= 0 for each in highest)
@@ -559,10 +597,28 @@ def _read_text_folder(path: Path, form: Format) -> Rows:
 
 
 def text_files(folder: Path) -> list[Path]:
-    """Return the .txt files in a folder's folders of classes, or of splits and classes."""
-    files = sorted(folder.glob("*/*/*.txt"))
-    has_splits = files and all(split_of(file.parts[-3]) for file in files)
-    return files if has_splits else sorted(folder.glob("*/*.txt"))
+    """Return the .txt files in a folder's folders of classes, or of splits and classes.
+
+    Hidden files, such as those of macOS and Jupyter, are none. Raises HeedError where a file is at
+    another depth.
+    """
+    found = {*folder.rglob("*"), *folder.glob("*/*"), *folder.glob("*/*/*")}  # links too
+    names = {path: path.relative_to(folder).parts for path in sorted(found)}
+    names = {
+        path: parts
+        for path, parts in names.items()
+        if path.suffix.lower() == ".txt" and len(parts) > 1 and not any(map(HIDDEN.match, parts))
+    }
+    deep = [split_of(parts[0]) for parts in names.values() if len(parts) == 3]
+    wanted = 3 if deep and all(deep) else 2
+    chosen = [path for path, parts in names.items() if len(parts) == wanted]
+    for path, parts in names.items() if chosen else ():
+        if len(parts) > wanted or (len(parts) < wanted and not split_of(parts[0])):
+            raise HeedError(
+                f"{path}: is at another depth than {chosen[0]}. Put each text into the folder of "
+                "its class, which may be in the folder of its split"
+            )
+    return chosen
 
 
 READERS: dict[str, Callable[[Path, Format], Rows]] = {

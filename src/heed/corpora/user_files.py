@@ -9,7 +9,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heed.corpora.rows import PATH, format_of, join_names, read_table, reading, write_table
 from heed.digests import require_installed
@@ -110,6 +110,7 @@ def _verify(name: str, file: "UserFile", folder: Path) -> None:
 PREFIX = "hf://"
 CONVERTED = "refs/convert/parquet"  # where the hub keeps a data set of any format as parquet
 FILE = re.compile(r"hf://datasets/([^@]+)@([0-9a-f]{40})/(.+)")
+HASH = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # of git, or SHA-256
 DEFAULT = "default"  # the configuration of a data set that has no other
 PARTIAL = re.compile("/partial-[^/]+/[^/]+$")  # the hub converts 5 GB of a split, and no more
 SHARD = re.compile(r"-\d+(-of-\d+)?(-[0-9a-f]+)?$")
@@ -127,8 +128,17 @@ def local_path(path: str) -> Path:
     if not (match := FILE.fullmatch(path)):
         return Path(path)
     dataset, commit, name = match.groups()
+    place: dict[str, Any] = {"repo_id": dataset, "filename": name, "repo_type": "dataset"}
+    place["revision"] = commit
     with _hub(dataset) as hub:
-        return Path(hub.hf_hub_download(dataset, name, repo_type="dataset", revision=commit))
+        import huggingface_hub
+
+        if isinstance(known := huggingface_hub.try_to_load_from_cache(**place), str):
+            return Path(known)
+        etag = hub.get_hf_file_metadata(url=huggingface_hub.hf_hub_url(**place)).etag
+        if not HASH.fullmatch(etag or ""):  # the hub's library writes to a path that it names
+            raise ValueError(f"the ETag of {name} is no hash: {etag!r}")
+        return Path(hub.hf_hub_download(**place))
 
 
 def describe(address: str) -> str:
@@ -149,6 +159,8 @@ def find_files(address: str) -> HubFiles:
     for path in sorted(paths):
         of_config, split = _place(path)
         file = f"{PREFIX}datasets/{dataset}@{commit}/{path}"
+        if not FILE.fullmatch(file):
+            raise HeedError(f"{address}: the hub names a file that cannot be: {file!r}")
         found.setdefault(of_config, {}).setdefault(split, []).append(file)
     if not found:
         raise HeedError(f"{address}: the hub has no parquet files of it. {_by_hand(dataset)}")

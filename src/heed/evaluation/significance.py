@@ -24,8 +24,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
-from scipy import optimize, special, stats
+from scipy import optimize, special
 
+from heed.evaluation.looks import Looks
 from heed.evaluation.results import UNDECIDED, Difference, Interval
 
 ALPHA, POWER = 0.05, 0.8
@@ -218,9 +219,11 @@ def power(
         return 1.0 if difference else alpha
     shift = abs(difference) / standard_error
     critical = _critical_t(alpha, degrees_of_freedom)
-    # At this limit the power is 1. Beyond it, and for a lower tail of nearly 0, scipy returns NaN.
-    above = stats.nct.sf(critical, degrees_of_freedom, min(shift, 20 * critical + 50))
-    return float(above + np.nan_to_num(special.nctdtr(degrees_of_freedom, shift, -critical)))
+    # At this limit the power is 1. Beyond it, and for a tail of nearly 0, scipy returns NaN. The
+    # upper tail is the lower one of the opposite shift: as `scipy.stats.nct.sf`, to the last bit,
+    # without `scipy.stats`, which takes .4 seconds to import.
+    shifts = np.array([-min(shift, 20 * critical + 50), shift])
+    return float(np.nan_to_num(special.nctdtr(degrees_of_freedom, shifts, -critical)).sum())
 
 
 def seeds_needed(
@@ -366,17 +369,23 @@ def _largest_share(share: float, documents: int, alpha: float) -> float:
 
 def assess(
     first: Scores, second: Scores, tests: int = 1, family: str = "", repeats: int = 1,
-    alone: bool = False,
+    alone: bool = False, looks: Looks | None = None,
 ) -> Difference:  # fmt: skip
     """Return the tests of one difference, corrected for the `tests` of its family; not yet judged.
 
     `repeats` says how often the documents were divided into the folds of both scores; `alone`, as
     of `variance_components`, that one seed or one document is tested by the other alone.
     The correction is Bonferroni's: all of it is at the level ALPHA over `tests`, so that intervals
-    of a family hold together, and one excludes 0 exactly where the corrected p is below ALPHA.
+    of a family hold together, and one excludes 0 exactly where the corrected p is below ALPHA. Of
+    declared `looks` it is at the level that this look may spend of that one, and `seeds_needed` at
+    that of the last look.
     """
     blocks = differences(first, second)
-    seeds, mean, level = sum(len(block) for block in blocks), mean_difference(blocks), ALPHA / tests
+    seeds, mean, alpha = sum(len(block) for block in blocks), mean_difference(blocks), ALPHA / tests
+    level, last, factor = alpha, alpha, float(tests)
+    if looks:
+        level, last = looks.level(alpha), looks.last_level(alpha)
+        factor = ALPHA / level
     found: dict[str, object] = dict.fromkeys(field.name for field in dataclasses.fields(Difference))
     found |= {"family": family, "tests": tests, "mean_pp": 100 * mean, "verdict": UNDECIDED}
     components = variance_components(first, second, repeats, alone)
@@ -390,10 +399,10 @@ def assess(
         found |= {
             "interval_pp": (_possible(test.interval_pp[0]), _possible(test.interval_pp[1])),
             "equal_within_pp": _possible(test.equal_within_pp), "p": test.p,
-            "p_corrected": min(1.0, tests * test.p),
+            "p_corrected": min(1.0, factor * test.p),
             "standard_error_pp": 100 * float(error),
             "degrees_of_freedom": None if math.isinf(freedom) else float(freedom),
-            "seeds_needed": seeds_needed(mean, components, level),
+            "seeds_needed": seeds_needed(mean, components, last),
             "detectable_pp": _possible(detectable),
         }  # fmt: skip
     return Difference(**found)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What README.md and the index of studies say of published studies, between comments in them."""
+"""What the index of published studies says of them, between comments in it."""
 
 import dataclasses
 import re
@@ -14,7 +14,7 @@ from heed.published.verify import SCORES, VERDICTS
 from heed.terminal import escape_markdown
 
 PUBLISHED_STUDIES = Path("docs/studies")
-README, INDEX = Path("README.md"), PUBLISHED_STUDIES / "index.md"
+INDEX = PUBLISHED_STUDIES / "index.md"
 BEGIN, END = "<!-- heed publish {name}: begin -->", "<!-- heed publish {name}: end -->"
 TABLE = re.compile(
     r"(<!-- heed publish (results|ways to read) of ([^:]+): begin -->\n).*?"
@@ -54,7 +54,7 @@ def read_published(studies: Path, name: str) -> Published:
     rows = read_table(folder / VERDICTS).query("experiment == @experiment")
     if not {*rows["role"]} & {"control", "baseline"}:
         raise HeedError(
-            f"{README}, or {INDEX}: {name} in a table: {folder / VERDICTS} has no such comparison "
+            f"{INDEX}: {name} in a table: {folder / VERDICTS} has no such comparison "
             "of attention. Correct the name, or run `heed publish` on that study first"
         )
     scores = read_table(folder / SCORES).query("experiment == @experiment and split == 'test'")
@@ -79,7 +79,7 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def _results(found: Sequence[Published]) -> list[list[str]]:
-    """Return README.md's table: attention's score, and each other model's, with the difference."""
+    """Return the table of verdicts: attention's score, and each model's with the difference."""
     rows = [HEAD]
     for each in found:
         attention = next(each.roles[role][0] for role in ROLES if role in each.roles)
@@ -88,12 +88,12 @@ def _results(found: Sequence[Published]) -> list[list[str]]:
             pair = each.roles.get(role, ("", ""))
             named = f"`{pair[1]}` " * (role != "baseline")
             cells.append(f"{named}{each.scores[pair[1]]}: {each.said[pair]}" if pair[1] else "–")
-        rows.append([f"[{each.title}]({PUBLISHED_STUDIES}/{each.study}/README.md)", *cells])
+        rows.append([f"[{each.title}]({each.study}/README.md)", *cells])
     return rows
 
 
 def _ways_to_read(found: Sequence[Published]) -> list[list[str]]:
-    """Return the index's table: the score of every way to read, and the gain of weights."""
+    """Return the table of ways to read: the score of every way to read, and the gain of weights."""
     ways = [way for way in WAYS if any(way in each.scores for each in found)]
     rows = [["Texts", *(WAYS[way] for way in ways), *WEIGHTS.values()]]
     for each in found:
@@ -109,12 +109,12 @@ TABLES: dict[str, Callable[[Sequence[Published]], list[list[str]]]] = {
 
 
 def write_pages(root: Path, name: str, answer: Sequence[str]) -> None:
-    """Write a study's first sentences into the pages that have a place for them, and all tables.
+    """Write a study's first sentences into the index, if it has a place for them, and its tables.
 
     Raises HeedError: a table names a comparison that no published study has.
     """
     block = "".join(f"{escape_markdown(line)}\n\n" for line in answer).rstrip("\n") + "\n"
-    for path in filter(Path.exists, (root / README, root / INDEX)):
+    if (path := root / INDEX).exists():
         text = with_block(path.read_text(encoding="utf-8"), name, block)
         write_text(path, with_tables(text, root / PUBLISHED_STUDIES))
 

@@ -23,7 +23,7 @@ from heed.evaluation.tested import Tested, read_model, read_reference_models
 from heed.files import HeedError, reading, writing
 from heed.paths import COMPARISON, METRICS, PARAMS
 from heed.pipeline import LOCK, changed_files, run_git
-from heed.published.pages import INDEX, PUBLISHED_STUDIES, README, ROLES, read_table, write_pages
+from heed.published.pages import INDEX, PUBLISHED_STUDIES, ROLES, read_table, write_pages
 from heed.published.verify import EDITION, KEYS, STATISTICS, VERDICTS, statistics_of
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def check_commit(root: Path, name: str) -> None:
         )
     new = run_git(root, "ls-files", "--others", "--exclude-standard", "-z", "src", "workflow")
     may_differ = {
-        *map(str, (PARAMS, LOCK, METRICS, README, INDEX)),
+        *map(str, (PARAMS, LOCK, METRICS, INDEX)),
         *(f"{folder}/{name}.yaml" for folder in ("workflow/studies", "studies")),
     }
     others = [
@@ -165,7 +165,7 @@ def has_paper(root: Path) -> bool:
 def linked_figures(root: Path, name: str) -> list[str]:
     """Return the figures of a published study that its README.md, or a page of the docs, links."""
     found: set[str] = set()
-    for page in filter(Path.is_file, (root / README, *(root / "docs").rglob("*.md"))):
+    for page in filter(Path.is_file, (root / "README.md", *(root / "docs").rglob("*.md"))):
         is_own = page.parent == root / PUBLISHED_STUDIES / name
         start = "" if is_own else rf"[\w./-]*studies/{re.escape(name)}/"
         links = re.findall(

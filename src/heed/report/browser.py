@@ -7,7 +7,7 @@ leaves this folder out. page/documents.html.jinja and page/weights.html.jinja ha
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,18 +59,18 @@ class VariantPredictions(NamedTuple):
     right: str  # always, sometimes, never
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Document:
     """One document of the browser, chosen by `rule`."""
 
+    tokens: pd.DataFrame  # a row for each token that was read, as weights.parquet has it
+    predictions: list[VariantPredictions]
     id: str
     text: str
     label: str
     predicted: str
     probability: float
     rule: str
-    tokens: pd.DataFrame  # a row for each token that was read, as weights.parquet has it
-    predictions: list[VariantPredictions]
 
     @property
     def right(self) -> bool:
@@ -100,8 +100,7 @@ class Document:
         return [(self.text[word.start : word.end], word.weight) for word in _rows(words)]
 
 
-@dataclasses.dataclass(frozen=True)
-class Browser:
+class Browser(NamedTuple):
     """The content of one model's page.
 
     A rule chose its documents, so no mean, median or share over them is one of the corpus.
@@ -116,9 +115,8 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
 
     Raises HeedError: a file is missing or broken.
     """
-    documents, weights = (
-        read_prediction_table(folder / f"{name}.parquet") for name in ("documents", "weights")
-    )
+    paths = (folder / f"{name}.parquet" for name in ("documents", "weights"))
+    documents, weights = map(read_prediction_table, paths)
     tokens: dict[Any, pd.DataFrame] = dict(list(weights.groupby("id", sort=False)))
     predictions: dict[str, list[VariantPredictions]] = {name: [] for name in documents["id"]}
     for variant, other in others.items():
@@ -126,13 +124,9 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
         table = table[(table["split"] == "test") & table["id"].isin(documents["id"])]
         for name, rows in table.groupby("id", sort=False):
             predictions[str(name)].append(_count_predictions(variant, rows))
-    return Browser(
-        [
-            Document(**row._asdict(), tokens=tokens[row.id], predictions=predictions[row.id])
-            for row in _rows(documents)
-        ],
-        Legend(bool(weights["rationale"].any()), bool(weights["sentence_weight"].notna().any())),
-    )
+    found = [Document(tokens[e.id], predictions[e.id], **e._asdict()) for e in _rows(documents)]
+    has_sentences = bool(weights["sentence_weight"].notna().any())
+    return Browser(found, Legend(bool(weights["rationale"].any()), has_sentences))
 
 
 def read_prediction_table(path: Path) -> pd.DataFrame:
@@ -150,16 +144,6 @@ def _count_predictions(variant: str, rows: pd.DataFrame) -> VariantPredictions:
     right = rows["label"] == rows["predicted"]
     often = "always" if right.all() else "sometimes" if right.any() else "never"
     return VariantPredictions(variant, Counter(sorted(rows["predicted"])).most_common(), often)
-
-
-def list_documents(documents: list[Document], shown: Collection[str] = ()) -> pd.DataFrame:
-    """Return the documents as `typical_documents` takes them; `shown` are ids."""
-    rows = (
-        (each.label, each.rationale_share, each.tokens["weight"].max(), len(each.tokens),
-         each.id in shown)
-        for each in documents
-    )  # fmt: skip
-    return pd.DataFrame(rows, columns=["label", "share", "largest", "words", "shown"])
 
 
 def typical_documents(documents: pd.DataFrame, limit: int) -> dict[str, int]:

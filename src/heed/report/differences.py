@@ -2,39 +2,22 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
-from heed.evaluation.results import (
-    BASELINE,
-    BETTER,
-    NOT_CONVERGED,
-    SAME,
-    UNDECIDED,
-    WORSE,
-    Difference,
-    ExperimentResult,
-    Significance,
-)
+from heed.evaluation import results
+from heed.evaluation.results import BASELINE, BETTER, SAME, WORSE, ExperimentResult
 from heed.hyperparameters.pretrained import PRETRAINED
-from heed.report.formats import format_interval, format_points
-from heed.report.measures import Measure, measure_of
+from heed.report.formats import read_yaml
+from heed.report.measures import MAJORITY, Measure, measure_of
 
 UNTESTED = "untested"  # one seed, or one test document
 SLIGHTLY_BETTER, SLIGHTLY_WORSE = "slightly better", "slightly worse"
 LINEAR = "linear"
-REFERENCES = (LINEAR, PRETRAINED)  # that are recommended where they do as well: simplest first
-VERDICT_WORDS = {  # by reading: a word never fights the interval that it stands beside
-    BETTER: "better",
-    SLIGHTLY_BETTER: "better, by less than {within}",
-    SAME: "the same within {within}",
-    SLIGHTLY_WORSE: "worse, by less than {within}",
-    WORSE: "worse",
-    UNDECIDED: "undecided",
-    NOT_CONVERGED: "undecided: training was too short",
-    UNTESTED: "not tested: {reason}",
-}
+REFERENCES = (MAJORITY, LINEAR, PRETRAINED)  # recommended where they do as well: simplest first
+VERDICT_WORDS: dict[str, str] = read_yaml("names")["verdicts"]
 
 
-def reading_of(difference: Difference) -> str:
+def reading_of(difference: results.Difference) -> str:
     """Return the verdict on a difference: a key of VERDICT_WORDS that its interval bears out."""
     if difference.interval_pp is None:
         return UNTESTED
@@ -44,31 +27,18 @@ def reading_of(difference: Difference) -> str:
     return SLIGHTLY_BETTER if low > 0 else SLIGHTLY_WORSE if high < 0 else SAME
 
 
-@dataclasses.dataclass(frozen=True)
-class TestedDifference:
-    """A difference of two models by name, with its tests (docs/statistics.md)."""
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TestedDifference(results.Difference):
+    """A difference of two models by name, with its tests (docs/statistics.md).
+
+    `one_seed`: whether both models have one run.
+    """
 
     first: str
     second: str
-    result: Difference
-    method: Significance
+    method: results.Significance
     measure: Measure
-    one_seed: bool = False  # whether both models have one run
-
-    @property
-    def mean(self) -> float:
-        """The difference in percentage points, or in points of the metric."""
-        return self.result.mean_pp
-
-    @property
-    def ends(self) -> tuple[float, float] | None:
-        """Both ends of the interval; None with one seed, or one test document."""
-        return self.result.interval_pp
-
-    @property
-    def verdict(self) -> str:
-        """One of `heed.evaluation.results.VERDICTS`."""
-        return self.result.verdict
+    one_seed: bool = False
 
     @property
     def is_decided(self) -> bool:
@@ -78,7 +48,7 @@ class TestedDifference:
     @property
     def reading(self) -> str:
         """The verdict: a key of VERDICT_WORDS."""
-        return reading_of(self.result)
+        return reading_of(self)
 
     @property
     def verdict_words(self) -> str:
@@ -95,17 +65,6 @@ class TestedDifference:
     def margin_words(self) -> str:
         """The margin within which two models are practically the same, such as "a point"."""
         return self.measure.points(self.method.equivalence_margin)
-
-    @property
-    def remark(self) -> str:
-        """What stands beside the verdict of two models that were not tuned alike; else nothing."""
-        return "" if self.result.tuned_alike else "not tuned alike"
-
-    @property
-    def against(self) -> str:
-        """The difference with its interval, for a sentence."""
-        ends = "" if self.ends is None else f" ({format_interval(self.ends)})"
-        return f"{format_points(self.mean)}{ends}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,24 +98,28 @@ def compare_attention(
     if primary is None:
         return None
     models = [each for each in own.values() if each.second in result.reference_models]
-    models.sort(key=lambda each: (order.get(each.verdict, 1), each.mean))
+    models.sort(key=lambda each: (order.get(each.verdict, 1), each.mean_pp))
     return AttentionComparison(variant, gain, primary, next(iter(models), None))
 
 
-def tested_differences(result: ExperimentResult, method: Significance) -> list[TestedDifference]:
+def tested_differences(
+    result: ExperimentResult, method: results.Significance
+) -> list[TestedDifference]:
     """Return every difference of an experiment: those of its question first, the gains first."""
-    measure = measure_of(result)
     answers = {variant: index for index, variant in enumerate(result.attention)}
     runs = {name: len(result.compared_score(each).values) for name, each in result.models.items()}
+    known: dict[str, Any] = {"method": method, "measure": measure_of(result)}
     tested = [
-        TestedDifference(first, second, difference, method, measure, runs[first] == 1)
+        TestedDifference(
+            first=first, second=second, one_seed=runs[first] == 1, **known, **vars(difference)
+        )
         for first, others in result.comparisons.items()
         for second, difference in sorted(others.items(), key=lambda item: item[0] != BASELINE)
     ]
     return sorted(tested, key=lambda each: answers.get(each.first, len(answers)))
 
 
-def recommend(result: ExperimentResult, method: Significance) -> str:
+def recommend(result: ExperimentResult, method: results.Significance) -> str:
     """Return the simplest model whose score is within the margin of the best one.
 
     Reference models are simpler than networks, and of these the one with fewest parameters is. ""
@@ -193,4 +156,4 @@ def leading(
         return compared.primary
     references = {(attention_of(result), name) for name in result.learned_reference_models}
     own = (each for each in comparisons if (each.first, each.second) in references)
-    return min(own, key=lambda each: each.mean, default=None)
+    return min(own, key=lambda each: each.mean_pp, default=None)

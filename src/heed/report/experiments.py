@@ -8,36 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heed.corpora.kinds import KINDS
 from heed.corpora.table import KIND as OWN
-from heed.evaluation.results import (
-    BASELINE,
-    NOT_CONVERGED,
-    SAME,
-    UNDECIDED,
-    Comparison,
-    Corpus,
-    ExperimentResult,
-    Gain,
-    paired_gain,
-)
-from heed.report.differences import (
-    AttentionComparison,
-    TestedDifference,
-    attention_of,
-    compare_attention,
-    leading,
-    recommend,
-    tested_differences,
-)
+from heed.evaluation import results
+from heed.evaluation.results import BASELINE, UNDECIDED, Comparison, Corpus, ExperimentResult
+from heed.report import differences, published
+from heed.report.differences import AttentionComparison, TestedDifference
 from heed.report.measures import Measure, equal_weights_control, measure_of
-from heed.report.published import (
-    NO_SCORES,
-    TALK_VARIANTS,
-    Talk,
-    TalkTest,
-    experiment_scores,
-    read_published,
-    talk_test,
-)
+from heed.report.published import NO_SCORES, TALK_VARIANTS, Talk, TalkTest
 from heed.report.words import experiment_sentences, experiment_words
 
 if TYPE_CHECKING:
@@ -70,17 +46,6 @@ class Line:
     talk_test: TalkTest | None = None  # of its gain, over its test documents
 
 
-class Degradation(NamedTuple):
-    """The change of a model's score when its hyperparameters are degraded, and the talk's.
-
-    The talk's is in percentage points of accuracy, and None beside another metric.
-    """
-
-    variant: str
-    change: Gain
-    talk: float | None
-
-
 @dataclasses.dataclass(frozen=True)
 class Experiment:
     """One experiment of the report."""
@@ -100,22 +65,23 @@ class Experiment:
     talk: dict[str, Talk]  # the talk's scores by variant
     # title of the experiment whose hyperparameters this one degrades, or nothing
     degraded_from: str
-    degradations: list[Degradation]
+    degradations: list[dict[str, Any]]  # see `_degradations`
     printed_mark: str = ""  # after its title, unless the page begins with it
     publishable: bool = False  # whether its text may be: generated, or in the public domain
 
     @functools.cached_property
     def words(self) -> dict[str, str]:
         """The names in words of its models and reference models."""
-        return experiment_words(self._hyperparameters)
+        return experiment_words(self.hyperparameters)
 
     @functools.cached_property
     def sentences(self) -> dict[str, str]:
         """The names of the same within a sentence, after "beats"."""
-        return experiment_sentences(self._hyperparameters)
+        return experiment_sentences(self.hyperparameters)
 
     @property
-    def _hyperparameters(self) -> dict[str, Any]:
+    def hyperparameters(self) -> dict[str, Any]:
+        """Those of every network by variant, and None of a reference model."""
         models = {name: each.hyperparameters for name, each in self.result.models.items()}
         return models | dict.fromkeys(self.result.reference_models)
 
@@ -127,7 +93,7 @@ class Experiment:
     @property
     def attention(self) -> str:
         """The first variant that answers the study's question; empty: none."""
-        return attention_of(self.result)
+        return differences.attention_of(self.result)
 
     def difference(self, first: str, *seconds: str) -> TestedDifference | None:
         """Return the difference of a model and the first of these that it was tested with."""
@@ -137,6 +103,10 @@ class Experiment:
     def gain_of(self, variant: str) -> TestedDifference | None:
         """Return the gain over the variant's own baseline, or else over that of all."""
         return self.difference(variant, f"{variant}-{BASELINE}", BASELINE)
+
+    def short_score(self, name: str, named: bool = False) -> str:
+        """Return the score of a model for a sentence, `named` with that of the metric."""
+        return self.measure.short(self.result.score_of(name), named)
 
     @property
     def variants(self) -> list[str]:
@@ -161,11 +131,12 @@ def read_experiments(params: "Params", comparison: Comparison, folder: Path) -> 
 
     Raises HeedError: params.yaml names an experiment that the talk does not have.
     """
-    published, talk = read_published(folder), dict[str, dict[str, Talk]]()
+    scores, talk = published.read_published(folder), dict[str, dict[str, Talk]]()
     for name in filter(comparison.experiments.__contains__, params.experiments):
         declared = params.experiments[name].published
         key = f"experiments.{name}.published.experiment"
-        talk[name] = experiment_scores(published, declared.experiment, key) if declared else {}
+        named = declared and published.experiment_scores(scores, declared.experiment, key)
+        talk[name] = named or {}
     experiments = [_experiment(name, params, comparison, talk) for name in talk]
     if all(each.generated for each in experiments):
         return experiments
@@ -177,20 +148,20 @@ def _experiment(
 ) -> Experiment:
     declared, result = params.experiments[name], comparison.experiments[name]
     method, statistics = comparison.significance, result.corpus.statistics
-    original, degradations = declared.suboptimal_of or "", list[Degradation]()
-    if before := comparison.experiments.get(original):
-        degradations = [*_degradations((result, talk[name]), (before, talk[original]))]
-    comparisons = tested_differences(result, method)
-    compared = compare_attention(result, comparisons)
+    original = declared.suboptimal_of or ""
+    before = comparison.experiments.get(original)
+    both = [(result, talk[name]), (before, talk[original])] if before else []
+    comparisons = differences.tested_differences(result, method)
+    compared = differences.compare_attention(result, comparisons)
     return Experiment(
         key=name, title=declared.title, result=result, measure=measure_of(result),
         mark=mark(result.corpus), generated=statistics.generated, corpus_name=result.corpus.name,
-        leading=leading(result, compared, comparisons),
-        advice=recommend(result, method) if statistics.kind == OWN.name else "",
+        leading=differences.leading(result, compared, comparisons),
+        advice=differences.recommend(result, method) if statistics.kind == OWN.name else "",
         line=_line(declared, result, talk[name], compared.baseline if compared else None),
         attention_comparison=compared, comparisons=comparisons, talk=talk[name],
         degraded_from=params.experiments[original].title if before else "",
-        degradations=degradations, publishable=may_publish_text(result.corpus),
+        degradations=[*_degradations(*both)], publishable=may_publish_text(result.corpus),
     )  # fmt: skip
 
 
@@ -213,16 +184,14 @@ def _line(
     talk: dict[str, Talk],
     gain: TestedDifference | None,
 ) -> Line:
-    baseline, attention = (
-        talk.get(variant, NO_SCORES).average_scores("accuracy").get("f1", "")
-        for variant in TALK_VARIANTS
-    )
-    published, tested, marked = declared.published, talk_test(talk), mark(result.corpus)
+    scores = (talk.get(each, NO_SCORES).average_scores("accuracy") for each in TALK_VARIANTS)
+    baseline, attention = (each.get("f1", "") for each in scores)
+    named, tested, marked = declared.published, published.talk_test(talk), mark(result.corpus)
     of_talk = tested.gain_pp if tested else None
-    comparable = bool(published and published.comparable and not marked)
+    comparable = bool(named and named.comparable and not marked)
     reproduction = _reproduction(of_talk, gain) if comparable else None
-    if published and not comparable:
-        reasons = "; ".join(filter(None, [published.reason, marked]))
+    if named and not comparable:
+        reasons = "; ".join(filter(None, [named.reason, marked]))
         reproduction = Reproduction(NOT_COMPARABLE, reasons)
     printed = (baseline, attention) if baseline and attention else None
     return Line(printed, of_talk, comparable, reproduction, tested)
@@ -232,32 +201,33 @@ def _reproduction(talk_gain: float | None, gain: TestedDifference | None) -> Rep
     """Return whether the talk's gain, on a comparable corpus, was reproduced."""
     if talk_gain is None or gain is None:
         return Reproduction("", "comparable, but one of the two has no gain")
-    if gain.ends is None:
+    if gain.interval_pp is None:
         return Reproduction(UNDECIDED, gain.no_interval)
-    if gain.verdict == NOT_CONVERGED:
+    if gain.verdict == results.NOT_CONVERGED:
         return Reproduction(UNDECIDED, "trainings of ours had not converged")
-    if not gain.ends[0] <= talk_gain <= gain.ends[1]:
+    if not gain.interval_pp[0] <= talk_gain <= gain.interval_pp[1]:
         return Reproduction(NOT_REPRODUCED, "the talk’s gain lies outside our interval")
     inside = "the talk’s gain lies in our interval"
     if gain.is_decided:
         return Reproduction(REPRODUCED, inside)
-    ours = "is practically none" if gain.verdict == SAME else "may be chance"
+    ours = "is practically none" if gain.verdict == results.SAME else "may be chance"
     return Reproduction(UNDECIDED, f"{inside}, but ours {ours}")
 
 
-def _degradations(*both: tuple[ExperimentResult, dict[str, Talk]]) -> Iterator[Degradation]:
-    """Yield those of an experiment's models; `both` are it and the one that it degrades."""
-    (degraded, _), (original, _) = both
-    for variant in TALK_VARIANTS:
-        if variant not in degraded.models or variant not in original.models:
-            continue
+def _degradations(*both: tuple[ExperimentResult, dict[str, Talk]]) -> Iterator[dict[str, Any]]:
+    """Yield the changes of scores by degraded hyperparameters; `both` as they are, and before.
+
+    talk: the talk's, in percentage points of accuracy, and None beside another metric.
+    """
+    variants = (v for v in TALK_VARIANTS if both and all(v in each.models for each, _ in both))
+    for variant in variants:
+        degraded = both[0][0]
         ours, former = (each.compared_score(each.models[variant]).values for each, _ in both)
         scores = [talk.get(variant, NO_SCORES).summary.get("accuracy", "") for _, talk in both]
-        talk_change = None
-        if all(scores) and measure_of(degraded).is_accuracy:
-            after, before = map(float, scores)
-            talk_change = 100 * (after - before)
-        yield Degradation(variant, paired_gain(ours, former, degraded.sign), talk_change)
+        change = results.paired_gain(ours, former, degraded.sign)
+        is_known = all(scores) and measure_of(degraded).is_accuracy
+        talk_change = 100 * (float(scores[0]) - float(scores[1])) if is_known else None
+        yield {"variant": variant, "change": change, "talk": talk_change}
 
 
 class WeightsGain(NamedTuple):
@@ -273,10 +243,9 @@ class WeightsGain(NamedTuple):
 
 def weights_gain(experiment: Experiment, variant: str) -> WeightsGain:
     """Return the gain of a variant over its control with equal weights."""
-    result = experiment.result
-    control = equal_weights_control(result, variant)
+    result, control = experiment.result, equal_weights_control(experiment.result, variant)
     if not control:
         return WeightsGain()
     gain = 100 * (result.score_of(variant) - result.score_of(control))
     tested = experiment.difference(variant, control)
-    return WeightsGain(control, gain, tested.ends if tested else None)
+    return WeightsGain(control, gain, tested.interval_pp if tested else None)

@@ -76,9 +76,7 @@ def read_explanations(
 ) -> tuple[Explanation, ...]:
     """Return the models that were explained, of results/, in the order of the experiments.
 
-    The study names them: DVC never deletes the folder of a model.
-
-    Raises HeedError: a file is missing or broken.
+    The study names them: DVC never deletes the folder of a model. Raises HeedError, of a file.
     """
     explanations = list[Explanation]()
     for experiment in experiments:
@@ -112,12 +110,10 @@ def _read_encoder(params: "Params", experiment: Experiment, folder: Path) -> Ite
 def _read_adversarial(params: "Params", model: str, folder: Path) -> Iterator[AdversarialAttention]:
     """Yield the adversarial models of a model that were trained."""
     for name, section in params.adversarial_attention.items():
-        path, command = (
-            folder / "adversarial_attention" / name,
-            f"heed adversarial_attention {name}",
-        )
+        path = folder / "adversarial_attention" / name
         if section.model == model and path.exists():
-            yield AdversarialAttention(name, path, _read_summary(path, command))
+            summary = _read_summary(path, f"heed adversarial_attention {name}")
+            yield AdversarialAttention(name, path, summary)
 
 
 def is_planted(result: ExperimentResult) -> bool:

@@ -108,6 +108,7 @@ NAMED = {
     "printed": Format(str, lambda value: value.replace("−", "-")),  # numbers that are formatted
     "interval": Format(format_interval, format_interval, "right"),
     "verdict": Format(lambda value: value or DASH, lambda value: value or "", "left"),
+    "alike": Format(lambda alike: "" if alike else "not tuned alike", str),
     "answer": _answer("no"), "agreement": _answer("NO"),
     "parameters": Format(lambda n: DASH if n is None else format_count(n), COUNT.plain, "right"),
     "hundreds": decimals(2), "share": decimals(4),

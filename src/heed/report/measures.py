@@ -8,20 +8,11 @@ import dataclasses
 import statistics
 from typing import Any
 
-from heed.evaluation.results import (
-    BASELINE,
-    CONTROLS,
-    LEAST_MARGIN_ITEMS,
-    LEAST_MARGIN_PP,
-    MARGIN_ERRORS,
-    ExperimentResult,
-    ModelResult,
-    equal_weights,
-)
+from heed.evaluation import results
+from heed.evaluation.results import BASELINE, CONTROLS, ExperimentResult, ModelResult
 from heed.hyperparameters.classifier import Architecture
-from heed.report.formats import format_number, format_points
+from heed.report.formats import format_number, format_points, read_yaml
 from heed.task import task_module
-from heed.task.interface import Scale
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,15 +27,9 @@ class Measure:
         return task_module(self.task, "recipe")
 
     @property
-    def scale(self) -> Scale:
-        """How the task's figures are printed."""
-        scale: Scale = self._recipe.SCALE
-        return scale
-
-    @property
     def name(self) -> str:
         """Its name in a sentence."""
-        return self.scale.names.get(self.metric, self.metric.replace("_", " "))
+        return str(self._recipe.SCALE.names.get(self.metric, self.metric.replace("_", " ")))
 
     @property
     def item(self) -> str:
@@ -59,7 +44,7 @@ class Measure:
     @property
     def in_hundreds(self) -> bool:
         """Whether the score is printed between 0 and 100."""
-        return self.scale.in_hundreds and self.metric != "loss"
+        return bool(self._recipe.SCALE.in_hundreds) and self.metric != "loss"
 
     @property
     def is_accuracy(self) -> bool:
@@ -75,7 +60,7 @@ class Measure:
     @property
     def in_percentage_points(self) -> bool:
         """Whether its differences are in percentage points, and not in points of the metric."""
-        return not self.scale.in_points or self.metric in self.scale.percentages
+        return not self._recipe.SCALE.in_points or self.metric in self._recipe.SCALE.percentages
 
     @property
     def unit(self) -> str:
@@ -98,21 +83,16 @@ class Measure:
         printed = None if value is None else self.scaled(value)
         return format_number(printed, 2 if self.in_hundreds else 4)
 
-    def short(self, value: float, named: bool = False) -> str:
+    def short(self, value: float, named: bool = False, digits: int = 1) -> str:
         """Return the score for a sentence: an accuracy in percent; `named`: others by their name.
 
-        All but a share of right answers are read only with their name.
+        All but a share of right answers are read only with their name. `digits`: of what is printed
+        between 0 and 100.
         """
         if self.is_accuracy:
-            return f"{format_number(100 * value, 1)}%"
-        number = format_number(self.scaled(value), 1 if self.in_hundreds else 3)
+            return f"{format_number(100 * value, digits)}%"
+        number = format_number(self.scaled(value), digits if self.in_hundreds else 3)
         return f"{self.name} {number}" if named else number
-
-    def brief(self, value: float) -> str:
-        """Return the score without decimals, beside a difference that has them."""
-        if not (self.is_accuracy or self.in_hundreds):
-            return self.short(value)
-        return f"{format_number(100 * value, 0)}{'%' * self.is_accuracy}"
 
     def difference(self, value: float, digits: int = 2) -> str:
         """Return a difference with its sign and its unit."""
@@ -134,11 +114,9 @@ class Measure:
         """Return a margin of convergence with its unit; None: as `compare_longer` has it."""
         if value is not None:
             return self.limit(value)
-        least = self.limit(LEAST_MARGIN_PP)
-        return (
-            f"{format_number(MARGIN_ERRORS, 2)} standard errors of that score, more than {least} "
-            f"and more than {LEAST_MARGIN_ITEMS} items"
-        )
+        said: str = read_yaml("names")["convergence"]
+        errors, least = format_number(results.MARGIN_ERRORS, 2), self.limit(results.LEAST_MARGIN_PP)
+        return said.format(errors=errors, least=least, items=results.LEAST_MARGIN_ITEMS)
 
 
 def measure_of(result: ExperimentResult) -> Measure:
@@ -161,7 +139,7 @@ def equal_weights_control(result: ExperimentResult, variant: str) -> str:
     h = result.models[variant].hyperparameters
     if variant in (BASELINE, *CONTROLS) or not (isinstance(h, Architecture) and h.learns_weights):
         return ""
-    kinds = equal_weights(h)
+    kinds = results.equal_weights(h)
     own = [f"{variant}-{kind}" for kind in kinds]
     for name in filter(result.models.__contains__, (*own, *kinds, BASELINE)):
         control = result.models[name].hyperparameters
@@ -187,11 +165,6 @@ def lacks_layer(result: ExperimentResult, variant: str) -> bool:
 
 MAJORITY = "majority"
 FAR_PP = 10.0  # below the median of the model's other runs
-DEGENERATE = (
-    "A run is degenerate if its {metric} is {below}more than {far} below the median of the model's "
-    "other runs."
-)
-BELOW = "no higher than that of the majority class on the same documents, or "
 
 
 def degenerate_seeds(
@@ -208,8 +181,7 @@ def degenerate_seeds(
         majority = [of_folds[(seed - 1) % len(of_folds)] for seed in seeds]
     degenerate = {}
     for index, (seed, value) in enumerate(zip(seeds, values, strict=True)):
-        others = values[:index] + values[index + 1 :]
-        median = statistics.median(others) if others else value
+        median = statistics.median(values[:index] + values[index + 1 :] or [value])
         far = 100 * result.sign * (median - value) > FAR_PP
         if far or (majority and value <= majority[index]):
             degenerate[seed] = value
@@ -218,5 +190,7 @@ def degenerate_seeds(
 
 def explain_degenerate(result: ExperimentResult) -> str:
     """Return when a run is degenerate, in one sentence."""
-    measure, below = measure_of(result), BELOW if MAJORITY in result.reference_models else ""
-    return DEGENERATE.format(metric=measure.name, below=below, far=measure.limit(FAR_PP))
+    names, measure = read_yaml("names"), measure_of(result)
+    below = names["below_majority"] if MAJORITY in result.reference_models else ""
+    said: str = names["degenerate"]
+    return said.format(metric=measure.name, below=below, far=measure.limit(FAR_PP))

@@ -22,7 +22,7 @@ from markupsafe import Markup
 from heed import __version__
 from heed.evaluation import results as verdicts
 from heed.report import formats
-from heed.report.drawing import Figures, figure_names
+from heed.report.drawing import FIGURE_NAMES, Figures
 from heed.report.experiments import Experiment
 from heed.report.figures.shapes import Figure
 from heed.report.tables import PAGE, Column, Table, declarations
@@ -49,8 +49,9 @@ def environment() -> jinja2.Environment:
     functions = {"script": script, "policy": policy, "groups": groups}
     jinja.globals |= functions | {"PAGE": PAGE, "version": __version__}
     jinja.filters |= {
-        "number": formats.format_number, "points": formats.format_points,
-        "join_and": formats.join_and, "count": formats.format_count, "capital": capital,
+        "number": formats.format_number, "points": formats.format_points, "capital": capital,
+        "join_and": formats.join_and, "count": formats.format_count,
+        "interval": formats.format_interval, "coverage": formats.format_coverage,
     }  # fmt: skip
     return jinja
 
@@ -115,7 +116,7 @@ class Page:
 
     def figure(self, name: str, experiment: Experiment | None = None, level: int = 3) -> Markup:
         """Return the figures of a name, those that the page has."""
-        found = find(self.figures, name, experiment, figure_names())
+        found = find(self.figures, name, experiment, FIGURE_NAMES)
         found = [each for each in found if PAGE in each.media]
         made = []
         for each in found:
@@ -168,9 +169,14 @@ def image_addresses(folder: Path, has_files: bool) -> Callable[[Figure], Markup]
         left -= len(svg)
         if left < 0:
             return Markup(f"figures/{key}.svg" if has_files else "")
-        return Markup("data:image/svg+xml," + urllib.parse.quote(svg, safe=SAFE))
+        return inline(svg)
 
     return lambda figure: address(figure.key)
+
+
+def inline(svg: str) -> Markup:
+    """Return the address of a figure that is in the page itself."""
+    return Markup("data:image/svg+xml," + urllib.parse.quote(svg, safe=SAFE))
 
 
 def _small(svg: str) -> str:

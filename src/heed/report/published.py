@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
+import pandas as pd
 from scipy import stats
 
 from heed.files import HeedError, reading
@@ -111,44 +112,16 @@ def talk_test(talk: dict[str, Talk]) -> TalkTest | None:
     return TalkTest(100 * gain, counts[0], z, 2 * float(stats.norm.sf(abs(z))))
 
 
-class PaperScore(NamedTuple):
-    """A mean score of a paper on explanations, of a model on one of heed's kinds of corpora."""
-
-    paper: str
-    corpus: str
-    model: str
-    test: str
-    mean: float
-
-
-class PaperSentence(NamedTuple):
-    """A sentence of a paper on a test."""
-
-    test: str
-    paper: str
-    sentence: str
-
-
 class Papers(NamedTuple):
-    """The scores and sentences of papers on explanations."""
+    """The scores and sentences of papers on explanations, by test; scores by corpus and model."""
 
-    scores: list[PaperScore]
-    sentences: list[PaperSentence]
-
-
-NO_PAPERS = Papers([], [])
+    scores: pd.DataFrame
+    sentences: pd.DataFrame
 
 
 def read_papers(folder: Path) -> Papers:
-    """Return the scores and sentences of papers on explanations, of all corpora and tests."""
-    scores, sentences = (_read_rows(folder / name) for name in (EXPLANATION, SENTENCES))
-    return Papers(
-        [
-            PaperScore(row["paper"], row["corpus"], row["model"], row["test"], float(row["mean"]))
-            for row in scores
-        ],
-        [PaperSentence(row["test"], row["paper"], row["sentence"]) for row in sentences],
-    )
+    """Return what papers print on explanations, of all corpora and tests."""
+    return Papers(*(pd.DataFrame(_read_rows(folder / name)) for name in (EXPLANATION, SENTENCES)))
 
 
 def _read_rows(path: Path) -> list[dict[str, str]]:

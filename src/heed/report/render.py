@@ -1,26 +1,29 @@
-"""The files of the report: a page, a document for paper, a file for each table and figure."""
+"""The files of the report: a page, a paper, a file for each table and figure."""
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from heed.corpora.kinds import KINDS
 from heed.evaluation.results import Comparison
 from heed.explanation.registry import CRITERIA, TESTS
 from heed.files import write_text, writing_folder
-from heed.report import typesetting
-from heed.report.differences import TestedDifference
-from heed.report.drawing import make_figures
+from heed.report import pages, typesetting
+from heed.report import tables as of_tables
+from heed.report.drawing import FIGURE_NAMES, Figures, make_figures
+from heed.report.experiments import Experiment
 from heed.report.figures.vega import draw_figures
 from heed.report.formats import read_yaml
 from heed.report.measures import report_of
-from heed.report.pages import Page, environment, first_sentences, image_addresses
-from heed.report.paper import Paper, paper
+from heed.report.pages import Page, Tables, find, said
 from heed.report.results import Results, read_results, read_table
-from heed.report.rows import summary
+from heed.report.rows import hyperparameters, summary
 from heed.report.rows.expected import failure_lines
-from heed.report.tables import MODULES, Table, build_tables, csv_table, markdown_table
+from heed.report.tables import PAPER, Table
+from heed.report.typesetting import Latex
 from heed.tables import write_csv
 from heed.task import task_module
 
@@ -80,9 +83,9 @@ def write_report(results: Results, folder: Path, links: Addresses = Addresses())
     figures = make_figures(results)
     with writing_folder(folder / "figures") as out:
         names = draw_figures([each for found in figures.values() for each in found], out)
-    tables = build_tables(results)
+    tables = of_tables.build_tables(results)
     texts = [(each, _texts(each)) for found in tables.values() for each in found]
-    answer = first_sentences(summary.findings(results), len(results.comparison.seeds))
+    answer = pages.first_sentences(summary.findings(results), len(results.comparison.seeds))
     with writing_folder(folder / "tables") as out:
         write_text(out / ANSWER, "".join(f"{line}\n" for line in answer))
         for table, copies in texts:
@@ -90,9 +93,12 @@ def write_report(results: Results, folder: Path, links: Addresses = Addresses())
                 write_text(out / f"{table.key}.{suffix}", copies[FORMATS[suffix]])
     _write_plots(results, folder / "plots")
     _write_documents(results, folder / "documents")
-    write_text(folder / "report.tex", paper(Paper(results, tables, figures, names)))
+    write_text(folder / "report.tex", Paper(results, tables, figures, names).render())
     by_table = {id(table): copies for table, copies in texts}
-    image, failures = image_addresses(folder / "figures", links.has_files), failure_lines(results)
+    image, failures = (
+        pages.image_addresses(folder / "figures", links.has_files),
+        failure_lines(results),
+    )
     page = Page(tables, figures, image, lambda table: by_table[id(table)], links.has_files)
     html = page.render(**_context(results), failures=failures, links=links)
     write_text(folder / "index.html", html)
@@ -101,8 +107,8 @@ def write_report(results: Results, folder: Path, links: Addresses = Addresses())
 
 def _texts(table: Table) -> dict[str, str]:
     """Return a table in each format in which the page offers it."""
-    texts = {"CSV": csv_table(table)} if "csv" in table.files else {}
-    return texts | {"LaTeX": typesetting.table(table), "Markdown": markdown_table(table)}
+    texts = {"CSV": of_tables.csv_table(table)} if "csv" in table.files else {}
+    return texts | {"LaTeX": typesetting.table(table), "Markdown": of_tables.markdown_table(table)}
 
 
 def _context(results: Results) -> dict[str, object]:
@@ -112,7 +118,7 @@ def _context(results: Results) -> dict[str, object]:
     """
     values = (report_of(each.measure.task).VALUES for each in results.experiments)
     return {
-        **MODULES, "results": results, "study": results.params.study,
+        **of_tables.MODULES, "results": results, "study": results.params.study,
         "experiments": results.experiments, "findings": summary.findings(results),
         "cautions": summary.cautions(results), "fields": read_yaml("field"),
         "tests": TESTS, "criteria": CRITERIA, "values": dict.fromkeys(values),
@@ -139,7 +145,11 @@ def _write_plots(results: Results, folder: Path) -> None:
             curves.append(history.assign(**of_model))
             if (evaluation / "confusion.csv").exists():
                 confusions.append(_confusion(evaluation))
-        comparisons += [_compared(each.key, one) for one in each.comparisons]
+        comparisons += [
+            (each.key, f"{it.first} − {it.second}", it.mean_pp, *(it.interval_pp or (None, None)),
+             it.p_corrected)
+            for it in each.comparisons
+        ]  # fmt: skip
     series = {
         "curves": pd.concat(curves) if curves else pd.DataFrame(columns=CURVES),
         "confusion": pd.concat(confusions) if confusions else pd.DataFrame(columns=CONFUSION),
@@ -148,11 +158,6 @@ def _write_plots(results: Results, folder: Path) -> None:
     with writing_folder(folder) as out:
         for name, table in series.items():
             write_csv(out / f"{name}.csv", table, "%.6g")
-
-
-def _compared(experiment: str, row: TestedDifference) -> tuple[Any, ...]:
-    ends = row.ends or (None, None)
-    return experiment, f"{row.first} − {row.second}", row.mean, *ends, row.result.p_corrected
 
 
 def _confusion(evaluation: Path) -> pd.DataFrame:
@@ -165,7 +170,7 @@ def _confusion(evaluation: Path) -> pd.DataFrame:
 
 def _write_documents(results: Results, folder: Path) -> None:
     """Write the document browser: a page for each model that has weights."""
-    template = environment().get_template("documents.html.jinja")
+    template = pages.environment().get_template("documents.html.jinja")
     with writing_folder(folder) as out:
         for experiment in results.experiments:
             for variant, model in results.browsers_of(experiment).items():
@@ -175,3 +180,63 @@ def _write_documents(results: Results, folder: Path) -> None:
                     sources=results.document_sources(model),
                 )  # fmt: skip
                 write_text(out / f"{model}.html", text)
+
+
+# --- the paper ------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class Paper:
+    """What the paper's template calls; `names` are those whose numbers stand in a figure's PDF."""
+
+    results: Results
+    tables: Tables
+    figures: Figures
+    names: Mapping[str, list[str]]
+    cited: dict[str, str] = dataclasses.field(default_factory=dict)  # key → text, in order
+
+    def table(self, name: str, experiment: Experiment | None = None) -> Latex:
+        """Return a table with its title as caption."""
+        macros: Any = typesetting.environment().get_template("table.tex.jinja").module
+        found = find(self.tables, name, experiment, of_tables.declarations())
+        return Latex("".join(macros.captioned(each) for each in found if each.rows))
+
+    def figure(self, name: str, experiment: Experiment | None = None) -> Latex:
+        """Return the figures of a name that paper has, each with its caption."""
+        macros: Any = typesetting.environment().get_template("figure.tex.jinja").module
+        found = find(self.figures, name, experiment, FIGURE_NAMES)
+        shown = (each for each in found if PAPER in each.media)
+        return Latex("".join(macros.figure(each, self.names.get(each.key, [])) for each in shown))
+
+    def cite(self, *keys: str) -> Latex:
+        """Return a citation; the references of the paper are those that it cites."""
+        known = {each["key"]: each["text"] for each in read_yaml("references")}
+        self.cited |= {key: known[key] for key in keys}
+        return Latex(rf"\cite{{{','.join(keys)}}}")
+
+    def cite_of(self, topic: str) -> Latex:
+        """Return a citation, after a space, of what a topic has for this study; else nothing."""
+        facts = set[str]().union(*map(_facts, self.results.experiments))
+        on_topic = (each for each in read_yaml("references") if each.get("topic") == topic)
+        keys = [each["key"] for each in on_topic if facts & {*each["of"]}]
+        return Latex(f" {self.cite(*keys)}" if keys else "")
+
+    def render(self) -> str:
+        """Return report.tex."""
+        results, found = self.results, summary.findings(self.results)
+        searches = hyperparameters.searches
+        template = typesetting.environment().get_template("paper.tex.jinja")
+        return template.render(
+            paper=self, said=said, results=results, study=results.params.study,
+            experiments=results.experiments, seeds=results.comparison.seeds, findings=found,
+            method=results.comparison.significance, cautions=summary.cautions(results),
+            found={each["experiment"].key: each for each in found},
+            searches=[(e, one) for e in results.experiments for one in searches(results, e)],
+        )  # fmt: skip
+
+
+def _facts(experiment: Experiment) -> set[str]:
+    """Return what an experiment has that references are of."""
+    result, kind = experiment.result, KINDS.get(experiment.result.corpus.statistics.kind)
+    scores = (each.hyperparameters.score_functions for each in result.models.values())
+    return {*([kind.source.name] if kind else []), *result.reference_models}.union(*scores)

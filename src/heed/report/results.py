@@ -4,28 +4,19 @@ import dataclasses
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
 from heed.evaluation.results import BASELINE, Comparison
 from heed.files import reading, verify_checksums
 from heed.paths import LONGER
+from heed.pipeline import folder_md5, md5, stage_name
+from heed.report import published as others
 from heed.report.browser import Browser, read_browser
 from heed.report.experiments import Experiment, read_experiments
 from heed.report.explanations import Explanation, read_explanations
-from heed.report.formats import format_coverage
 from heed.report.measures import report_of
-from heed.report.published import (
-    CLASSES,
-    EXPLANATION,
-    NO_PAPERS,
-    RESULTS,
-    SENTENCES,
-    Papers,
-    read_papers,
-)
-from heed.report.sources import Source, Sources
 from heed.search.results import RESULT, Search, read_search
 from heed.tables import read_csv
 from heed.training import machine
@@ -35,6 +26,74 @@ if TYPE_CHECKING:
     from heed.study import Params
 
 DOCUMENT_FILES = ("documents", "weights", "predictions")
+
+
+# of other folders it has their name
+STAGE_OF_FOLDER = {"predict": "score", "evaluate": "score", "search": "recipe"}
+
+
+class Source(NamedTuple):
+    """A file or a folder that the report reads, and the command that makes it again.
+
+    `md5` is DVC's hash: the name of a file's content in DVC's cache.
+    """
+
+    path: str
+    md5: str
+    stage: str  # DVC's name of it; empty for a file in git
+    command: str
+
+    @property
+    def key(self) -> str:
+        """The id of its row in the page."""
+        return "from-" + "-".join(Path(self.path).with_suffix("").parts[1:])
+
+    @property
+    def label(self) -> str:
+        """Its name beside those of other folders: that of the folder of a file."""
+        path = Path(self.path)
+        return path.parent.name if path.suffix else path.name
+
+
+class Sources:
+    """The sources of a report; a file is hashed once, when it is first added."""
+
+    def __init__(self, folder: Path) -> None:
+        """Start with no source; `folder` is results/."""
+        self._folder = folder
+        self._sources: dict[Path, Source] = {}
+
+    def add(self, *paths: Path) -> tuple[Source, ...]:
+        """Add these files, unless they are there; return their sources."""
+        for path in paths:
+            if path not in self._sources:
+                self._sources[path] = read_source(path, self._folder)
+        return tuple(self._sources[path] for path in paths)
+
+    def add_files(self, folder: Path, files: list[Path], command: str) -> Source:
+        """Add files of one stage in `folder`; return their one source: a row for each is too many.
+
+        Its hash is DVC’s of a folder of these files.
+        """
+        if folder not in self._sources:
+            path = f"results/{folder.relative_to(self._folder).as_posix()}"
+            digest, stage = folder_md5(folder, files), command.split()[1]
+            self._sources[folder] = Source(path, digest, stage, command)
+        return self._sources[folder]
+
+    def all(self) -> list[Source]:
+        """Return every source that was added, by path."""
+        return sorted(self._sources.values())
+
+
+def read_source(path: Path, results: Path) -> Source:
+    """Return the source of a file in `results`, which is results/, or in data/published/."""
+    if "published" in path.parts:
+        return Source(f"data/published/{path.name}", md5(path), "", "")
+    below = path.relative_to(results)
+    folder, *keys = below.parts[:-1][:2]
+    stage, name = STAGE_OF_FOLDER.get(folder, folder), f"results/{below.as_posix()}"
+    return Source(name, md5(path), stage_name(stage, *keys), " ".join(["heed", stage, *keys]))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -52,12 +111,7 @@ class Results:
     browsers: dict[str, Browser]
     with_documents: bool = True
     explanations: tuple[Explanation, ...] = ()
-    papers: Papers = NO_PAPERS
-
-    @property
-    def coverage(self) -> str:
-        """The coverage of the intervals, in percent."""
-        return format_coverage(self.comparison.significance.alpha)
+    papers: others.Papers | tuple[()] = ()
 
     @property
     def comparison_sources(self) -> tuple[Source, ...]:
@@ -69,22 +123,20 @@ class Results:
         models = self.comparison.experiments[experiment.key].models
         return {variant: result.model for variant, result in models.items()}
 
+    def explanations_of(self, experiment: Experiment) -> list[Explanation]:
+        """Return the models of an experiment that `heed explain` has tested."""
+        return [each for each in self.explanations if each.experiment.key == experiment.key]
+
     def is_explained(self, experiment: Experiment) -> bool:
-        """Return whether `heed explain` has tested a model of an experiment."""
-        return any(
-            each.experiment.key == experiment.key and not each.is_of_encoder
-            for each in self.explanations
-        )
+        """Return whether one of them is a network of the study."""
+        return not all(each.is_of_encoder for each in self.explanations_of(experiment))
 
     def evaluation_folder(self, model: str) -> Path:
         """Return the folder of a model's evaluation, in that of its experiment."""
         return self.folder / "evaluate" / self.params.models[model].experiment / model
 
     def training_times(self, model: str) -> list[TrainingTime]:
-        """Return the time of a model's training with each seed.
-
-        Raises HeedError: a file is missing or broken.
-        """
+        """Return the time of a model's training with each seed. Raises HeedError, if one lacks."""
         seeds = self.comparison.seeds_of(self.params.models[model].experiment)
         return [read_training_time(self.folder, model, seed) for seed in seeds]
 
@@ -103,24 +155,18 @@ class Results:
             for model in self.models(experiment).values()
             for seed in (*self.comparison.seeds_of(experiment.key), LONGER)
         )
-        there = [*filter(Path.exists, files)]
-        return self.sources.add_files(folder, there, "results/timing/train", "heed train MODEL")
+        return self.sources.add_files(folder, [*filter(Path.exists, files)], "heed train MODEL")
 
     @property
     def explanation_source(self) -> Source:
         """The source of the means of all explained models."""
         files = [each.folder / "summary.csv" for each in self.explanations]
-        folder = self.folder / "explain"
-        return self.sources.add_files(folder, files, "results/explain", "heed explain MODEL")
-
-    def searches(self, experiment: Experiment) -> list[str]:
-        """Return the searches of an experiment."""
-        return self.params.searches_of(experiment.key)
+        return self.sources.add_files(self.folder / "explain", files, "heed explain MODEL")
 
     def read_search(self, experiment: Experiment, model: str) -> Search | None:
         """Return the search whose winner a model takes; None: none."""
         section = self.params.models.get(model)
-        if section is None or section.search not in self.searches(experiment):
+        if section is None or section.search not in self.params.searches_of(experiment.key):
             return None
         return self.read_search_folder(experiment, self.params.winner(model))
 
@@ -163,15 +209,15 @@ def read_results(
         for model in results.models(experiment).values():
             for stage in (results.evaluation_folder, results.prediction_folder):
                 verify_checksums(stage(model), f"heed score {experiment.key}")
-        for search in results.searches(experiment):
+        for search in params.searches_of(experiment.key):
             command = f"heed recipe {experiment.key}"
             verify_checksums(folder / "search" / experiment.key / search, command)
-    files = (folder / "compare" / "comparison.json", published / RESULTS, published / CLASSES)
-    sources.add(*filter(Path.exists, files))
-    explanations, papers = read_explanations(params, comparison, experiments, folder), NO_PAPERS
+    talk = (published / name for name in (others.RESULTS, others.CLASSES))
+    sources.add(*filter(Path.exists, [folder / "compare" / "comparison.json", *talk]))
+    explanations = read_explanations(params, comparison, experiments, folder)
+    papers = others.read_papers(published) if explanations else ()
     if explanations:
-        sources.add(published / EXPLANATION, published / SENTENCES)
-        papers = read_papers(published)
+        sources.add(published / others.EXPLANATION, published / others.SENTENCES)
     browsers = dict(itertools.chain(*(_read_browsers(results, each) for each in experiments)))
     return dataclasses.replace(results, browsers=browsers, explanations=explanations, papers=papers)
 
@@ -195,10 +241,7 @@ def _read_browsers(results: Results, experiment: Experiment) -> Iterator[tuple[s
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Return a table of `heed score`, its names as text.
-
-    Raises HeedError: the file is missing or broken.
-    """
+    """Return a table of `heed score`, its names as text. Raises HeedError: missing or broken."""
     with reading(path, f"heed score {path.parent.parent.name}"):
         return read_csv(path, "label", "predicted")
 
@@ -209,8 +252,5 @@ def training_folder(results: Path) -> Path:
 
 
 def read_training_time(results: Path, model: str, seed: int | str) -> TrainingTime:
-    """Return the time of a training, with a seed or the LONGER one.
-
-    Raises HeedError: its file is missing or broken.
-    """
+    """Return the time of a training, with a seed or the LONGER one. Raises HeedError, as above."""
     return machine.read_training_time(training_folder(results) / model / f"{seed}.json")

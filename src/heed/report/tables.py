@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from heed.report.experiments import Experiment
-from heed.report.formats import TEXT, Format, format_named, read_yaml
-from heed.report.results import Results
+from heed.report.formats import TEXT, Format, format_coverage, format_named, read_yaml
+from heed.report.results import Results, Source
 from heed.report.rows import (
     Rows,
     classification,
@@ -25,7 +25,6 @@ from heed.report.rows import (
     trainings,
     translation,
 )
-from heed.report.sources import Source
 from heed.tables import csv_text
 from heed.terminal import escape_markdown
 
@@ -188,7 +187,8 @@ def _build(
 ) -> Iterator[Table]:
     """Yield the tables that the records of a declaration make."""
     default = f"{{key}}_{name}" if experiment else name
-    known = {"coverage": results.coverage} | (_facts(experiment) if experiment else {})
+    coverage = format_coverage(results.comparison.significance.alpha)
+    known = {"coverage": coverage, **(_facts(experiment) if experiment else {})}
     first = JOINED if experiment or "joined" in declared else []
     for part in [made] if isinstance(made, Rows) else made or []:
         facts = {**known, **part.facts, "part": part.part}

@@ -16,6 +16,7 @@ import jinja2
 import regex
 
 from heed import __version__
+from heed.report.formats import format_coverage
 from heed.report.tables import PAPER, Column, Row, Table
 
 SPECIAL = {
@@ -140,7 +141,7 @@ def environment() -> jinja2.Environment:
     )  # fmt: skip
     functions = (tabulars, compact, bookmark, merged, head_lines, breaking, unbroken)
     jinja.filters |= {each.__name__: each for each in functions}
-    jinja.filters |= {"tex": Latex, "number": cell}
+    jinja.filters |= {"tex": Latex, "number": cell, "coverage": format_coverage}
     jinja.globals |= {"PAPER": PAPER, "version": __version__}
     return jinja
 

@@ -8,28 +8,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from heed.hyperparameters import (
-    ATTENTIONS,
-    DECODERS,
-    ENCODERS,
-    FIXED_SCORES,
-    POOLINGS,
-    SOURCE_ENCODERS,
-    Part,
-)
+from heed import hyperparameters as declared
 from heed.hyperparameters.classifier import Architecture
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.report.formats import pluralize, read_yaml
 
 MATCHED = "parameter-matched"
-DISTINCTIONS = {  # hyperparameter → how a value of it tells two models of a kind apart
-    "score": "{} score",
-    "training_share": "{:.0%} of the pairs",
-    "max_source_tokens": "at most {} words",
-    "heads": "{} heads",
-    "hidden_size": "size {}",
-    "encoder": "{}",
-}
 
 
 class Words(NamedTuple):
@@ -58,27 +42,10 @@ def model_kind(name: str, hyperparameters: Any = None) -> str:
         return name if name in all_words() else ""
     if name.endswith(MATCHED):
         return MATCHED
-    is_translator = hasattr(hyperparameters, "decoder")
-    return _translator_kind(hyperparameters) if is_translator else _reader_kind(hyperparameters)
-
-
-def _translator_kind(h: Any) -> str:
-    if h.decoder == "output":
-        fixed = {"uniform": "decoder-uniform", "diagonal": "diagonal"}
-        return fixed.get(h.score, "decoder-attention")
-    return "repeated" if h.repeats_context else str(h.decoder)
-
-
-def _reader_kind(h: Any) -> str:
-    if h.attention != "none":
-        return "uniform" if h.attention == "uniform" else "self-attention"
-    if h.encoder == "transformer":
-        return "transformer"
-    if h.hierarchical:
-        return "hierarchical" if h.learns_weights else "hierarchical-mean"
-    if h.encoder == "embeddings":
-        return "embeddings" if h.learns_weights else "bag"
-    return "max-query" if h.pooling == "max-attention" else str(h.pooling)
+    h, is_translator = hyperparameters, hasattr(hyperparameters, "decoder")
+    rules = read_yaml("names")["translators" if is_translator else "readers"].items()
+    found = (kind for kind, own in rules if all(getattr(h, key) in own[key] for key in own))
+    return next(found, h.decoder if is_translator else h.pooling)
 
 
 def experiment_words(models: Mapping[str, Any]) -> dict[str, str]:
@@ -113,7 +80,7 @@ def experiment_sentences(models: Mapping[str, Any]) -> dict[str, str]:
 
 def _distinguish(name: str, text: str, models: Mapping[str, Any], first: str) -> str:
     own, other = models[name], models[first]
-    for key, form in DISTINCTIONS.items():
+    for key, form in read_yaml("names")["distinctions"].items():
         value = getattr(own, key, None)
         if value is not None and value != getattr(other, key, None):
             return f"{text.partition(' (')[0]} ({form.format(value)})"
@@ -128,34 +95,33 @@ def describe_network(hyperparameters: Any) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _say_part(part: Part, h: Any) -> str:
+def _say_part(part: declared.Part, h: Any) -> str:
     if part.count:
         return pluralize(part.sentence, part.plural, getattr(h, part.count))
     return part.sentence.format(score=h.score)
 
 
 def _classifier(h: Architecture) -> Iterator[str]:
-    encoder = _say_part(ENCODERS[h.encoder], h)
-    pooling = _say_part(POOLINGS[h.pooling], h)
+    encoder = _say_part(declared.ENCODERS[h.encoder], h)
+    pooling = _say_part(declared.POOLINGS[h.pooling], h)
     if h.skip and h.is_recurrent:
         encoder = f"{encoder}, with the word’s embedding beside it"
         pooling += " and the mean of the embeddings" * (h.pooling == "last")
     yield encoder
     if h.hierarchical:
         yield "it reads the words of each sentence, then the sentences"
-    yield _say_part(ATTENTIONS[h.attention], h)
+    yield _say_part(declared.ATTENTIONS[h.attention], h)
     yield pooling
 
 
 def _translator(h: TranslatorArchitecture) -> Iterator[str]:
     is_fixed = h.attends and not h.learns_weights
-    decoders = FIXED_SCORES[h.score] if is_fixed else DECODERS
-    yield _say_part(SOURCE_ENCODERS[h.encoder], h)
+    decoders = declared.FIXED_SCORES[h.score] if is_fixed else declared.DECODERS
+    yield _say_part(declared.SOURCE_ENCODERS[h.encoder], h)
     yield _say_part(decoders[h.decoder], h)
     if h.repeats_context:
         yield "the output layer reads it in each step too"
     if h.segmentation != "words":
         yield f"its units are pieces of words ({h.segmentation})"
     if h.training_share != 1:
-        share = f"{h.training_share:.0%}"
-        yield f"trained on {share} of the training pairs"
+        yield f"trained on {h.training_share:.0%} of the training pairs"

@@ -8,7 +8,6 @@ import contextlib
 import dataclasses
 import functools
 import math
-import os
 import textwrap
 import time
 from collections.abc import Iterator
@@ -109,9 +108,9 @@ def training_times(params: Params, known: dict[str, Meta]) -> dict[str, float]:
     return times
 
 
-def format_cost(params: Params, cores: int | None = None) -> str:
+def format_cost(params: Params, cores: int) -> str:
     """Return what a study trains, the time if it is known, and which differences it finds."""
-    known, cores = known_corpora(params), cores or len(os.sched_getaffinity(0))
+    known = known_corpora(params)
     times = training_times(params, known)
     rows = [f"  {name:<58}{format_number(each / 60):>13}" for name, each in times.items()]
     title = f"  {'core-minutes of a training with all epochs':<58}"
@@ -161,7 +160,7 @@ def _describe_power(params: Params, known: dict[str, Meta]) -> Iterator[str]:
         if planned is None or "primary" not in families:
             continue
         if tested >= 2:
-            yield f"{name}: {_describe_gains(params, name, tested, planned)}"
+            yield f"{name}: {describe_gain(params, name, tested)}"
         elif not meta:
             unknown.append(name)
     if unknown:
@@ -169,8 +168,9 @@ def _describe_power(params: Params, known: dict[str, Meta]) -> Iterator[str]:
         yield f"Which gain is found, is known when the corpora are tokenized: {names}."
 
 
-def _describe_gains(params: Params, name: str, tested: int, planned: Any) -> str:
+def describe_gain(params: Params, name: str, tested: int) -> str:
     """Return which gain an experiment finds over so many test documents, and with more seeds."""
+    planned = task_module(params.experiments[name].task, "recipe").SCALE.planned
     seeds, corpus = len(params.seeds_of(name)), params.experiments[name].corpus
     split = params.corpora[corpus].split
     # with folds more repeats do more than more seeds of each; each fold has as many seeds

@@ -1,6 +1,8 @@
 """A corpus of the user's own becomes a study, or a part of one: `heed corpus add`."""
 
+import contextlib
 import itertools
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from heed.corpora import formats
+from heed.corpora.publication import SPLITS, split_of
 from heed.corpora.rows import (
     EncodingError,
     Format,
@@ -22,9 +25,15 @@ from heed.corpora.table import DocumentReader, SimilarLabelsError, UnlabelledErr
 from heed.files import HeedError, write_texts
 from heed.paths import PARAMS, is_name
 from heed.study import own_entries, studies
-from heed.study.cost import LONGER_SHARE, PREDICTION, describe_trainings, next_commands
+from heed.study.cost import (
+    LONGER_SHARE,
+    PREDICTION,
+    describe_gain,
+    describe_trainings,
+    next_commands,
+)
 from heed.study.own_files import CorpusOptions, UserFiles, default_name, name_files
-from heed.study.reader import as_yaml, changed_text, parse, read_text, read_yaml
+from heed.study.reader import as_yaml, changed_text, load, parse, read_text, read_yaml
 from heed.study.schema import Params
 
 if TYPE_CHECKING:
@@ -39,6 +48,7 @@ FEW_ROWS = 20  # with fewer, a class for every second row is not doubted
 WITH_HEADER = (".csv", ".tsv", ".xlsx")  # files whose first row may have no names
 WHOLE = re.compile(r"\A(-?\d+)\.0\Z", re.ASCII)  # as pandas writes it where a number is missing
 LEAST_SEEDS, FEWEST_TEXTS = 3, 100  # of a study that is to take some minutes
+SAFETY = 1.1  # of the least time: it is measured again
 ENCODINGS = ("windows-1252", "windows-1250")  # the likely ones of a file that is not UTF-8
 
 
@@ -56,70 +66,81 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
     Every row is read as `heed tokenize` will read it, and nothing is written before all is checked.
     Raises HeedError for any mistake, UnclearError where something cannot be told from the files.
     """
-    files = name_files(typed.files)
+    files = name_files(typed.files, typed.no_split_column)
     name = typed.name or default_name(files)
     if not is_name(name):
         raise HeedError(
             f"{name!r} is no name: lower-case letters, digits and single '-'. Use --name NAME"
         )
     options, form, tables = _read(files, typed)
-    section = own_entries.corpus_section(name, options, files)
+    rows = sum(table.num_rows for table in tables.values())
+    section = own_entries.corpus_section(name, options, files, rows, _count_seeds(options))
     corpus = own_entries.check_corpus(section)
     statistics, notes = _check_documents(tables, files, corpus, typed)
     entries = own_entries.make_entries(name, options, files, form, section, statistics)
     notes += formats.describe_format(typed.form, form)
     if left_out := join_names(files.left_out):
         notes.append(f"left out, without labels or of an unknown name: the split {left_out}")
-    used = {*corpus.text_names, *corpus.label_names, corpus.group_column}
-    notes += [
-        f"column {column!r} is not used: if it has the parts, --split-column {column}"
-        for column in next(iter(tables.values())).column_names
-        if column.lower() in formats.SPLIT_NAMES
-        and corpus.split.kind != "given"
-        and column not in used
-    ]
+    if corpus.split.kind != "given" and not typed.no_split_column:
+        notes += [
+            f"column {column!r} is not used: if it has the splits, --split-column {column}"
+            for column in _split_columns(tables, options)
+        ]
     found = [*own_entries.describe_corpus(str(files), corpus, statistics)]
     found += [f"  {note}" for note in notes]
     with studies.changing_studies():
         less: list[str] = []
         if options.minutes:
             params = parse(_with_entries(options, entries)[0][PARAMS], PARAMS)
-            options, entries, less = _fit(options, entries, statistics, params, cores)
+            options, entries, less = _fit(typed, options, entries, statistics, params, cores)
         texts, lines = _with_entries(options, entries)
         params = parse(texts[PARAMS], PARAMS)
         times = own_entries.training_times(entries, statistics, params)
         cost = describe_trainings(params, len(times), times, cores)
         write_texts(texts)
     found += [*own_entries.describe_entries(entries, statistics), *less]
+    experiment = next(iter(entries.sections["experiments"]))
+    found.append(f"  {describe_gain(params, experiment, statistics.splits['test'])}")
     return "\n".join([*found, *lines, cost, next_commands(cores)])
 
 
 def _fit(
-    options: CorpusOptions, entries: own_entries.CorpusEntries,
+    typed: CorpusOptions, options: CorpusOptions, entries: own_entries.CorpusEntries,
     statistics: own_entries.OwnCorpusStatistics, params: Params, cores: int,
 ) -> tuple[CorpusOptions, own_entries.CorpusEntries, list[str]]:  # fmt: skip
-    """Return the options and entries whose trainings take the minutes, and lines on what is less.
+    """Return the options and entries whose trainings take the minutes, and a line on what is less.
 
-    With three seeds, or those that someone has chosen, the epochs and then the texts are as many as
-    there is time for; then the seeds are. Where even the least takes longer, a line says so.
+    With three seeds, one for each fold, or those that someone has chosen, the epochs and then the
+    texts are as many as there is time for; then the seeds are. Raises UnclearError where even the
+    least takes longer.
     """
     trained, minutes = statistics.splits["train"], float(options.minutes or 0)
     validated = PREDICTION * statistics.splits["validation"]  # they take as long as so many texts
     times = own_entries.training_times(entries, statistics, params)
-    is_free = _seeds_are_free(options, params)
+    is_free, folds = _seeds_are_free(options, params), entries.split.get("k", 0)
     longer = LONGER_SHARE * params.study.longer_training
-    least = LEAST_SEEDS if is_free else len(params.seeds)
+    least = (folds or LEAST_SEEDS) if is_free else len(params.seeds)
     longest = max(times) * max(1, longer)  # a training runs on one core
     seeds = 60 * minutes * cores / sum(times)  # for which there is time, with the longer trainings
     fits = min(seeds / (least + longer), 60 * minutes / longest)
     epochs = entries.epochs if fits >= 1 else entries.fewest_epochs
     whole, wanted = trained + validated, fits * entries.epochs / epochs * (trained + validated)
-    fewest = trained if options.train else min(trained, FEWEST_TEXTS)
+    fewest = trained if options.train or folds else min(trained, FEWEST_TEXTS)
     texts = min(trained, max(fewest, int(wanted - validated)))
+    if wanted < texts + validated:
+        needed = math.ceil(SAFETY * minutes * (texts + validated) / wanted)
+        raise UnclearError(
+            f"--minutes {minutes:g}: even {least} seeds of {epochs} epochs take longer.",
+            replace(typed, minutes=needed),
+            *[replace(typed, test=own_entries.TEST)] * bool(folds),
+        )
+    split = {"train": texts} if texts < trained else {}
     if is_free:
         seeds *= entries.epochs / epochs * whole / (texts + validated)
         most = min(studies.SEEDS, int(seeds) - longer)
+        most -= most % (folds or 1)
         options = replace(options, seeds=max(least, most))
+        split |= {"repeats": max(least, most) // folds} if folds else {}
     less = [
         f"{all_of - now:,} of the {all_of:,} {what}"
         for all_of, now, what in (
@@ -128,9 +149,17 @@ def _fit(
         if now < all_of
     ]  # fmt: skip
     lines = [f"  left out for --minutes {minutes:g}: {', '.join(less)}"] * bool(less)
-    if wanted < texts + validated:
-        lines.append("  Even so it takes longer")
-    return options, entries.with_less(epochs, texts * (texts < trained)), lines
+    return options, entries.with_less(epochs, **split), lines
+
+
+def _extends(options: CorpusOptions) -> bool:
+    """Return whether the corpus is added to the active study, which the options name."""
+    own = studies.find_active_own_study()
+    return own is not None and own.stem == options.study
+
+
+def _count_seeds(options: CorpusOptions) -> int:
+    return options.seeds or (len(load().seeds) if _extends(options) else studies.SEEDS)
 
 
 def _seeds_are_free(options: CorpusOptions, params: Params) -> bool:
@@ -170,10 +199,42 @@ def _read_tables(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions,
         raise _unclear_columns(typed, first, form, table, texts, labels)
     done = replace(typed, text_column=texts[0], label_column=labels[0])
     if form.format == "text-folder":
-        has_splits = {"train", "test"} <= {*_column(table, "split")}
-        split_column = typed.split_column or "split" * has_splits
-        done = replace(done, split_column=split_column, id_column=typed.id_column or "file")
-    return done, form, {key: read_table(path, form) for key, path in files.paths.items()}
+        done = replace(done, id_column=typed.id_column or "file")
+    tables = {key: read_table(path, form) for key, path in files.paths.items()}
+    if form.quote == "" and typed.quote is None:
+        _require_no_quotes(files, form, typed)
+    is_drawn = typed.no_split_column or typed.test or typed.group_column
+    if not (typed.split_column or is_drawn or files.have_splits):
+        for column in _split_columns(tables, done):
+            cells = itertools.chain(*(_column(each, column) for each in tables.values()))
+            splits = {*map(split_of, {*map(str, cells)})}
+            if {"train", "test"} <= splits <= {*SPLITS}:
+                done = replace(done, split_column=column)
+    return done, form, tables
+
+
+def _split_columns(tables: Tables, options: CorpusOptions) -> list[str]:
+    """Return the columns whose name says that they have the splits, but those used otherwise."""
+    used = {*options.text_column, *options.label_column, options.group_column, options.id_column}
+    names = next(iter(tables.values())).column_names
+    return [
+        name for name in names if name.strip().lower() in formats.SPLIT_NAMES and name not in used
+    ]
+
+
+def _require_no_quotes(files: UserFiles, form: Format, typed: CorpusOptions) -> None:
+    """Raise UnclearError where quotes that do not pair up in one file do in another."""
+    for path in files.paths.values():
+        table = read_table(path, form)
+        quoted = table
+        with contextlib.suppress(HeedError):
+            quoted = read_table(path, replace(form, quote=None))
+        if quoted != table:
+            raise UnclearError(
+                f"{path}: double quotes stand around its texts, and those of another of the files "
+                "do not pair up: correct them there. If all are characters of the texts:",
+                replace(typed, quote=""),
+            )
 
 
 def _column(table: "pa.Table", name: str) -> list[Any]:
@@ -204,16 +265,31 @@ def _check_documents(
     reader = DocumentReader(corpus)
     batches = {key: table.to_batches() for key, table in tables.items()}
     try:
-        statistics = own_entries.read_corpus_statistics(reader.read(batches), corpus, str(files))
+        known, counts = own_entries.read_labels(reader.read(batches), corpus, str(files))
     except UnlabelledError:
         question = reader.describe_unlabelled()
         raise UnclearError(question, replace(typed, drop_unlabelled=True)) from None
     except SimilarLabelsError as error:
         raise UnclearError(str(error), replace(typed, similar_labels=True)) from None
-    for label, classes in statistics.classes.items() if not typed.as_labels else ():
-        _doubt_classes(f"{files}: column {label!r}", classes, statistics.documents, typed)
+    for label in corpus.label_names if not typed.as_labels else ():
+        _doubt_classes(f"{files}: column {label!r}", known.counts[label], len(counts), typed)
+    statistics = own_entries.split_statistics(known, counts, corpus, str(files))
+    if corpus.split.kind == "given" and not typed.as_labels:
+        _doubt_unseen(str(files), statistics.unseen, typed)
     left = f"{reader.unlabelled:,} of {reader.rows:,} rows have no label and are left out"
     return statistics, [left] * bool(reader.unlabelled)
+
+
+def _doubt_unseen(files: str, unseen: dict[str, list[str]], typed: CorpusOptions) -> None:
+    """Raise UnclearError where no text to train on has some classes of a given split."""
+    for label, names in unseen.items():
+        if names:
+            raise UnclearError(
+                f"{files}: column {label!r}: no text to train on has the classes "
+                f"{join_names(names)}, which other texts have. Are they written alike in all "
+                "splits? If they are, say that they are classes.",
+                replace(typed, as_labels=True),
+            )
 
 
 def _refuse_rejected(tables: Tables, files: UserFiles) -> None:
@@ -266,8 +342,7 @@ def _with_entries(
     options: CorpusOptions, entries: own_entries.CorpusEntries
 ) -> tuple[dict[Path, str], list[str]]:
     """Return the files of a new study, or the named active one, with the entries; and lines."""
-    own = studies.find_active_own_study()
-    extends = own is not None and own.stem == options.study
+    own, extends = studies.find_active_own_study(), _extends(options)
     if options.study and own is None:
         read_yaml(read_text(PARAMS), PARAMS)  # its message: a mistake hides whose study it is
     study = options.study or entries.name

@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from heed.corpora.publication import Document
     from heed.corpora.rows import Format
     from heed.study.schema import Params
+    from heed.tokens.splits import DocumentLabels
 
 # A word, a letter of a script without spaces between words, or another sign: about a token each.
 SCRIPTS_WITHOUT_SPACES = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 TOKEN = re.compile(rf"[{SCRIPTS_WITHOUT_SPACES}]|[^\W{SCRIPTS_WITHOUT_SPACES}]+|[^\w\s]")
 TEST, VALIDATION = 0.2, 0.1  # shares of a random split
+FEW_TEXTS, FOLDS = 2_000, 5  # of fewer texts one test split shows little: folds test all of them
 MAX_TOKENS = 300  # no more of a document is read: a recurrent network takes its time by the token
 # What is compared, and how each variant differs from the others. Its hyperparameters are a preset.
 VARIANTS: dict[str, dict[str, object]] = {
@@ -59,8 +61,10 @@ class OwnCorpusStatistics:
     classes: dict[str, dict[str, int]]  # documents of each class, by label
     splits: dict[str, int]
     left_out: int  # of train
+    empty: int  # documents without text
     lengths: np.ndarray  # tokens of each document that is not for the test: sizes are chosen by it
     missing: list[str]  # lines on classes that a split has no document of
+    unseen: dict[str, list[str]]  # classes that no document of train has, by label
 
     @property
     def mean_length(self) -> float:
@@ -78,14 +82,14 @@ def count_tokens(text: str, tokenizer: str) -> int:
     return len(text.split()) if tokenizer == "whitespace" else len(TOKEN.findall(text))
 
 
-def read_corpus_statistics(
+def read_labels(
     documents: Iterable["Document"], corpus: "Corpus", name: str
-) -> OwnCorpusStatistics:
-    """Return the facts of a corpus; every document is read, as `heed tokenize` will.
+) -> tuple["DocumentLabels", list[int]]:
+    """Return the labels of all documents, read as `heed tokenize` will, and their tokens.
 
-    Raises HeedError, with the `name` of the files: no text, no second class, or no such split.
+    Raises HeedError, with the `name` of the files: no text, or no second class.
     """
-    from heed.tokens import splits  # not at the top: scikit-learn takes long
+    from heed.tokens.splits import DocumentLabels  # not at the top: scikit-learn takes long
 
     counts: list[int] = []
 
@@ -95,34 +99,50 @@ def read_corpus_statistics(
             counts.append(count_tokens(str(document.text), corpus.tokenizer))
             yield document
 
-    known = splits.DocumentLabels.read(counted())
-    classes = {label: known.counts.get(label, {}) for label in corpus.label_names}
+    known = DocumentLabels.read(counted())
     if not any(counts):
-        columns = " and ".join(map(repr, corpus.text_names))
-        raise HeedError(f"{name}: column {columns} has no text in any row")
-    for label, of_label in classes.items():
-        if len(of_label) < 2:
+        texts = " and ".join(map(repr, corpus.text_names))
+        raise HeedError(f"{name}: column {texts} has no text in any row")
+    for label in corpus.label_names:
+        if len(of_label := known.counts.get(label, {})) < 2:
             raise HeedError(
                 f"{name}: column {label!r} has {len(of_label)} class in {len(counts):,} rows: "
                 "there is nothing to learn"
             )
+    return known, counts
+
+
+def split_statistics(
+    known: "DocumentLabels", counts: list[int], corpus: "Corpus", name: str
+) -> OwnCorpusStatistics:
+    """Return the facts of a corpus. Raises HeedError where it cannot be split so."""
+    from heed.tokens import splits  # not at the top: scikit-learn takes long
+
     try:
-        columns_of_split = splits.split_columns(
+        columns = splits.split_columns(
             corpus.split, known.strata, known.groups, known.published_split
         )
-        (part_of_each,) = columns_of_split.values()
+        part_of_each, lengths = next(iter(columns.values())), np.asarray(counts, np.int32)
         left_out = splits.draw_left_out(corpus.split, part_of_each == "train", known.strata)
-        kept = part_of_each[~left_out]
+        kept = {name: column[~left_out] for name, column in columns.items()}
         labels = {label: values[~left_out] for label, values in known.labels.items()}
-        splits.require_learnable(labels, {"split": kept})
+        splits.require_learnable(labels, kept)
+        splits.require_text(lengths[~left_out], kept)
     except HeedError as error:
         column = f"column {corpus.split_column!r}: " if corpus.split_column else ""
         column += f"--train {corpus.split.train}: " if corpus.split.train else ""
-        raise HeedError(f"{name}: {column}{error}") from None
-    sizes = {split: int((kept == split).sum()) for split in SPLITS}
-    lengths = np.asarray(counts, np.int32)[part_of_each != "test"]
-    missing = [*splits.describe_missing_values(known, {"split": kept}, ~left_out)]
-    return OwnCorpusStatistics(len(counts), classes, sizes, int(left_out.sum()), lengths, missing)
+        single = f". For one split, without folds: --test {TEST}" * bool(corpus.split.folds)
+        raise HeedError(f"{name}: {column}{str(error).rstrip('.')}{single}") from None
+    of_first = next(iter(kept.values()))
+    seen = {label: {*values[of_first == "train"].unique()} for label, values in labels.items()}
+    return OwnCorpusStatistics(
+        len(counts), known.counts,
+        splits={split: int((of_first == split).sum()) for split in SPLITS},
+        left_out=int(left_out.sum()), empty=int((lengths == 0).sum()),
+        lengths=lengths[part_of_each != "test"],
+        missing=[*splits.describe_missing_values(known, kept, ~left_out)],
+        unseen={label: [*known.counts[label].keys() - each] for label, each in seen.items()},
+    )  # fmt: skip
 
 
 def describe_corpus(files: str, corpus: "Corpus", statistics: OwnCorpusStatistics) -> Iterator[str]:
@@ -143,8 +163,15 @@ def describe_corpus(files: str, corpus: "Corpus", statistics: OwnCorpusStatistic
         f"  {statistics.mean_length:,.0f} tokens a text on average; {LONG}% of the texts have at "
         f"most {statistics.long_length:,}"
     )
+    if statistics.empty:
+        yield f"  {statistics.empty:,} of {statistics.documents:,} texts are empty"
     splits = ", ".join(f"{count:,} for {split}" for split, count in statistics.splits.items())
-    drawn = "drawn at random" if corpus.split.kind == "random" else "as given"
+    given = f"column {corpus.split_column!r}" if corpus.split_column else "the files"
+    drawn = {
+        "random": "drawn at random",
+        "given": f"as given by {given} (--no-split-column: drawn at random)",
+        "folds": f"in each of {corpus.split.k} folds, which test every text",
+    }[corpus.split.kind]
     left_out = f"; {statistics.left_out:,} are left out of train" if statistics.left_out else ""
     yield f"  {splits}: {drawn}{left_out}"
     yield from (f"  {line}" for line in statistics.missing)
@@ -172,15 +199,18 @@ class CorpusEntries:
     epochs: int
     fewest_epochs: int  # of enough steps
 
-    def with_less(self, epochs: int, texts: int) -> "CorpusEntries":
-        """Return the entries with fewer epochs, and fewer texts to train on; 0: as many."""
+    @property
+    def split(self) -> dict[str, Any]:
+        """The split of the corpus."""
+        split: Any = self.sections["corpora"][self.name]["split"]
+        return dict(split)
+
+    def with_less(self, epochs: int, **split: int) -> "CorpusEntries":
+        """Return the entries with fewer epochs, and with these keys of the split."""
         corpora, models = self.sections["corpora"], self.sections["models"]
         if epochs < self.epochs:
             models = {name: model | {"epochs": epochs} for name, model in models.items()}
-        if texts:
-            section = corpora[self.name]
-            split: Any = section["split"]
-            corpora = {self.name: section | {"split": split | {"train": texts}}}
+        corpora = {self.name: corpora[self.name] | {"split": self.split | split}}
         sections = self.sections | {"corpora": corpora, "models": models}
         return dataclasses.replace(self, sections=sections, epochs=epochs)
 
@@ -190,8 +220,7 @@ def training_times(
 ) -> list[float]:
     """Return the core-seconds of a training of each model of a corpus, measured on its lengths."""
     times = []
-    split: Any = entries.sections["corpora"][entries.name]["split"]
-    train = min(statistics.splits["train"], split.get("train") or statistics.documents)
+    train = min(statistics.splits["train"], entries.split.get("train") or statistics.documents)
     texts = Texts(train, statistics.splits["validation"], statistics.mean_length)
     for name in entries.sections["models"]:
         label = params.experiments[params.models[name].experiment].data.label
@@ -201,26 +230,44 @@ def training_times(
     return times
 
 
-def corpus_section(name: str, options: CorpusOptions, files: UserFiles) -> dict[str, object]:
+def corpus_section(
+    name: str, options: CorpusOptions, files: UserFiles, documents: int, seeds: int
+) -> dict[str, object]:
     """Return the section of `corpora`, without the keys of default value."""
     section: dict[str, object] = {"source": name, "kind": KIND.name}
     for kind, columns in (("text", options.text_column), ("label", options.label_column)):
         several = len(columns) > 1
         section[f"{kind}_column{'s' * several}"] = columns if several else columns[0]
     further = {key: getattr(options, key) for key in OPTIONS.split()}
-    further |= {"tokenizer": options.language, "split": _split_section(options, files)}
+    further |= {
+        "tokenizer": options.language,
+        "split": _split_section(options, files, documents, seeds),
+    }
     return section | {key: value for key, value in further.items() if value}
 
 
-def _split_section(options: CorpusOptions, files: UserFiles) -> dict[str, object]:
+def _split_section(
+    options: CorpusOptions, files: UserFiles, documents: int, seeds: int
+) -> dict[str, object]:
+    """Return the split: given, in folds of few documents, or drawn. Raises HeedError."""
     is_given = bool(options.split_column or files.have_splits)
     if is_given and (options.test is not None or options.group_column):
         raise HeedError(
             f"{'--test' if options.test is not None else '--group-column'} is for a split that "
-            "heed draws, and the splits of this corpus are given by its files or by --split-column"
+            "heed draws, and the splits of this corpus are given by its files or a column: "
+            "--no-split-column"
         )
-    drawn = {"kind": "random", "test": options.test or TEST, "validation": VALIDATION}
-    split: dict[str, object] = {"kind": "given"} if is_given else drawn
+    split: dict[str, object] = {"kind": "given"}
+    if not is_given and documents < FEW_TEXTS and not (options.test or options.train):
+        if seeds % FOLDS:
+            raise HeedError(
+                f"fewer than {FEW_TEXTS:,} texts are tested in {FOLDS} folds, and {seeds} seeds "
+                f"are no multiple of {FOLDS}. Choose: --seeds {FOLDS * -(-seeds // FOLDS)} for "
+                f"all models of the study, or --test {TEST} for a single split"
+            )
+        split = {"kind": "folds", "k": FOLDS, "repeats": seeds // FOLDS, "validation": VALIDATION}
+    elif not is_given:
+        split = {"kind": "random", "test": options.test or TEST, "validation": VALIDATION}
     split |= {"grouped": bool(options.group_column), "train": options.train}
     return {key: value for key, value in split.items() if value}
 

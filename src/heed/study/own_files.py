@@ -48,6 +48,7 @@ class CorpusOptions:
     drop_unlabelled: bool = False
     as_labels: bool = False
     similar_labels: bool = False
+    no_split_column: bool = False
     test: float | None = None
     train: int | None = None
     seeds: int | None = None
@@ -106,14 +107,14 @@ class UserFiles:
         return ", ".join(names if len(names) <= MANY_FILES else [names[0], "…", names[-1]])
 
 
-def name_files(arguments: list[str]) -> UserFiles:
+def name_files(arguments: list[str], is_drawn: bool = False) -> UserFiles:
     """Return the files that were given, each as FILE or PART=FILE.
 
-    Files that are all named by a split, such as train.tsv and reviews_test.tsv, have these splits.
-    A data set on the hub, hf://OWNER/NAME, is one argument.
+    Files that are all named by a split, such as train.tsv and reviews_test.tsv, have these splits,
+    unless the split `is_drawn`. A data set on the hub, hf://OWNER/NAME, is one argument.
     """
     if any(argument.startswith(PREFIX) for argument in arguments):
-        return _files_of_hub(arguments)
+        return _files_of_hub(arguments, is_drawn)
     files = [*itertools.chain.from_iterable(map(_split_argument, arguments))]
     known: dict[Path, Path] = {}
     for _, path in files:
@@ -122,6 +123,8 @@ def name_files(arguments: list[str]) -> UserFiles:
             raise HeedError(f"{first}: is named twice")
     if len(files) == 1 and not files[0][0]:
         return UserFiles({"": files[0][1]})
+    if is_drawn:
+        return UserFiles(_number([path for _, path in files]))
     return _key_files({path: split or _split_of_file(path) for split, path in files})
 
 
@@ -133,13 +136,12 @@ def _key_files(split_of_each: dict[Path, str]) -> UserFiles:
         raise HeedError(
             f"{paths[splits.index('')]}: train, validation or test? Others are a split by their "
             "names. Write the split of each file, as in heed corpus add train=FILE test=FILE. For "
-            "one corpus of all rows that heed splits at random, give the files names that are no "
-            "splits"
+            "one corpus of all rows that heed splits at random: --no-split-column"
         )
     if missing := [split for split in ("train", "test") if split not in splits]:
         raise HeedError(
             f"no file is for {' or '.join(missing)}: {join_names(map(str, paths))}. Add it: "
-            f"{missing[0]}=FILE. Or give one file alone, which heed splits at random"
+            f"{missing[0]}=FILE. Or let heed draw the split: --no-split-column"
         )
     return UserFiles(_key_by_split(zip(splits, paths, strict=True)))
 
@@ -160,7 +162,7 @@ def _number(files: list[Named]) -> dict[str, Named]:
     return {f"file_{i}" * (len(files) > 1): file for i, file in enumerate(files, 1)}
 
 
-def _files_of_hub(arguments: list[str]) -> UserFiles:
+def _files_of_hub(arguments: list[str], is_drawn: bool) -> UserFiles:
     """Return the files of a data set on the hub; those of no test split are one corpus."""
     if len(arguments) > 1:
         raise HeedError(f"{join_names(arguments)}: a data set on the hub is a corpus by itself")
@@ -168,7 +170,7 @@ def _files_of_hub(arguments: list[str]) -> UserFiles:
     local = {split: [*map(local_path, files)] for split, files in found.splits.items()}
     kept = choose_splits(local)
     pairs = [(split_of(split) or "", file) for split in kept for file in found.splits[split]]
-    has_splits = {"train", "test"} <= {*map(split_of, kept)}
+    has_splits = not is_drawn and {"train", "test"} <= {*map(split_of, kept)}
     addresses = _key_by_split(pairs) if has_splits else _number([file for _, file in pairs])
     paths = {key: local_path(address) for key, address in addresses.items()}
     return UserFiles(paths, addresses, found.name, sorted({*found.splits} - {*kept}))

@@ -89,7 +89,7 @@ def changing_studies() -> Iterator[None]:
         yield
 
 
-def activate_study(study: str, force: bool) -> str:
+def activate_study(study: str, force: bool, cores: int = 1) -> str:
     """Check a study (a name, or the path of a file), copy it to params.yaml; return its cost.
 
     Edits of an active study of the user's own are saved to its file first. Raises HeedError, and
@@ -109,7 +109,7 @@ def activate_study(study: str, force: bool) -> str:
         if not is_active:
             _check_name(path, params.study.name)
             edits = unsaved_edits(force, study)
-        cost = format_cost(params)
+        cost = format_cost(params, cores)
         is_written = _read_params(PARAMS) == without_schema(text)
         made = {} if is_written else {PARAMS: SCHEMA.format("") + without_schema(text)}
         lines = [*_describe(edits)]

@@ -32,6 +32,7 @@ from heed.tokens.splits import (
     digest,
     find_near_duplicates,
     number_texts,
+    require_text,
     split_corpus,
 )
 from heed.tokens.tokenizer import PATTERNS, TREATMENTS, Chunk, clean, clean_spans, tokenize_chunks
@@ -261,6 +262,8 @@ def _describe(
 ) -> Meta:  # fmt: skip
     """Return the description of a corpus, without what `tokenize` adds."""
     first_column = next(iter(split.columns.values()))
+    if "" in tokens:
+        require_text(np.diff(tokens[""].offsets), split.columns, f"corpus {name}: ")
     languages = {}
     for language, each in tokens.items():
         tokenizer = cast(Tokenizer, corpus.tokenizer_of(language))

@@ -115,6 +115,7 @@ def format_summary(meta: Meta) -> str:
         f"{json.dumps(meta.splits)}",
         f"{meta.left_out:,} training documents are left out (split.train in params.yaml)"
         if meta.left_out else "",
+        f"{empty:,} texts are empty" if (empty := meta.cleaned.get("empty")) else "",
         f"{copies:,} test texts are in the training split too "
         "(drop_duplicates: true removes them there)" if copies else "",
         f"{'' if near.complete else 'at least '}{near.total:,} of {meta.tested:,} test documents "

@@ -136,6 +136,27 @@ def require_learnable(labels: dict[str, pd.Categorical], columns: dict[str, np.n
             raise HeedError(
                 f"the split train{of_fold} has 1 class ({only}): there is nothing to learn"
             )
+        tested = {key: label[column == "test"].unique() for key, label in labels.items()}
+        if values and all({*values[key]}.isdisjoint(names) for key, names in tested.items()):
+            (key, names), *_ = values.items()
+            raise HeedError(
+                f"the splits train and test{of_fold} have no class in common (label {key!r}: "
+                f"{_name_some(map(repr, names))}, and {_name_some(map(repr, tested[key]))}). Write "
+                "their labels alike"
+            )
+
+
+def require_text(lengths: np.ndarray, columns: dict[str, np.ndarray], place: str = "") -> None:
+    """Raise HeedError unless each split has text: `lengths`, in tokens, are (documents,)."""
+    for column in columns.values():
+        for split in SPLITS:
+            if not lengths[column == split].any():
+                raise HeedError(f"{place}no document of the split {split} has text")
+
+
+def _name_some(names: Iterable[str]) -> str:
+    names = [*names]
+    return ", ".join(names[:NAMED]) + f" and {len(names) - NAMED:,} more" * (len(names) > NAMED)
 
 
 def describe_missing_values(
@@ -155,10 +176,9 @@ def describe_missing_values(
                 for each, folds in sorted(missing.items())
             ]
             if names:
-                more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
                 yield (
-                    f"label {key!r}: no {kind} document has the class {', '.join(names[:NAMED])}"
-                    f"{more}: {consequence}. Add documents of it, join it with another class, or "
+                    f"label {key!r}: no {kind} document has the class {_name_some(names)}: "
+                    f"{consequence}. Add documents of it, join it with another class, or "
                     "change `split`"
                 )
 

@@ -11,21 +11,28 @@ from heed.terminal import print_line, wrap
 from heed.verdict import words
 from heed.verdict.pairs import Asked, Verdict, judge
 from heed.verdict.scores import read_scores
+from heed.verdict.words import Section
 
 
 def verdict(
     files: Sequence[str], asked: Asked, metric: str = "", references: Path | None = None,
-    csv: Path | None = None,
+    csv: Path | None = None, **wanted: Path | None,
 ) -> None:  # fmt: skip
     """Print the verdict on the scores in files, and write its pairs where asked.
 
-    Raises HeedError: a file that is no table of scores; a metric or a model that is not there.
+    `wanted` are the files html, latex and svg (see `heed.verdict.page.write`). Raises HeedError: a
+    file that is no table of scores; a metric or a model that is not there.
     """
     found = [*judge_all(read_scores(files, references), asked, metric)]
-    for each in found:
+    sections = [*map(words.section, found)]
+    for each in sections:
         print_line("\n".join(described(each)))
     if csv:
         write_csv(csv, pd.concat(map(as_table, found), ignore_index=True))
+    if any(wanted.values()):
+        from heed.verdict import page  # here: the report takes a while to import
+
+        page.write("verdict", "Which model is better?", sections, **wanted)
 
 
 def judge_all(scores: pd.DataFrame, asked: Asked, metric: str = "") -> Iterator[Verdict]:
@@ -45,18 +52,16 @@ def judge_all(scores: pd.DataFrame, asked: Asked, metric: str = "") -> Iterator[
         yield judge(own, asked, str(dataset), chosen)
 
 
-def described(verdict: Verdict) -> Iterator[str]:
+def described(section: Section) -> Iterator[str]:
     """Yield the lines that are printed of a verdict."""
-    heading = ", ".join(filter(None, (verdict.dataset, verdict.metric)))
-    if heading:
-        yield f"{heading}:"
-    yield wrap([words.sentence(verdict)])
-    yield wrap([f"Scores: {words.scores(verdict)}."])
-    table = [words.COLUMNS, *(tuple(vars(row).values()) for row in words.rows(verdict))]
+    if section.title:
+        yield f"{section.title}:"
+    yield from (wrap([sentence]) for sentence in section.sentences)
+    table = [section.columns, *section.rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for row in table:
         yield "  ".join(map(str.ljust, row, widths)).rstrip()
-    yield wrap([" ".join(words.design(verdict))])
+    yield wrap([section.design])
 
 
 def as_table(verdict: Verdict) -> pd.DataFrame:

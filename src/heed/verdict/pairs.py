@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 
 from heed.evaluation import results, significance
+from heed.evaluation.looks import Looks
 from heed.evaluation.results import BETTER, UNDECIDED, WORSE, Difference
 from heed.evaluation.significance import Scores
-from heed.published.verify import KEYS
+from heed.files import HeedError
 
-RUN = KEYS[:3]
+RUN = ["model", "seed", "fold"]
 SHARES = ("bleu", "chrf")  # metrics that are shares, though an item may add more than 1 to them
 MARGIN = 1.0  # of shares, in points, where none is asked
 IN_POINTS = [field for field in Difference.__dataclass_fields__ if field.endswith("_pp")]
@@ -25,6 +26,7 @@ class Asked:
     control: str = ""  # the model that all others are compared with; empty: all pairs
     margin: float | None = None  # within which two models are practically the same
     lower_is_better: bool = False
+    looks: tuple[int, ...] = ()  # the numbers of seeds at which the scores are looked at
 
     def margin_of(self, in_points: bool) -> float | None:
         """Return the margin that is asked, or else that of scores in points; others have none."""
@@ -65,12 +67,14 @@ class Verdict:
     seeds: int
     items: int  # of one test split
     folds: int  # 0: a fixed split
+    looks: Looks | None = None  # that were declared
 
 
 def judge(table: pd.DataFrame, asked: Asked, dataset: str = "", metric: str = "") -> Verdict:
     """Return the verdict on a complete table of scores: see `heed.verdict.scores`.
 
-    All comparisons are one family, so that their intervals hold together (Bonferroni).
+    All comparisons are one family, so that their intervals hold together (Bonferroni). Raises
+    HeedError: the plan has no look at so many seeds.
     """
     in_points = metric in SHARES or bool(table["score"].between(0, 1).all())
     # a percentage point, in the unit of the scores; the tests are of shares, and no difference of
@@ -82,15 +86,30 @@ def judge(table: pd.DataFrame, asked: Asked, dataset: str = "", metric: str = ""
     means = {name: significance.mean_difference(each) for name, each in runs.items()}
     order = sorted(means, key=lambda name: -means[name])
     names, repeats = _compared(order, asked.control), repeats_of(table)
+    looks = _look(table, asked.looks)
     pairs = [
-        _in_unit(compare(*pair, runs, len(names), repeats, (margin or 0) / point), point)
+        _in_unit(compare(*pair, runs, len(names), repeats, (margin or 0) / point, looks), point)
         for pair in names
     ]
     scores = {name: sign * 100 * means[name] * point for name in order}
     return Verdict(
         dataset, metric, asked.control, margin, scores, pairs, tie_groups(order, pairs), in_points,
-        *_size(table),
+        *_size(table), looks,
     )  # fmt: skip
+
+
+def _look(table: pd.DataFrame, planned: tuple[int, ...]) -> Looks | None:
+    """Return which of the planned looks a table is, by the seeds of its models. Raises HeedError.
+
+    None: there is no plan.
+    """
+    seeds = int(table.groupby("model")["seed"].nunique().max())
+    if planned and seeds not in planned:
+        raise HeedError(
+            f"--looks {','.join(map(str, planned))}: there are {seeds} seeds. Give the scores of "
+            "as many seeds as a look has"
+        )
+    return Looks(planned, seeds) if planned else None
 
 
 def _compared(order: list[str], control: str) -> list[tuple[str, str]]:
@@ -129,16 +148,17 @@ def repeats_of(table: pd.DataFrame) -> int:
 
 def compare(
     first: str, second: str, runs: dict[str, Scores], tests: int, repeats: int = 1,
-    margin: float = MARGIN,
+    margin: float = MARGIN, looks: Looks | None = None,
 ) -> Pair:  # fmt: skip
     """Return the tests of two models, in percentage points, corrected for `tests` of a family."""
     one, other = runs[first], runs[second]
-    found = significance.assess(one, other, tests, "", repeats, alone=True)
+    found = significance.assess(one, other, tests, "", repeats, alone=True, looks=looks)
     method = results.Significance("", significance.ALPHA, significance.POWER, margin, None, {})
     found = dataclasses.replace(found, verdict=results.verdict(found, method, 0.0, 0.0))
     if (seeds := max(len(one[0]), len(other[0]))) == 1:
         found = dataclasses.replace(found, seeds_needed=None)  # one seed does not tell
     needed, level = None, significance.ALPHA / tests
+    level = looks.level(level) if looks else level
     if found.verdict == UNDECIDED and found.interval_pp:
         components = significance.variance_components(one, other, repeats, alone=True)
         assert components  # where there is an interval

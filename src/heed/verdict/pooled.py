@@ -13,19 +13,22 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
 from heed.evaluation import significance
 from heed.evaluation.results import Interval
 from heed.evaluation.significance import ALPHA
 from heed.files import HeedError
 from heed.published.verify import STATISTICS
+from heed.report.forest_plot import CORPUS, MEAN
 from heed.report.formats import format_coverage, format_interval, format_points
 from heed.report.words import all_words
 from heed.tables import write_csv
 from heed.terminal import print_line, wrap
+from heed.verdict import page, words
 from heed.verdict.pairs import SHARES, by_model, repeats_of
 from heed.verdict.scores import read_scores
+from heed.verdict.words import Section
 
 FEWEST = 3  # corpora: with two the interval of another one has no degrees of freedom
 
@@ -161,18 +164,51 @@ def pool_editions(
     return answers
 
 
-def described(answer: Answer) -> Iterator[str]:
+def described(section: Section) -> Iterator[str]:
     """Yield the lines that are printed of an answer."""
+    yield wrap([f"{section.title}:"])
+    yield from (wrap([f"  {sentence}"]) for sentence in section.sentences)
+    named = ", ".join(f"{corpus} {points}" for corpus, points, *_ in section.rows[:-1])
+    yield wrap([f"  {named}"])
+
+
+def section(answer: Answer) -> Section:
+    """Return an answer in words, a row for each corpus, and the mean over them."""
     question, found = answer
     first, second = _words(question)
-    yield wrap([f"{first} against {second}, over {len(found.values)} corpora:"])
-    yield (
-        f"  mean {format_points(found.mean)} points, "
-        f"{format_coverage(ALPHA)} interval {format_interval(found.interval)}"
+    coverage, near = format_coverage(ALPHA), float(special.ndtri(1 - ALPHA / 2))
+    low, high = found.interval
+    said = "is better" if low > 0 else "is worse" if high < 0 else "is not shown to differ"
+    mean = format_points(found.mean), format_interval(found.interval)
+    weights = np.array([1 / (each.error**2 + found.deviation**2) for each in found.values])
+    ends = [
+        (each.difference - near * each.error, each.difference + near * each.error)
+        for each in found.values
+    ]
+    rows = [
+        (each.corpus, format_points(each.difference), format_interval(own), f"{weight:.0%}")
+        for each, own, weight in zip(found.values, ends, weights / weights.sum(), strict=True)
+    ]
+    drawn = [
+        words.interval_row(each.corpus, each.difference, own, verdict=CORPUS, margin="0")
+        for each, own in zip(found.values, ends, strict=True)
+    ]
+    expected = dict(zip(("from_pp", "to_pp"), map(str, found.prediction), strict=True))
+    drawn.append(
+        words.interval_row("mean", found.mean, found.interval, verdict=MEAN, margin="0", **expected)
     )
-    yield f"  another corpus would be expected from {format_interval(found.prediction)}"
-    named = (f"{each.corpus} {format_points(each.difference)}" for each in found.values)
-    yield wrap([f"  {', '.join(named)}"])
+    return Section(
+        f"{first} against {second}",
+        [
+            f"Over {len(found.values)} corpora, {first} {said}: mean {mean[0]} points, {coverage} "
+            f"interval {mean[1]}.",
+            f"Another corpus would be expected from {format_interval(found.prediction)}.",
+        ],
+        ("corpus", "difference", "interval", "weight"),
+        [*rows, ("mean", *mean, "")],
+        f"Differences are in points; a corpus has the {coverage} interval of its standard error.",
+        drawn,
+    )
 
 
 def _words(question: tuple[str, str]) -> list[str]:
@@ -181,14 +217,18 @@ def _words(question: tuple[str, str]) -> list[str]:
 
 
 def print_answers(
-    editions: Sequence[Path], joined: Mapping[str, str], without: Sequence[str], csv: Path | None
-) -> None:
+    editions: Sequence[Path], joined: Mapping[str, str], without: Sequence[str],
+    csv: Path | None = None, html: Path | None = None,
+) -> None:  # fmt: skip
     """Print the answers over the corpora of published studies, and write them where asked."""
     answers = pool_editions(editions, joined, without)
-    for answer in answers:
-        print_line("\n".join(described(answer)))
+    sections = [*map(section, answers)]
+    for each in sections:
+        print_line("\n".join(described(each)))
     if csv:
         write_csv(csv, pd.DataFrame(map(as_row, answers)))
+    if html:
+        page.write("pool", "What the studies find over their corpora", sections, html)
 
 
 def as_row(answer: Answer) -> dict[str, Any]:

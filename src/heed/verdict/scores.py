@@ -18,7 +18,6 @@ import pandas as pd
 
 from heed.corpora.rows import AT, Format, read_table
 from heed.files import HeedError, reading, require_readable
-from heed.published.verify import KEYS, contributions
 from heed.verdict.pairs import RUN
 
 COLUMNS = ("dataset", "metric", "model", "seed", "fold", "item", "score")
@@ -153,6 +152,7 @@ FORMS: dict[
 
 def _of_study(table: pd.DataFrame) -> pd.DataFrame:
     """Return what each item adds to the metric that decides: statistics.parquet of a study."""
+    from heed.published.verify import KEYS, contributions  # here: it imports all of scipy.stats
 
     def of_run(run: pd.DataFrame) -> pd.DataFrame:
         metric = str(run["metric"].iloc[0])
@@ -183,7 +183,9 @@ def _read_translations(given: Sequence[Given], references: Path) -> pd.DataFrame
 
     Several files of one name, NAME=FILE, are the seeds of a model.
     """
-    from sacrebleu.metrics import BLEU, CHRF  # here: it takes a while
+    from sacrebleu.metrics import BLEU, CHRF  # here: both take a while
+
+    from heed.published.verify import contributions
 
     expected = [line.split("\t") for line in _lines(references)]
     columns = [*itertools.zip_longest(*expected)]

@@ -3,7 +3,8 @@
 import dataclasses
 from collections.abc import Iterator
 
-from heed.evaluation.results import BETTER, SAME, UNDECIDED, WORSE
+from heed.evaluation.looks import Looks
+from heed.evaluation.results import BETTER, SAME, UNDECIDED, WORSE, Interval
 from heed.evaluation.significance import ALPHA, MAX_SEEDS, POWER
 from heed.report.differences import VERDICT_WORDS, reading_of
 from heed.report.formats import (
@@ -19,28 +20,67 @@ from heed.verdict.pairs import Pair, Verdict
 COLUMNS = ("model", "against", "difference", "interval", "verdict", "to decide")
 
 
+MOST_DRAWN = 30  # pairs in a figure: of more, those of the best model
+
+
 @dataclasses.dataclass(frozen=True)
-class Row:
-    """A pair of models as a person reads it, a field for each of COLUMNS."""
+class Section:
+    """What is printed, or stands in a page, of one verdict or of one answer over corpora."""
 
-    model: str
-    against: str
-    difference: str
-    interval: str
-    verdict: str
-    to_decide: str  # more seeds or items, of an open pair
+    title: str
+    sentences: list[str]  # the first is the answer
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    design: str  # what stands below the table
+    intervals: list[dict[str, str]]  # the rows of `heed.report.forest_plot.interval_plot`
 
 
-def rows(verdict: Verdict) -> list[Row]:
-    """Return the pairs, those with the best model first."""
+def section(verdict: Verdict) -> Section:
+    """Return a verdict in words and rows, those with the best model first."""
+    return Section(
+        ", ".join(filter(None, (verdict.dataset, verdict.metric))),
+        [sentence(verdict), f"Scores: {scores(verdict)}."],
+        COLUMNS,
+        rows(verdict),
+        " ".join(design(verdict)),
+        intervals(verdict),
+    )
+
+
+def rows(verdict: Verdict) -> list[tuple[str, ...]]:
+    """Return the pairs as a person reads them, with a text for each of COLUMNS."""
     return [
-        Row(
+        (
             pair.first, pair.second, format_points(pair.result.mean_pp),
             format_interval(pair.result.interval_pp), verdict_of(pair, verdict),
             to_decide(pair, verdict),
         )
         for pair in verdict.pairs
     ]  # fmt: skip
+
+
+def intervals(verdict: Verdict) -> list[dict[str, str]]:
+    """Return the pairs that have an interval, for the figure: all, or those of the best model."""
+    tested = [pair for pair in verdict.pairs if pair.result.interval_pp]
+    if len(tested) > MOST_DRAWN:
+        best = next(iter(verdict.scores))
+        tested = [pair for pair in tested if best in (pair.first, pair.second)]
+    margin = f"{verdict.margin or 0:g}"
+    return [
+        interval_row(
+            f"{pair.first} against {pair.second}", pair.result.mean_pp, pair.result.interval_pp,
+            verdict=pair.result.verdict, margin=margin,
+        )
+        for pair in tested
+        if pair.result.interval_pp
+    ]  # fmt: skip
+
+
+def interval_row(title: str, mean: float, ends: Interval, **values: str) -> dict[str, str]:
+    """Return a row of the figure."""
+    said = f"{format_points(mean)} ({format_interval(ends)})"
+    numbers = zip(("difference_pp", "low_pp", "high_pp"), (mean, *ends), strict=True)
+    return {"title": title, "models": said, **{key: f"{n:.6g}" for key, n in numbers}, **values}
 
 
 def verdict_of(pair: Pair, verdict: Verdict) -> str:
@@ -60,8 +100,11 @@ def to_decide(pair: Pair, verdict: Verdict) -> str:
     """Return what would decide an open pair if the difference is the one seen; else a dash."""
     if pair.result.verdict != UNDECIDED or pair.result.interval_pp is None:
         return DASH
+    seeds = pair.result.seeds_needed
+    if seeds and verdict.looks:
+        seeds = verdict.looks.at_least(seeds)
     needed = (
-        (pair.result.seeds_needed, verdict.seeds, "seeds"),
+        (seeds, verdict.seeds, "seeds"),
         (pair.items_needed, verdict.items, "items"),
     )
     ways = [f"{count:,} {what}" for count, has, what in needed if count and count > has]
@@ -134,11 +177,25 @@ def design(verdict: Verdict) -> Iterator[str]:
         yield f"Tested over {seeds} seeds and {items}."
     if pairs > 1:
         yield f"The {format_coverage(ALPHA)} intervals of all {pairs} pairs hold together."
-    if any(row.to_decide != DASH for row in rows(verdict)):
+    if verdict.looks:
+        yield look(verdict.looks)
+    if any(row[-1] != DASH for row in rows(verdict)):
         yield (
             "To decide: as many would find a difference of the size that was seen, with a "
             f"probability of {POWER:.0%}."
         )
+
+
+def look(looks: Looks) -> str:
+    """Return which of the declared looks this is, and what its intervals allow for."""
+    counts = join_and([str(seeds) for seeds in looks.planned])
+    said = (
+        f"This is look {looks.number} of {len(looks.planned)}, which were declared at {counts} "
+        f"seeds: over all of them there are at most {ALPHA:.0%} false alarms."
+    )
+    if not looks.later:
+        return said
+    return f"{said} What is undecided is looked at again with {looks.later[0]} seeds."
 
 
 def scores(verdict: Verdict) -> str:

@@ -11,13 +11,14 @@ from heed.corpora.rows import AT, Format, JoinedRowsError, read_table
 from heed.files import HeedError
 
 ORDERS = ("text label", "label text", "id text label", "id label text", "id text")
+NAMELESS = ("text label _ _", "text label _ _ _", "_ text _ label")  # as spreadsheets export them
 WORDS = ["call", "me", "now", "it is", "free", "ok", "grüße", "ham", "spam", "5", "17"]
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 QUOTE = '"'
 
 
 def cells(order: str, text: str, label: str, number: int) -> list[str]:
-    values = {"text": text, "label": label, "id": str(number)}
+    values = {"text": text, "label": label, "id": str(number), "_": ""}
     return [values[name] for name in order.split()]
 
 
@@ -33,7 +34,7 @@ def write_joined(path: Path, order: str, seed: int) -> int:
     draw, delimiter = random.Random(seed), DELIMITERS[path.suffix]
     first = draw.randrange(2, 30)
     last = first + draw.randrange(1, 25)
-    lines = [delimiter.join(order.split())]
+    lines = [delimiter.join(order.replace("_", "").split(" "))]
     for number in range(60):
         text = words(draw)
         if not first <= number <= last and number % 3 == 0:
@@ -44,7 +45,7 @@ def write_joined(path: Path, order: str, seed: int) -> int:
     return first + 2
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", [*ORDERS, *NAMELESS])
 @pytest.mark.parametrize("suffix", DELIMITERS)
 def test_rows_that_a_stray_quote_joins_are_named(tmp_path, order, suffix):
     path = tmp_path / f"t{suffix}"
@@ -92,3 +93,15 @@ def test_where_all_quotes_can_be_characters_it_is_asked_about(tmp_path, far):
         add(path, Format())
     rows = add(path, Format(quote=""))
     assert len(rows) == len(lines) and rows[-20][0].startswith('"text')
+
+
+@pytest.mark.parametrize("rows", [
+    ['"the names,of this', "a text,c", 'file",d'],
+    ["text,label", 'c,"the first', "b,one", 'd,e"'],
+    ["text,label,,", 'some words",a,,', '"more of them,b,,', "and others,c,,", 'the end",d,,'],
+    ["text,date,label", '"so,2020-01-01,a', "it,2020-02-02,b", 'is",2020-03-03,c'],
+], ids=["from the header", "each its own label", "between two", "all in one"])  # fmt: skip
+def test_of_few_rows_none_is_swallowed(tmp_path, rows):
+    (tmp_path / "t.csv").write_text("\n".join(rows))
+    with pytest.raises(HeedError, match=r"t.csv:\d: (a quote begins a text|not a row of a CSV)"):
+        read_table(tmp_path / "t.csv", Format())

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zipfile
 from pathlib import Path
 
 import pyarrow as pa
@@ -69,6 +70,18 @@ WRONG = {
         ".jsonl", GOOD + '{"text": "a", "label": {"x": 1}}', ":3: .*'label': expected text, found ",
     ),
     "NaN as label": (".jsonl", GOOD + '{"text": "a", "label": NaN}', ":3: column 'label': no la"),
+    "an object as label below a list": (
+        ".jsonl", '{"text": "a", "label": ["x"]}\n{"text": "a", "label": {"x": 1}}',
+        ":2: .*'label': expected text, found an object",
+    ),
+    "a key twice": (
+        ".jsonl", GOOD + '{"text": "a", "text": "b", "label": "x"}',
+        ":3: not a JSON object .an object has the key 'text' twice",
+    ),
+    "a key twice in a list": (
+        ".json", ROWS.replace('"label"', '"text"', 1), ":1: not JSON .*the key 'text' twice",
+    ),
+    "heed's own column": (".csv", "text,label,heed:at\na,x,y\n", ": column 'heed:at': .*Rename it"),
     "no key": (".jsonl", GOOD + '{"text": "a"}', ":3: column 'label': no label"),
     "no object": (".jsonl", GOOD + "[1]", ":3: expected a JSON object, found list"),
     "no JSON": (".jsonl", GOOD + '{"text": "a"', ":3: not a JSON object"),
@@ -149,7 +162,7 @@ def test_cells_are_read_as_they_are_written(tmp_path):
 @pytest.mark.parametrize(("number", "text"), [
     ("1.10", "1.10"), ("1e5", "1e5"), ("1E400", "1E400"), ("-0", "-0"), ("[1.10]", ["1.10"]),
     ("9007199254740993", "9007199254740993"), ("9" * 5000, "9" * 5000), ("NaN", None),
-    ("-Infinity", "-inf"), ("[[0, 4]]", ["0-4"]),
+    ("-Infinity", "-inf"), ("[[0, 4]]", ["0-4"]), ("[1, null]", ["1"]), ("[null]", []),
 ])  # fmt: skip
 def test_a_number_of_json_is_the_text_in_the_file(tmp_path, suffix, number, text):
     path = tmp_path / f"t{suffix}"
@@ -259,6 +272,77 @@ def test_a_table_is_the_same_after_it_was_written(tmp_path):
     assert metadata == [field.metadata for field in table.schema] and metadata[3]
     assert table.column("label").to_pylist() == [["x"]] * len(rows), "a list in some rows"
     assert table.column(AT)[10_004].as_py() == ":10005"
+
+
+def workbook(path: Path, rows: list[tuple], dimension: str = "") -> None:
+    """Write an .xlsx whose first sheet is hidden; its second says that it has this `dimension`."""
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl reads and writes .xlsx")
+    book = openpyxl.Workbook()
+    book.active.append(("text", "label"))
+    book.active.sheet_state = "hidden"
+    sheet = book.create_sheet()
+    for row in rows:
+        sheet.append(row)
+    if dimension:
+        sheet.calculate_dimension = lambda: dimension
+    book.save(path)
+
+
+@pytest.mark.parametrize("dimension", ["", "A1:B41", "A1:B2", "A1:A61", "A1"])
+def test_a_visible_sheet_is_read_whole_whatever_size_it_says(tmp_path, dimension):
+    rows = [(f"text {i}", "ab"[i % 2]) for i in range(60)]
+    workbook(tmp_path / "t.xlsx", [("text", "label"), *rows], dimension)
+    with zipfile.ZipFile(tmp_path / "t.xlsx") as file:
+        sheet = file.read("xl/worksheets/sheet2.xml").decode()
+    assert f'<dimension ref="{dimension or "A1:B61"}"' in sheet
+    assert texts_and_labels(tmp_path / "t.xlsx") == rows
+
+
+def test_a_sheet_with_a_title_above_the_names_of_its_columns_is_refused(tmp_path):
+    workbook(tmp_path / "t.xlsx", [("Our letters",), ("text", "label"), ("a", "x")])
+    with pytest.raises(HeedError, match=r"t.xlsx: row 2: expected 1 cells, as in the fi"):
+        documents(tmp_path / "t.xlsx")
+
+
+NO_NAMES = ["date", "name", "description", "url", "author", "id", "split", "class", "label"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".xlsx"])
+@pytest.mark.parametrize("label", NO_NAMES)
+def test_a_first_row_with_a_label_of_the_others_is_no_header(tmp_path, suffix, label):
+    rows = [(f"word{i} and so on", (label, "other", "more")[i % 3]) for i in range(60)]
+    path = tmp_path / f"t{suffix}"
+    if suffix == ".xlsx":
+        workbook(path, rows)
+    else:
+        path.write_text("\n".join((",", "\t")[suffix == ".tsv"].join(row) for row in rows))
+    form = find_format(path, Format(), False)
+    assert form.header == ("text", "label") and texts_and_labels(path, **vars(form)) == rows
+
+
+FILES = {  # in a folder of texts: the texts, by name; what is read
+    "hidden": (["a/1.txt", "b/2.TXT", ".ipynb_checkpoints/3.txt", "__MACOSX/._1.txt", "a/._1.txt",
+                "a/.x/4.txt"], ["a/1.txt", "b/2.TXT"]),
+    "splits": (["train/a/1.txt", "test/b/2.txt", "train/readme.txt", "readme.txt"],
+               ["test/b/2.txt", "train/a/1.txt"]),
+    "deeper": (["a/1.txt", "b/sub/2.txt"], "b/sub/2.txt"),
+    "deeper than splits": (["train/a/1.txt", "test/a/x/y/2.txt"], "test/a/x/y/2.txt"),
+    "without a split": (["train/a/1.txt", "a/2.txt"], "a/2.txt"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_of_a_folder_each_text_is_read_or_named_and_hidden_files_are_none(tmp_path, case):
+    names, expected = FILES[case]
+    for path in map(tmp_path.joinpath, names):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("some text")
+    if isinstance(expected, list):
+        table = read_table(tmp_path, Format("text-folder"))
+        assert table.column("file").to_pylist() == expected
+    else:
+        with pytest.raises(HeedError, match=f"{tmp_path / expected}: is at another depth than"):
+            read_table(tmp_path, Format("text-folder"))
 
 
 MARKS = st.text(alphabet='ab,"\n\r\x00{}[]:1', max_size=60)

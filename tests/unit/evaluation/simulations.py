@@ -4,8 +4,6 @@ import math
 
 import numpy as np
 
-from heed.evaluation.significance import t_test
-
 Scores = tuple[list[np.ndarray], list[np.ndarray]]  # of two models, (runs, documents) by split
 
 
@@ -16,34 +14,12 @@ def crossed(
 
     Documents differ in their difficulty and in the model that they favour; seeds differ by a normal
     deviation `noise` of accuracy."""
-    difficulty, favour = (
-        generator.choice([-0.15, 0.15], documents),
-        generator.choice([-0.06, 0.06], documents),
-    )
+    difficulty = generator.choice([-0.15, 0.15], documents)
+    favour = generator.choice([-0.06, 0.06], documents)
     first, second = generator.normal(0, noise / math.sqrt(2), (2, seeds, 1)).clip(-0.12, 0.12)
     drawn = generator.random((2, seeds, documents))
-    return (
-        [drawn[0] < 0.6 + difficulty + favour + first + true],
-        [drawn[1] < 0.6 + difficulty - favour + second],
-    )
-
-
-def nested(
-    generator: np.random.Generator, folds: int, seeds: int, documents: int, true: float,
-    noise: float,
-) -> Scores:  # fmt: skip
-    """Draw the scores on k folds of other documents, with `seeds` seeds for each fold."""
-    drawn = [crossed(generator, seeds, documents, true, noise) for _ in range(folds)]
-    return [first for (first,), _ in drawn], [second for _, (second,) in drawn]
-
-
-def share(hits: list[bool]) -> float:
-    return sum(hits) / len(hits)
-
-
-def covers(scores: Scores, true: float) -> bool:
-    low, high = t_test(*scores).interval_pp
-    return low <= 100 * true <= high
+    better, other = favour + first + true, second - favour
+    return [drawn[0] < 0.6 + difficulty + better], [drawn[1] < 0.6 + difficulty + other]
 
 
 def over_nothing(blocks: list[np.ndarray]) -> Scores:

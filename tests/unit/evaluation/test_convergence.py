@@ -37,9 +37,7 @@ def a_model(longer: dict[str, list[float]], best: int, run_best: int = 2, **chan
     ("loss", 0.61, 4, None, (-1.0, 0.2, False)),
     ("precision", 0.72, 4, None, (2.0, 1.64, True)),  # not validated: the first that rises
 ])  # fmt: skip
-def test_a_model_has_not_converged_where_twice_the_epochs_are_better(
-    metric, score, best, margin, expected
-):
+def test_a_model_that_twice_the_epochs_make_better_is_found(metric, score, best, margin, expected):
     name = metric if metric in RUN else "accuracy"
     other = [0.0 if name != "loss" else 9.0] * 3
     found = compare_longer(a_model({name: [*other, score, *other[:2]]}, best), metric, margin)
@@ -57,9 +55,8 @@ def test_no_margin_is_less_than_three_validation_items_where_all_are_right():
 
 
 def test_scores_are_of_the_epochs_that_are_kept_also_where_these_are_the_last():
-    kept = compare_longer(
-        a_model({"accuracy": [0.9, 0.9, 0.5, 0.61]}, 4, run_best=3), "accuracy", 0.2
-    )
+    model = a_model({"accuracy": [0.9, 0.9, 0.5, 0.61]}, 4, run_best=3)
+    kept = compare_longer(model, "accuracy", 0.2)
     assert (kept.score, kept.longer_score) == (0.6, 0.61), "monitor: last"
 
 

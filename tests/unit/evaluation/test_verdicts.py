@@ -31,10 +31,8 @@ CELL = Hyperparameters(dropout=0.2)
     ({}, "space", results.FOREIGN, False),
 ])  # fmt: skip
 def test_models_are_tuned_alike_by_one_search_or_by_one_training(changed, first, second, alike):
-    models = [
-        SimpleNamespace(model=name, hyperparameters=h)
-        for name, h in (("a", CELL), ("b", dataclasses.replace(CELL, **changed)))
-    ]
+    pairs = {"a": CELL, "b": dataclasses.replace(CELL, **changed)}.items()
+    models = [SimpleNamespace(model=name, hyperparameters=h) for name, h in pairs]
     assert tuned_alike(*models, {"a": first, "b": second}) == alike
 
 

@@ -10,7 +10,6 @@ import torch
 
 @pytest.fixture
 def without_rationale() -> Iterator[None]:
-    """The corpus `tiny` without its rationale."""
     path = Path("data/tokens/tiny/evidence.parquet")
     rationale = pd.read_parquet(path)
     rationale.iloc[:0].to_parquet(path, index=False)

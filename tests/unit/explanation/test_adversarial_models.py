@@ -45,7 +45,7 @@ from heed.tokens.arrays import load_tokens
 from heed.training.loop import DivergedError
 from heed.training.machine import make_deterministic
 from heed.training.run import RunInfo, read_runs, split_documents
-from tests.conftest import change_recipe, new_workplace, train, write_tokens
+from tests.conftest import ROOT, change_recipe, new_workplace, train, write_tokens
 
 BASE = "tiny-attention"
 HIERARCHICAL = {"attention": "none", "pooling": "attention", "hierarchical": True}
@@ -307,9 +307,7 @@ DIVERGED = [
 
 
 @pytest.mark.parametrize(("learner", "what"), DIVERGED)
-def test_a_training_that_diverges_names_its_adversarial_model_and_how_to_mend_it(
-    learner, what, monkeypatch
-):
+def test_a_training_that_diverges_names_its_model_and_how_to_mend_it(learner, what, monkeypatch):
     loss = learner.loss
     monkeypatch.setattr(learner, "loss", lambda *arguments: float("nan") * loss(*arguments))
     expected = (
@@ -327,24 +325,7 @@ def test_a_base_without_a_weighted_sum_is_one_message():
         write("last")
 
 
-STUDY = """
-study: {name: known, title: Known truth}
-seeds: [1]
-sources: {sample: {kind: sample, documents: 2000, seed: 1}}
-corpora:
-  NAME: {source: sample, kind: sample-NAME, split: {kind: random, test: 0.25, validation: 0.15}}
-experiments:
-  NAME: {task: classification, corpus: NAME, data: {label: sentiment}, title: Known}
-searches: {}
-defaults:
-  classification: {embedding_dim: 32, embedding_std: 1.0, hidden_size: 32, linear_size: 32,
-      pooling: attention, dropout: 0.2, epochs: 6, batch_size: 32, learning_rate: 0.01}
-models:
-  m: {experiment: NAME, corpus: NAME, variant: attention, search: none, match_parameters_of: m}
-explain: {documents: 1, models: {m: {noise: NAME}}}
-adversarial_attention:
-  deceiving: {model: m, goal: deceive, strength: 0.3, epochs: 10}
-"""
+STUDY = (ROOT / "tests/studies/known.yaml").read_text()
 
 
 def summary_of(corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pd.Series:
@@ -361,9 +342,7 @@ def summary_of(corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.slow
-def test_a_deceived_model_predicts_as_before_and_leave_one_out_still_finds_the_rationale(
-    tmp_path, monkeypatch
-):
+def test_of_a_deceived_model_leave_one_out_still_finds_the_rationale(tmp_path, monkeypatch):
     means = summary_of("sentiment", tmp_path, monkeypatch)
     assert means["accuracy_base", ""] >= 0.99, "solved"
     assert abs(means["accuracy", ""] - means["accuracy_base", ""]) <= 0.01

@@ -91,9 +91,7 @@ STILL = adversarial_model_table([1, 2], divergence=0.001)
     ({"prediction_change": 0.051, "divergence": 0.6}, UNDEFINED),
     ({"accuracy": 0.99, "divergence": 0.6}, FAIL),
 ])  # fmt: skip
-def test_one_adversarial_model_with_the_same_predictions_and_other_weights_is_enough(
-    figures, outcome
-):
+def test_one_adversarial_model_with_other_weights_is_enough(figures, outcome):
     tables = [LOST, adversarial_model_table([1, 2], **figures)]
     judged = judge(LIAR, summary(divergence=0.3), tables)
     assert judged.outcome == outcome and (judged.value is None) == (outcome == UNDEFINED)
@@ -115,9 +113,7 @@ def test_one_seed_of_an_adversarial_model_is_enough():
     (summary(divergence=None), [STILL], OTHER_TEXTS),
     (summary(changes=()), [STILL], NO_WEIGHTS),
 ])  # fmt: skip
-def test_without_an_adversarial_model_that_says_something_the_criterion_is_undefined(
-    table, tables, reason
-):
+def test_where_no_adversarial_model_says_anything_it_is_undefined(table, tables, reason):
     assert judge(LIAR, table, tables) == Outcome(UNDEFINED, reason=reason)
 
 

@@ -79,9 +79,8 @@ def solved(corpora, fit) -> dict[str, Subject]:
 
         def loss() -> torch.Tensor:
             rows = numbers.choice(tokens.rows("train", 0), 64)
-            return F.cross_entropy(
-                subject.model(subject.encoded.batch(rows)), torch.from_numpy(rows % 2)
-            )
+            logits = subject.model(subject.encoded.batch(rows))
+            return F.cross_entropy(logits, torch.from_numpy(rows % 2))
 
         fit(subject.model, loss)
         return subject
@@ -97,9 +96,8 @@ def test_noise_after_the_rationale_confuses_the_last_state_and_not_the_maximum(s
         classes, unknown = predict_with_noise(subject, tokens, noise, rows, HYPERPARAMETERS)
         table = noise_table(classes == (rows % 2)[:, None], unknown).set_index("measure")
         accuracies[name] = table.loc["noise"].set_index("at")["mean"]
-        assert table.loc["accuracy_lost", "mean"] == pytest.approx(
-            accuracies[name]["none"] - accuracies[name]["both 4"]
-        )
+        lost = accuracies[name]["none"] - accuracies[name]["both 4"]
+        assert table.loc["accuracy_lost", "mean"] == pytest.approx(lost)
     assert accuracies["last"]["none"] == accuracies["max"]["none"] == 1
     assert accuracies["last"]["right 4"] < 0.6 and accuracies["last"]["left 4"] > 0.95
     assert accuracies["max"].min() > 0.95

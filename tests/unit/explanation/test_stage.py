@@ -60,9 +60,8 @@ def read(model: str, table: str) -> pd.DataFrame:
 
 def test_every_test_has_its_means_by_seed_and_the_tables_fit_each_other():
     summary = explain("tiny-attention", (1, 2))
-    documents, units, seeds = (
-        read("tiny-attention", name) for name in ("documents", "units", "seeds")
-    )
+    names = ("documents", "units", "seeds")
+    documents, units, seeds = (read("tiny-attention", name) for name in names)
     measured = summary.dropna(subset="mean")
     assert set(measured["test"]) == {*TESTS}
     assert summary[summary["test"] == "uniform"]["reason"].str.contains("heed compare").all()
@@ -147,9 +146,8 @@ def test_recency_has_a_table_by_seed_and_its_numbers_stand_in_the_summary():
     assert list(table) == ["seed", "measure", "at", "documents", "mean", "std"]
     rows = table.fillna({"at": ""}).set_index(["measure", "seed", "at"]).sort_index()
     for measure in RecencyTest.measures:
-        assert summary.loc[(measure, 2), "mean"] == pytest.approx(
-            rows.loc[(measure, 2, ""), "mean"]
-        )
+        expected = rows.loc[(measure, 2, ""), "mean"]
+        assert summary.loc[(measure, 2), "mean"] == pytest.approx(expected)
     assert rows.loc[("noise", 1)].index.tolist() == sorted(NOISES)
     assert rows.loc[("importance", 1)].index.tolist() == [str(tenth) for tenth in range(10)]
     assert rows.loc[("rationale_share", 1, "9"), "mean"] == 1, "the word fine is the last"
@@ -192,9 +190,8 @@ def test_fewer_documents_are_the_first_of_more():
 
 def test_what_no_document_has_is_a_row_with_its_reason():
     documents = pd.DataFrame({"seed": [1, 1], "conicity": [0.5, 0.7]})
-    rankings = pd.DataFrame(
-        {"seed": [1], "ranking": ["attention"], "removed_share": [np.nan], "flipped": [1.0]}
-    )
+    ranking = {"seed": 1, "ranking": "attention", "removed_share": np.nan, "flipped": 1.0}
+    rankings = pd.DataFrame([ranking])
     recency = pd.DataFrame(columns=["seed", *COLUMNS])
     summary = summarize(documents, rankings, pd.DataFrame(), {"rationale": "none"}, recency)
     rows = summary.set_index(["test", "measure"]).sort_index()

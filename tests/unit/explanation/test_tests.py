@@ -180,10 +180,8 @@ def test_conicity_is_one_for_equal_vectors_and_lower_for_others():
     model = frozen(**ATTENTION)
     weighted = weighted_sum(model, batch_for(model))[0]
     equal = dataclasses.replace(weighted, values=weighted.values[:1].expand(9, -1, -1))
-    conicities = [
-        interventions.Conicity().measure_weights(each, generator())["conicity"]
-        for each in (weighted, equal)
-    ]
+    measure = interventions.Conicity().measure_weights
+    conicities = [measure(each, generator())["conicity"] for each in (weighted, equal)]
     mean = F.cosine_similarity(weighted.values[:, 0], weighted.values[:, 0].mean(0)[None])
     assert conicities == pytest.approx([float(mean.mean()), 1]) and conicities[0] < 1
 
@@ -239,9 +237,7 @@ def test_integrated_gradients_are_captums(changes):
     embeddings = model.network.embed(batch)
 
     def predict(points: torch.Tensor) -> torch.Tensor:
-        read = [
-            each for each in ("ids", "lengths", "sentences") if getattr(batch, each) is not None
-        ]
+        read = [k for k in ("ids", "lengths", "sentences") if getattr(batch, k) is not None]
         copies = {each: getattr(batch, each).repeat_interleave(len(points), 0) for each in read}
         return logits_of(model, dataclasses.replace(batch, **copies), points).softmax(-1)
 
@@ -258,10 +254,8 @@ def test_the_gradient_of_a_weight_is_a_finite_difference():
     for unit, head in ((0, 0), (4, 2)):
         step = torch.zeros_like(weighted.weights)
         step[unit, head] = 1e-6
-        high, low = (
-            torch.softmax(weighted.predict(weighted.weights + sign * step), -1)[predicted]
-            for sign in (1, -1)
-        )
+        changed = (weighted.predict(weighted.weights + each) for each in (step, -step))
+        high, low = (torch.softmax(logits, -1)[predicted] for logits in changed)
         assert float(gradient[unit, head]) == pytest.approx(float(high - low) / 2e-6, abs=1e-7)
 
 

@@ -25,6 +25,7 @@ from heed.inputs.vocabulary import BOS, EOS, UNKNOWN
 from heed.models.dependence import TargetSteps, read_target, target_steps
 from heed.models.translator import Translator
 from heed.models.translators import make_translator
+from tests.makers import translators
 from tests.makers.translators import ARCHITECTURE, SOURCES, TARGETS, make_pairs
 
 MODELS = {
@@ -41,13 +42,8 @@ PAIRS, POSITIONS = torch.tensor([0, 0, 1, 2, 2]), torch.tensor([0, 1, 0, 0, 3])
 
 
 def make_model(name: str, dtype: torch.dtype = torch.float64) -> Translator:
-    """Return a model whose parameters are large, so that changes are too."""
-    torch.manual_seed(0)
     changes = MODELS.get(name, {"decoder": name})
-    model = make_translator(30, 9, dataclasses.replace(ARCHITECTURE, **changes)).eval().to(dtype)
-    for parameter in model.parameters():
-        parameter.data *= 2
-    return model.requires_grad_(False)
+    return translators.make_model(dtype=dtype, **changes).requires_grad_(False)
 
 
 def make_batch() -> PairBatch:
@@ -211,9 +207,8 @@ def test_leave_one_out_finds_the_alignment_of_a_solved_model(solved, monkeypatch
     monkeypatch.setattr(rankings, "DESCENT_STEPS", 2)
     torch.manual_seed(2)
     batch, classes = reordered(100)
-    encoded = EncodedPairs(
-        batch.rows, [*batch.source.numpy()], [target[1:-1] for target in batch.target.numpy()]
-    )
+    targets = [target[1:-1] for target in batch.target.numpy()]
+    encoded = EncodedPairs(batch.rows, [*batch.source.numpy()], targets)
     done = []
     pairs = [*judge_pairs(solved, encoded, batch.rows, 1.0, lambda *at: done.append(at))]
     assert done[-1] == (100, 100) and sorted(pair.row for pair in pairs) == [*range(100)]
@@ -232,9 +227,8 @@ def test_leave_one_out_finds_the_alignment_of_a_solved_model(solved, monkeypatch
 def test_a_long_source_leaves_out_words_drawn_at_random(monkeypatch):
     monkeypatch.setattr(rankings, "DESCENT_STEPS", 2)
     model, length = make_model("output", torch.float32), ALL_UNITS + 1
-    encoded = EncodedPairs(
-        np.array([7]), [np.resize(np.arange(4, 30), length)], [np.array([4, 5, 6])]
-    )
+    source, target = np.resize(np.arange(4, 30), length), np.array([4, 5, 6])
+    encoded = EncodedPairs(np.array([7]), [source], [target])
     (pair,) = judge_pairs(model, encoded, np.array([7]), 1.0, lambda *_: None)
     known = np.isfinite(pair.matrices["leave_one_out"])
     assert known.sum(1).tolist() == [DRAWN_UNITS] * 3 and (known == known[0]).all()

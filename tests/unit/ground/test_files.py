@@ -16,6 +16,7 @@ from heed.files import (
     digest_folder,
     git_blob,
     read_json,
+    read_text,
     read_yaml,
     require_readable,
     verify_checksums,
@@ -53,9 +54,8 @@ def test_what_a_killed_writer_left_is_removed_and_what_a_living_one_writes_is_no
     for path in (dead, living, others):
         path.write_text("half")
     write_text(tmp_path / "file", "whole")
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
-        [living.name, others.name, "file"]
-    )
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {living.name, others.name, "file"}
 
 
 def test_a_changed_folder_is_refused_unless_it_has_no_checksums(tmp_path):
@@ -95,12 +95,8 @@ def test_yaml_that_was_cut_off_is_refused(tmp_path):
 
 @pytest.mark.skipif(not os.access("/dev/full", os.W_OK), reason="no /dev/full on this system")
 def test_a_full_disk_is_one_message(tmp_path):
-    with (
-        pytest.raises(
-            HeedError, match=r"out: cannot be written: No space left on device. Free space"
-        ),
-        writing(tmp_path / "out"),
-    ):
+    message = "out: cannot be written: No space left on device. Free space"
+    with pytest.raises(HeedError, match=message), writing(tmp_path / "out"):
         Path("/dev/full").write_text("x")
     assert not list(tmp_path.iterdir())
 
@@ -187,3 +183,20 @@ def test_a_name_that_a_spreadsheet_would_compute_is_read_as_it_was(tmp_path):
     computed = [cell for cell in cells["label"] if re.match("[=+@＝-]", cell)]
     assert computed == ["-1.5"] and {*cells["accuracy"]} == {"-0.5"}
     assert_frame_equal(read_csv(tmp_path / "table.csv", "label", "predicted"), table)
+
+
+def test_the_file_that_a_text_names_is_read_and_no_other(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("\ufeffa splendid film", encoding="utf-8")
+    Path("notes").write_text("of a file")
+    assert read_text("a.txt") == "a splendid film", "without the byte order mark"
+    assert read_text("./notes") == "of a file" and capsys.readouterr().err == ""
+    assert read_text("notes") == "notes"
+    assert "notes is taken as the text: the file is ./notes" in capsys.readouterr().err
+
+    def refuse(*_arguments: object, **_options: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(HeedError, match=r"a\.txt: cannot be read \(Permission denied\)"):
+        read_text("a.txt")

@@ -75,11 +75,8 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pages") / "clone"
     shutil.copytree(ROOT / "workflow/studies", folder / "workflow/studies")
     shutil.copy(folder / "workflow/studies/sample.yaml", folder / "params.yaml")
-    shutil.copytree(
-        ROOT / ".dvc",
-        folder / ".dvc",
-        ignore=shutil.ignore_patterns("tmp", "cache", "config.local"),
-    )
+    own = shutil.ignore_patterns("tmp", "cache", "config.local")
+    shutil.copytree(ROOT / ".dvc", folder / ".dvc", ignore=own)
     for command in ("init --quiet", "add --all", "commit --quiet --message fresh"):
         subprocess.run(["git", *command.split()], cwd=folder, check=True)
     for name in ("dvc.lock", "metrics.json"):

@@ -1,11 +1,13 @@
 """What heed reads of params.yaml and dvc.lock beside DVC, and whom it believes."""
 
+import os
 import re
 import shutil
 
 import pytest
 
 from heed.cli import stages
+from heed.cli.commands import make_parser
 from heed.files import HeedError
 from heed.pipeline import read_lock, same_params
 from tests.conftest import ROOT
@@ -22,7 +24,6 @@ def clone(tmp_path, monkeypatch):
 
 @pytest.fixture
 def of_workflow(monkeypatch):
-    """Return the module of the Snakefile."""
     monkeypatch.syspath_prepend(ROOT / "workflow")
     import stages
 
@@ -56,6 +57,26 @@ def test_what_a_stage_reads_may_not_be_edited_while_it_runs(clone, stage, key, o
         run("title: Does attention")  # of another section: DVC records nothing of it here
 
 
+@pytest.mark.parametrize(("limit", "threads", "cores"), [
+    ("max 100000", "", 8), ("250000 100000", "", 2), ("50000 100000", "", 1), (None, "", 8),
+    ("900000 100000", "", 8), ("250000 100000", "5", 5),
+])  # fmt: skip
+def test_cores_are_those_that_this_process_may_use(tmp_path, monkeypatch, limit, threads, cores):
+    monkeypatch.setattr(stages, "CPU_LIMIT", tmp_path / "cpu.max")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(8))
+    monkeypatch.setenv("HEED_THREADS", threads)
+    if limit:
+        (tmp_path / "cpu.max").write_text(f"{limit}\n")
+    assert stages.count_cores() == cores
+
+
+def test_a_seed_is_named_once(capsys):
+    assert make_parser().parse_args(["score", "news", "--seeds", "3,1"]).seeds == [3, 1]
+    with pytest.raises(SystemExit):
+        make_parser().parse_args(["score", "news", "--seeds", "1,2,1"])
+    assert "each seed once, found '1,2,1'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("written", "seeds"), [("[1, 010]", [1, 10]), ("[1, 08]", [1, 8])])
 def test_stages_read_seeds_as_dvc_does(clone, written, seeds):
     edit(clone, "seeds: [1, 2, 3]", f"seeds: {written}")
@@ -71,16 +92,13 @@ def test_a_dvc_lock_that_is_not_utf_8_is_one_message(clone):
 def test_nothing_outside_of_the_results_is_moved_away(clone, of_workflow):
     (clone / "results/old").mkdir(parents=True)
     (clone / "victim").mkdir()
-    (clone / "dvc.lock").write_text(
-        "stages: {a: {outs: [{path: results/../victim}, {path: results/old}]}}\n"
-    )
+    outs = "[{path: results/../victim}, {path: results/old}]"
+    (clone / "dvc.lock").write_text(f"stages: {{a: {{outs: {outs}}}}}\n")
     assert of_workflow.find_removed([], clone) == ["results/old"]
 
 
 @pytest.mark.parametrize(("mode", "is_believed"), [(0o700, True), (0o777, False)])
-def test_dvcs_pickles_go_where_another_user_could_have_written_them(
-    clone, of_workflow, mode, is_believed
-):
+def test_dvcs_pickles_go_where_others_could_write_them(clone, of_workflow, mode, is_believed):
     (clone / ".heed/dvc").mkdir(parents=True)
     (clone / ".heed/dvc/cache.db").touch()
     (clone / ".heed").chmod(mode)

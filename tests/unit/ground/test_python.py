@@ -52,9 +52,8 @@ def test_a_copied_folder_is_the_same_run(trained, tmp_path, monkeypatch):
     shutil.copytree(RUN, tmp_path / "elsewhere")
     monkeypatch.chdir(tmp_path)
     copy = heed.load_run("elsewhere")
-    assert np.array_equal(
-        copy.predict(["w1 fine", "w2", "x y z w"]).probabilities[:2], here.probabilities[:2]
-    )
+    there = copy.predict(["w1 fine", "w2", "x y z w"])
+    assert np.array_equal(there.probabilities[:2], here.probabilities[:2])
     assert copy.predict([]).probabilities.shape == (0, 2)
 
 

@@ -66,9 +66,8 @@ def test_an_output_that_cannot_be_written_is_one_message(command, where, code, m
 
 
 def test_an_argument_that_is_not_utf_8_is_refused():
-    done = subprocess.run(
-        [sys.executable, "-m", "heed.cli", "study", b"\xff"], cwd=ROOT, capture_output=True
-    )
+    command = [sys.executable, "-m", "heed.cli", "study", b"\xff"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True)
     assert done.returncode == 1
     assert done.stderr == b"heed: [U+DCFF]: is not UTF-8: type it as UTF-8, or rename the file\n"
 
@@ -78,9 +77,7 @@ def test_an_argument_that_is_not_utf_8_is_refused():
     ("explain", "results/train/tiny-attention/1", "the model's name: tiny-attention"),
     ("explain", "../..", "a model's name"),
 ])  # fmt: skip
-def test_a_path_in_place_of_a_model_is_refused_with_the_name_that_is_meant(
-    monkeypatch, command, path, meant
-):
+def test_a_path_in_place_of_a_model_is_refused_with_the_name(monkeypatch, command, path, meant):
     monkeypatch.setattr(sys, "argv", ["heed", command, path])
     with pytest.raises(HeedError) as error:
         program._run_command()

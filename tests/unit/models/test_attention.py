@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from heed.models import scores
-from heed.models.attention import Attention, MultiHeadAttention, masked_softmax
+from heed.models.attention import Attention, MultiHeadAttention
 from heed.models.classifier import Classifier
 from heed.models.encoder import LearnedQuery, Pooling, make_pooling
 from heed.models.recurrent import padding_mask
@@ -27,9 +27,8 @@ QUERIES, KEYS, SIZE = 3, 5, 4
 
 
 def pooling_of(name: str, size: int) -> Pooling:
-    return make_pooling(
-        dataclasses.replace(HYPERPARAMETERS, pooling=name, hidden_size=size // 2), size
-    )
+    h = dataclasses.replace(HYPERPARAMETERS, pooling=name, hidden_size=size // 2)
+    return make_pooling(h, size)
 
 
 def inputs(dtype=torch.float64, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -95,25 +94,13 @@ def test_weights_are_zero_at_padding_and_rows_sum_to_one(name, lengths, dtype, s
     assert output.dtype == weights.dtype == dtype
     for i, length in enumerate(lengths):
         assert (weights[i, :, length:] == 0).all()
-        assert torch.allclose(
-            weights[i].sum(-1), torch.full((QUERIES,), float(length > 0), dtype=dtype)
-        )
+        ones = torch.full((QUERIES,), float(length > 0), dtype=dtype)
+        assert torch.allclose(weights[i].sum(-1), ones)
         # values at padding do not matter
-        assert torch.allclose(
-            output[i], weights[i, :, :length] @ keys[i, :length], atol=1e-4 * scale
-        )
+        expected = weights[i, :, :length] @ keys[i, :length]
+        assert torch.allclose(output[i], expected, atol=1e-4 * scale)
     garbage = keys.masked_fill(mask[..., None], 7e3)
     assert torch.equal(attention.attend(query, garbage, keys, mask)[1], weights)
-
-
-def test_a_fully_masked_row_is_zero_and_sends_no_nan_backwards():
-    numbers = torch.randn(2, 3, 4, requires_grad=True)
-    mask = padding_mask(torch.tensor([4, 0]), 4)
-    weights = masked_softmax(numbers, mask)
-    assert (weights[1] == 0).all()
-    weights.square().sum().backward()
-    assert numbers.grad.isfinite().all()
-    assert (numbers.grad[1] == 0).all() and (numbers.grad[0] != 0).any()
 
 
 VALUES = torch.tensor([[1.0, 4, -3], [2, 2, 2], [0.5, -2, 1], [3, 0, 1]])
@@ -207,9 +194,7 @@ SENTENCES = st.lists(st.lists(st.integers(1, 5), max_size=4), min_size=1, max_si
     pooling=st.sampled_from(POOLINGS),
     attention=st.sampled_from(["none", "multi-head", "single-head"]),
 )
-def test_a_document_of_sentences_has_the_same_logits_alone_and_in_a_batch(
-    documents, pooling, attention
-):
+def test_sentences_have_the_same_logits_alone_and_in_a_batch(documents, pooling, attention):
     model = hierarchical(torch.float64, pooling=pooling, attention=attention)
     torch.manual_seed(0)
     texts = [torch.randint(2, 30, (sum(sentences),)).tolist() for sentences in documents]
@@ -245,9 +230,8 @@ def test_both_levels_of_weights_are_given_and_sum_to_one(pooling):
         words = model.network.encoder.word_weights(model.network.embedding(batch), batch.sentences)
     expected = torch.tensor([1.0, 1, 0, 1], dtype=torch.float64)
     assert torch.allclose(sentences.sum(1), expected) and torch.allclose(tokens.sum(1), expected)
-    assert torch.allclose(words[0, :3].sum(), expected[0]) and torch.allclose(
-        words[0, 3], expected[0]
-    )
+    assert torch.allclose(words[0, :3].sum(), expected[0])
+    assert torch.allclose(words[0, 3], expected[0])
     assert torch.allclose(tokens[0, 4:6].sum(), sentences[0, 2])
     assert (sentences[batch.sentences == 0] == 0).all() and (tokens[batch.ids == 0] == 0).all()
 

@@ -1,7 +1,6 @@
 """Beam search is exact for its definition, and a translation does not depend on its batch: each row
 of the table of bugs of beam search code is a test here."""
 
-import dataclasses
 import math
 
 import numpy as np
@@ -13,23 +12,16 @@ from heed.inputs.vocabulary import BOS, EOS, PADDING, UNKNOWN
 from heed.models import beam as beam_module
 from heed.models.beam import Hypothesis, score, search, translate
 from heed.models.translator import Decoded, Memory, Translator
-from heed.models.translators import make_translator
-from tests.makers.translators import ARCHITECTURE, SOURCE, make_pairs
+from tests.makers import translators
+from tests.makers.translators import SOURCE, make_pairs
 
 FORBIDDEN = (PADDING, BOS, UNKNOWN)
 
 
 def make_model(target: int = 7, decoder: str = "output", scale: float = 3.0, **changes):
-    """Return a model in evaluation mode whose weights are large, so that words differ."""
-    torch.manual_seed(changes.pop("seed", 0))
     if decoder == "transformer":
         changes |= {"encoder": "transformer", "embedding_dim": 8, "heads": 2}
-    h = dataclasses.replace(ARCHITECTURE, decoder=decoder, **changes)
-    model = make_translator(SOURCE, target, h).double().eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter *= scale
-    return model
+    return translators.make_model(scale, (SOURCE, target), decoder=decoder, **changes)
 
 
 def make_sources(seed: int, lengths: list[int]) -> list[np.ndarray]:
@@ -51,23 +43,11 @@ def log_probabilities(model: Translator, source: np.ndarray, prefixes: list[list
     return model.logits(decoded.features[:, -1]).log_softmax(-1).numpy()
 
 
-def all_translations(model: Translator, source: np.ndarray, alpha: float) -> list[Hypothesis]:
-    """Return every translation of at most 2 * source length + 5 tokens, best first."""
-    words = [word for word in range(model.output.out_features) if word not in (*FORBIDDEN, EOS)]
-    known: dict[tuple[int, ...], float] = {(): 0.0}
-    found = []
-    for size in range(1, 2 * len(source) + 6):
-        prefixes = [prefix for prefix in known if len(prefix) == size - 1]
-        table = log_probabilities(model, source, [list(prefix) for prefix in prefixes])
-        for prefix, row in zip(prefixes, table, strict=True):
-            total = known[prefix] + float(row[EOS])
-            found.append(Hypothesis(list(prefix), total / size**alpha, total))
-            known |= {(*prefix, word): known[prefix] + float(row[word]) for word in words}
-    return sorted(found, key=lambda hypothesis: -hypothesis.score)
-
-
 def written_out(model, source: np.ndarray, beam: int, alpha: float) -> list[Hypothesis]:
-    """Return the candidates of a beam search of one sentence, without any early end, best first."""
+    """Return the candidates of a beam search of one sentence, without any early end, best first.
+
+    With a beam that drops nothing they are all translations, of at most 2 * source + 5 tokens.
+    """
     opened, candidates = [((), 0.0)], []
     for size in range(1, 2 * len(source) + 6):
         if not opened:
@@ -81,11 +61,8 @@ def written_out(model, source: np.ndarray, beam: int, alpha: float) -> list[Hypo
                 if token not in FORBIDDEN and (token == EOS or size < 2 * len(source) + 5)
             ]
         kept = sorted(extensions, key=lambda extension: -extension[1])[:beam]
-        candidates += [
-            Hypothesis(list(tokens[:-1]), total / size**alpha, total)
-            for tokens, total in kept
-            if tokens[-1] == EOS
-        ]
+        ended = [(list(tokens[:-1]), total) for tokens, total in kept if tokens[-1] == EOS]
+        candidates += [Hypothesis(tokens, total / size**alpha, total) for tokens, total in ended]
         opened = [(tokens, total) for tokens, total in kept if tokens[-1] != EOS]
     return sorted(candidates, key=lambda hypothesis: -hypothesis.score)
 
@@ -105,7 +82,7 @@ def test_a_beam_that_is_wide_enough_equals_exhaustive_search(decoder, alpha):
     sources = make_sources(1, [2, 1])
     translations = search(model, *pad(sources), 600, alpha, n_best=20)
     for source, hypotheses in zip(sources, translations, strict=True):
-        assert_same(hypotheses, all_translations(model, source, alpha)[:20])
+        assert_same(hypotheses, written_out(model, source, 10**9, alpha)[:20])
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 5])

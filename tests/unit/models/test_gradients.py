@@ -1,7 +1,7 @@
 """The lectures' claim on the long way of the gradient, as statements that are exact: how much of it
 reaches the first word, with and without attention, and when backpropagation is truncated."""
 
-import dataclasses
+import functools
 
 import numpy as np
 import pandas as pd
@@ -16,13 +16,12 @@ from heed.models import recurrent
 from heed.models.dependence import SourceGradients, source_gradients
 from heed.models.recurrent import run_to_end, step_layer
 from heed.models.translator import Translator
-from heed.models.translators import make_translator
 from heed.report.figures.translation import gradients_by_length
 from heed.tasks.translation.prediction import sentence_gradients
+from tests.makers import translators
 
-ARCHITECTURE = TranslatorArchitecture(
-    embedding_dim=6, hidden_size=6, max_source_tokens=40, heads=2, feed_forward_size=8
-)
+SIZES = {"embedding_dim": 6, "hidden_size": 6, "max_source_tokens": 40, "feed_forward_size": 8}
+ARCHITECTURE = TranslatorArchitecture(**SIZES, heads=2)
 TRANSFORMER = {"encoder": "transformer", "decoder": "transformer"}
 DEEP = {"encoder_layers": 3, "decoder_layers": 2, "residual": True}
 RECURRENT = [
@@ -33,16 +32,7 @@ RECURRENT = [
 ]
 ATTENTION = ("output", "input", "input-literal")
 LENGTH = 10
-
-
-def make_model(**changes) -> Translator:
-    """Return a model whose weights are large, so that what is not exactly 0 is not small."""
-    torch.manual_seed(0)
-    model = make_translator(20, 20, dataclasses.replace(ARCHITECTURE, **changes)).double().eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter *= 1.5
-    return model
+make_model = functools.partial(translators.make_model, 1.5, (20, 20), ARCHITECTURE)
 
 
 def make_pair(source: int = LENGTH, target: int = 7) -> PairBatch:
@@ -118,9 +108,8 @@ def test_truncation_detaches_every_state_after_so_many_steps(decoder, recurrence
             state = tuple(each.detach() for each in state)
         decoded = model.decode(pair.target[:, t : t + 1], memory, state)
         state = decoded.state
-        loss = loss + F.cross_entropy(
-            model.logits(decoded.features)[0], pair.target[0, t + 1 : t + 2]
-        )
+        logits = model.logits(decoded.features)[0]
+        loss = loss + F.cross_entropy(logits, pair.target[0, t + 1 : t + 2])
     (expected,) = torch.autograd.grad(loss / tokens, embedded)
     found = source_gradients(model, pair, truncation).whole
     np.testing.assert_allclose(found, expected[0].norm(dim=-1).numpy(), rtol=1e-9, atol=1e-15)

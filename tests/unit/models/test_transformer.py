@@ -52,7 +52,6 @@ def make_pairs(
 
 
 def select(batch: PairBatch, row: int) -> PairBatch:
-    """The pair `row` alone, without padding."""
     source, target = batch.source_lengths[row], batch.target_lengths[row]
     return PairBatch(
         batch.source[row : row + 1, :source], batch.source_lengths[row : row + 1],
@@ -125,9 +124,7 @@ def test_positions_are_the_sinusoids_of_section_3_5(size):
     source_more=st.integers(0, 3),
     target_more=st.integers(0, 3),
 )
-def test_a_pair_has_the_same_features_and_weights_alone_and_in_any_padded_batch(
-    lengths, source_more, target_more
-):
+def test_a_pair_alone_and_in_any_padded_batch_is_the_same(lengths, source_more, target_more):
     model = make(torch.float64)
     batch = make_pairs(*map(list, zip(*lengths, strict=True)), source_more, target_more)
     with torch.no_grad():
@@ -138,9 +135,8 @@ def test_a_pair_has_the_same_features_and_weights_alone_and_in_any_padded_batch(
             pair = select(batch, row)
             time, source_time = pair.target.shape[1] - 1, pair.source.shape[1]
             assert torch.allclose(forced(model, pair)[0], together[row, :time], atol=1e-12)
-            assert torch.allclose(
-                model.weights(pair)[0], weights[row, :time, :source_time], atol=1e-12
-            )
+            expected = weights[row, :time, :source_time]
+            assert torch.allclose(model.weights(pair)[0], expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("steps", [[1] * 7, [3, 1, 3], [1, 6]])
@@ -215,9 +211,8 @@ def test_a_transformer_is_not_without_attention():
     model = dataclasses.replace(HYPERPARAMETERS, encoder="transformer", attention="none")
     assert model.attends and model.has_heads and not model.chooses_weights
     assert model.score_functions == {"scaled-dot": "transformer"}
-    by_maximum = dataclasses.replace(
-        HYPERPARAMETERS, encoder="bilstm", attention="none", pooling="max-attention", score="concat"
-    )
+    changes = {"attention": "none", "pooling": "max-attention", "score": "concat"}
+    by_maximum = dataclasses.replace(HYPERPARAMETERS, encoder="bilstm", **changes)
     assert by_maximum.score_functions == {"dot": "max-attention"}, "it does not read `score`"
     with pytest.raises(ValueError, match="transformer is attention"):
         model.without_attention()

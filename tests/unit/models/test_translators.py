@@ -16,7 +16,15 @@ from heed.models.recurrent import LAYERS, RecurrentEncoder, padding_mask, run_la
 from heed.models.scores import SCORES, ConcatTanh
 from heed.models.translator import Memory
 from heed.models.translators import RecurrentTranslator, SourceAttention
-from tests.makers.translators import ARCHITECTURE, SOURCE, SOURCES, TARGET, TARGETS, make_pairs
+from tests.makers.translators import (
+    ARCHITECTURE,
+    SOURCE,
+    SOURCES,
+    TARGET,
+    TARGETS,
+    make_model,
+    make_pairs,
+)  # fmt: skip
 
 ATTENTION = ["output", "input", "input-literal"]
 PLAIN = ["last-state", "concatenate"]
@@ -31,17 +39,6 @@ STACKS = [
     for layers in ({}, {"encoder_layers": 3, "decoder_layers": 2, "residual": True})
 ]
 SOME_STACKS = (STACKS[0], STACKS[5], STACKS[7])
-
-
-def make_model(dtype=torch.float64, seed: int = 0, **changes) -> RecurrentTranslator:
-    """Return a model in evaluation mode whose weights are large, so that errors are too."""
-    torch.manual_seed(seed)
-    h = dataclasses.replace(ARCHITECTURE, **changes)
-    model = RecurrentTranslator(SOURCE, TARGET, h).to(dtype).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter *= 2
-    return model
 
 
 def decode(model, batch: PairBatch, weights=None):
@@ -77,10 +74,8 @@ def test_the_loss_of_a_batch_is_the_sum_of_its_pairs_losses(decoder, tied):
     model = make_model(decoder=decoder, tied_readout=tied)
     for smoothing in (0.0, 0.1):
         whole = model.loss(make_pairs(SOURCES, TARGETS, padding=1), smoothing)
-        single = [
-            model.loss(make_pairs([source], [target]), smoothing)
-            for source, target in zip(SOURCES, TARGETS, strict=True)
-        ]
+        pairs = (make_pairs([x], [y]) for x, y in zip(SOURCES, TARGETS, strict=True))
+        single = [model.loss(pair, smoothing) for pair in pairs]
         assert torch.allclose(whole, torch.stack(single).sum(), atol=1e-10)
 
 
@@ -143,9 +138,8 @@ def read_packed(encoder: RecurrentEncoder, inputs, lengths):
     last = []
     for layer in encoder.layers:
         parts = [*layer.children()] or [layer]
-        both = type(parts[0])(
-            inputs.shape[-1], parts[0].hidden_size, batch_first=True, bidirectional=len(parts) == 2
-        )
+        kind = {"batch_first": True, "bidirectional": len(parts) == 2}
+        both = type(parts[0])(inputs.shape[-1], parts[0].hidden_size, **kind)
         pack = nn.utils.rnn.pack_padded_sequence
         packed = pack(inputs, lengths, batch_first=True, enforce_sorted=False)
         weights = [weight for part in parts for weight in part.parameters()]
@@ -339,9 +333,8 @@ def test_the_tied_readout_is_the_target_embedding():
     assert float(model.output.weight.detach().std()) == pytest.approx(64**-0.5, rel=0.02)
     features = decode(model, make_pairs(SOURCES, TARGETS)).features
     assert features.shape[-1] == 64 and features.abs().max() <= 1
-    assert torch.equal(
-        model.logits(features), features @ model.target_embedding.weight.T + model.output.bias
-    )
+    expected = features @ model.target_embedding.weight.T + model.output.bias
+    assert torch.equal(model.logits(features), expected)
 
 
 def test_residual_layers_that_return_nothing_change_nothing():
@@ -384,6 +377,5 @@ def test_lecture_004s_score_gives_one_word_of_twenty_at_most_28_percent():
 
 
 def memory_of(states: torch.Tensor, attention: SourceAttention) -> Memory:
-    """Return the memory of sources without padding."""
     padding = torch.zeros(states.shape[:2], dtype=torch.bool)
     return Memory(states, padding, attention.keys(states))

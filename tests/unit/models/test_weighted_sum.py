@@ -49,9 +49,7 @@ def test_queries_from_another_sequence_attend_to_the_keys_that_are_tokens(name):
     assert output.shape == (2, 3, SIZE) and weights.shape[-2:] == (3, 5)
     assert (weights[1, ..., 2:] == 0).all()
     assert torch.allclose(weights.sum(-1), torch.ones(weights.shape[:-1], dtype=torch.float64))
-    assert torch.allclose(attention(*arguments), output, atol=1e-12), (
-        "with or without weights, the output is the same"
-    )
+    assert torch.allclose(attention(*arguments), output, atol=1e-12), "with and without weights"
     alone = attention(query[1:], keys[1:, :2], values[1:, :2], mask[1:, :2])
     assert torch.allclose(alone[0], output[1], atol=1e-12)
     step = attention(query[:, 1:2], keys, values, mask)
@@ -62,9 +60,8 @@ def test_queries_from_another_sequence_attend_to_the_keys_that_are_tokens(name):
 def test_weights_given_back_reproduce_the_output_without_queries_and_keys(name):
     attention, (query, keys, values, mask) = cross_attention(name)
     output, weights = attention.attend(query, keys, values, mask)
-    again, used = attention.attend(
-        torch.zeros_like(query), torch.zeros_like(keys), values, mask, weights
-    )
+    nothing = torch.zeros_like(query), torch.zeros_like(keys)
+    again, used = attention.attend(*nothing, values, mask, weights)
     assert torch.equal(again, output) and used is weights
 
 
@@ -132,9 +129,8 @@ def test_the_weighted_sum_is_what_the_prediction_rests_on(changes):
     assert (weighted.weights[padding_mask(weighted.lengths, weighted.weights.shape[1])] == 0).all()
     heads = {"none": 1, "single-head": 1}.get(changes["attention"], changes.get("heads", 3))
     assert weighted.weights.shape[2] == weighted.values.shape[2] == heads
-    assert torch.allclose(
-        weighted.weights.sum(1), (weighted.lengths > 0).double()[:, None].expand(-1, heads)
-    )
+    expected = (weighted.lengths > 0).double()[:, None].expand(-1, heads)
+    assert torch.allclose(weighted.weights.sum(1), expected)
 
 
 @pytest.mark.parametrize("changes", REST_ON_A_SUM)
@@ -153,9 +149,7 @@ def test_a_document_of_a_batch_is_the_document_alone_without_padding(changes):
 
 
 @pytest.mark.parametrize("changes", REST_ON_A_SUM)
-def test_many_weights_are_evaluated_at_once_as_one_by_one_and_without_the_encoder(
-    changes, monkeypatch
-):
+def test_many_weights_are_evaluated_as_one_by_one_without_the_encoder(changes, monkeypatch):
     model = make(**changes)
     whole = weighted_sum(model, batch_for(model))
     weighted = whole[0]

@@ -165,9 +165,9 @@ def write_clone(root: Path) -> None:
     (root / "dvc.lock").write_text("stages: {}\n")
     pd.DataFrame([*scores, *others]).to_csv(root / "results/compare/results.csv", index=False)
     place = BEGIN.format(name="it") + END.format(name="it")
-    (root / "docs/studies/index.md").write_text(f"# Studies\n{place}\nafter\n")
     table = "<!-- heed publish results of it/plain it/folded: begin -->\n"
-    (root / "README.md").write_text(f"# heed\n{table}<!-- heed publish results: end -->\n")
+    table += "<!-- heed publish results: end -->\n"
+    (root / "docs/studies/index.md").write_text(f"# Studies\n{place}\nafter\n{table}")
     (root / "docs/studies/it/README.md").write_text("# What came out\n")
     run_git(root, "init", "--quiet", "--initial-branch=main")
     commit_all(root)

@@ -61,10 +61,9 @@ def test_a_published_study_has_these_files_and_what_made_it(made):
     assert {*rows["metric"]} == {"accuracy", "macro_f1"}
     index = (made / INDEX).read_text()
     assert "\nAttention \\*does\\*.\n\nIt is said.\n<!-- heed publish it: end -->\nafter" in index
-    readme = (made / "README.md").read_text()
     low, high, difference = (rows[f"{each}_pp"][0] for each in ("low", "high", "difference"))
     cell = f"not converged {difference:+.2f} ({low:+.2f} to {high:+.2f})".replace("-", "−")
-    assert "| [plain](docs/studies/it/README.md) | 9" in readme and f": {cell} | – |\n" in readme
+    assert "| [plain](it/README.md) | 9" in index and f": {cell} | – |\n" in index
 
 
 @pytest.fixture(autouse=True)
@@ -307,9 +306,9 @@ def test_a_title_is_text_in_the_index(title):
 
 
 def test_a_table_names_no_comparison_that_is_not_published(clone, tmp_path):
-    readme = clone / "README.md"
-    readme.write_text(readme.read_text().replace("it/folded", "it/later"))
-    with pytest.raises(HeedError, match=r"README.md, or .*: it/later in a table: .* has no such"):
+    index = clone / INDEX
+    index.write_text(index.read_text().replace("it/folded", "it/later"))
+    with pytest.raises(HeedError, match=r"index.md: it/later in a table: .* has no such"):
         published(clone, tmp_path / "report")
 
 
@@ -330,7 +329,7 @@ def test_a_commit_that_no_branch_has_is_refused(clone):
 @pytest.mark.parametrize(
     ("path", "is_of_study"),
     [
-        *((path, True) for path in ("params.yaml", "dvc.lock", "README.md", "docs/studies/it/a")),
+        *((path, True) for path in ("params.yaml", "dvc.lock", "docs/studies/it/a")),
         *((path, True) for path in ("studies/it.yaml", "workflow/studies/it.yaml", "notes.txt")),
         *((path, False) for path in ("dvc.yaml", "src/new one.py", "workflow/ö.smk")),
         *((path, False) for path in ("docs/studies/other/a", "workflow/studies/other.yaml")),

@@ -79,8 +79,7 @@ def test_a_winner_that_did_better_still_is_named(tmp_path, verdict, mean, longer
     results = read(tmp_path, {longer: 9.0})
     (experiment,) = (each for each in results.experiments if each.key == NAME)
     (found,) = (e for e in experiment.comparisons if (e.first, e.second) == ("attention", "mean"))
-    judged = dataclasses.replace(found.result, verdict=verdict, mean_pp=mean)
-    tested = [dataclasses.replace(found, result=judged)]
+    tested = [dataclasses.replace(found, verdict=verdict, mean_pp=mean)]
     changed = dataclasses.replace(experiment, comparisons=tested)
     assert convergence_of(results, changed)["winners"] == expected
 

@@ -102,8 +102,8 @@ def test_a_verdict_agrees_with_no_other(verdict):
     for expected in (BETTER, SAME):
         known = expected_result(against="baseline", verdict=expected)
         finding = judge(with_verdict(verdict), known, [])
-        assert finding.found == verdict
-        assert finding.holds == (verdict == expected)
+        assert finding["found"] == verdict
+        assert finding["holds"] == (verdict == expected)
 
 
 def test_a_figure_agrees_within_its_limits_ends_included():
@@ -116,7 +116,7 @@ def test_a_figure_agrees_within_its_limits_ends_included():
         ({"at_least": mean - 0.1, "at_most": mean + 0.1}, True),
     ):
         finding = judge(EXPERIMENT, expected_result(metric="accuracy", **limits), [])
-        assert (finding.value, finding.holds) == (mean, holds)
+        assert (finding["value"], finding["holds"]) == (mean, holds)
 
 
 def explanation(summary: pd.DataFrame, recency: pd.DataFrame | None = None) -> Explanation:
@@ -146,8 +146,8 @@ def test_the_weight_on_rationale_is_the_mean_over_seeds():
     explained = explanation(summary_of("adversarial_weights", "rationale_weight", [0.2, 0.6]))
     known = expected_result(metric="rationale_weight", at_least=0.39, at_most=0.41)
     finding = judge(EXPERIMENT, known, [explained])
-    assert finding.value == pytest.approx(0.4) and finding.holds
-    assert not judge(EXPERIMENT, known, []).holds, "not measured"
+    assert finding["value"] == pytest.approx(0.4) and finding["holds"]
+    assert not judge(EXPERIMENT, known, [])["holds"], "not measured"
 
 
 def test_the_accuracy_in_the_middle_counts_documents_of_the_middle_fifth():
@@ -157,26 +157,26 @@ def test_the_accuracy_in_the_middle_counts_documents_of_the_middle_fifth():
     recency.loc[3] = ("5", 10, 0.0, 1, "importance")
     explained = explanation(summary_of("none", "none", [0.0]), recency)
     known = expected_result(metric="accuracy_in_middle", at_most=0.7)
-    assert judge(EXPERIMENT, known, [explained]).value == pytest.approx(0.6)
+    assert judge(EXPERIMENT, known, [explained])["value"] == pytest.approx(0.6)
 
 
 def test_a_figure_of_an_adversarial_model_is_its_own():
     explained = explanation(summary_of("adversarial_model", "rationale_weight", [0.01, 0.03]))
     values = {"variant": None, "metric": "rationale_weight", "at_most": 0.1}
     found = judge(EXPERIMENT, expected_result(adversarial_model="liar", **values), [explained])
-    assert found.value == pytest.approx(0.02) and found.holds
-    assert not judge(
-        EXPERIMENT, expected_result(adversarial_model="other", **values), [explained]
-    ).holds
+    assert found["value"] == pytest.approx(0.02) and found["holds"]
+    assert not judge(EXPERIMENT, expected_result(adversarial_model="other", **values), [explained])[
+        "holds"
+    ]
 
 
 def test_a_criterion_agrees_with_its_outcome():
     explained = explanation(summary_of("permutation", "permutation_change", [0.5, 0.3]))
     for outcome, holds in (("pass", True), ("fail", False)):
         known = expected_result(criterion="permutation", outcome=outcome)
-        assert judge(EXPERIMENT, known, [explained]).holds == holds
+        assert judge(EXPERIMENT, known, [explained])["holds"] == holds
     known = expected_result(criterion="rationale", outcome="pass")
-    assert not judge(EXPERIMENT, known, [explained]).holds, "undefined is no pass"
+    assert not judge(EXPERIMENT, known, [explained])["holds"], "undefined is no pass"
 
 
 # --- the report -----------------------------------------------------------------------------------

@@ -2,13 +2,14 @@
 
 import dataclasses
 import re
+from typing import Any
 
 import pytest
 
 from heed.evaluation.results import SAME, UNDECIDED, ExperimentResult
 from heed.report import differences
 from heed.report.pages import environment, first_sentences
-from heed.report.rows.summary import Finding
+from heed.report.rows import summary
 from tests.fixtures.report.answers import METHOD, NOISY, experiment_of, make_experiment
 from tests.fixtures.report.pages import change_difference
 
@@ -16,10 +17,10 @@ ALIKE = (0.851, 0.859, 0.841)  # as attention, but for a tenth of a point
 NEAR = (0.844, 0.855, 0.8345)  # half a point below attention, in each seed
 
 
-def finding(result: ExperimentResult, title: str = "Letters") -> Finding:
+def finding(result: ExperimentResult, title: str = "Letters") -> dict[str, Any]:
     found = experiment_of(result, title)
     assert found.leading
-    return Finding(found, found.leading)
+    return summary.finding(found, found.leading)
 
 
 def said(*results: ExperimentResult, seeds: int = 3) -> list[str]:
@@ -27,12 +28,13 @@ def said(*results: ExperimentResult, seeds: int = 3) -> list[str]:
     return first_sentences([*map(finding, results)], seeds)
 
 
-def judged(second: str, verdict: str, interval, **others) -> ExperimentResult:
+def judged(second: str, verdict: str, interval, detectable_pp=4.0, **others) -> ExperimentResult:
     """An experiment whose attention has this verdict over a model."""
     result = make_experiment(**others)
     change_difference(
-        result, "attention", second, verdict=verdict, interval_pp=interval, equal_within_pp=0.9
-    )
+        result, "attention", second, verdict=verdict, interval_pp=interval, equal_within_pp=0.9,
+        detectable_pp=detectable_pp,
+    )  # fmt: skip
     return result
 
 
@@ -113,11 +115,31 @@ def test_a_study_gives_no_advice_and_a_corpus_of_ones_own_has_its_rule():
     result = make_experiment(linear=0.86)
     assert not re.search(r"\b(use|take)\b", " ".join(said(result)), re.IGNORECASE)
     own = dataclasses.replace(experiment_of(result, "Mine"), advice="linear")
-    lead = first_sentences([Finding(own, own.leading)], 3)[1]
+    lead = first_sentences([summary.finding(own, own.leading)], 3)[1]
     assert lead.endswith(
         "For this corpus take the linear model, the simplest of those within a point of the best: "
         "86.0%."
     )
+
+
+@pytest.mark.parametrize(("scores", "advice"), [
+    (((0.5,) * 3, (0.505,) * 3, 0.417), "majority"),  # of a vocabulary of one word
+    (((0.5,) * 3, (0.5,) * 3, 0.5), "majority"),  # all test texts are one text
+    (((0.51,) * 3, (0.52,) * 3, 0.515), "linear"),
+    (((0.8,) * 3, (0.85,) * 3, 0.7), "attention"),
+])  # fmt: skip
+def test_where_nothing_was_learned_the_majority_class_is_the_answer(scores, advice):
+    baseline, attention, linear = scores
+    result = make_experiment(baseline, attention, linear, generated=False)
+    assert differences.recommend(result, METHOD) == advice
+    own = dataclasses.replace(experiment_of(result, "Mine"), advice=advice)
+    lead = first_sentences([summary.finding(own, own.leading)], 3)[1]
+    nothing = (
+        "No model is shown to learn anything here: none is more than a point better than the most "
+        "frequent class, with 50.0%."
+    )
+    assert lead.endswith(nothing) == (advice == "majority")
+    assert ("For this corpus take" in lead) == (advice != "majority")
 
 
 def test_without_a_control_the_reference_model_is_compared():
@@ -129,7 +151,10 @@ def test_without_a_control_the_reference_model_is_compared():
     found = differences.leading(result, None, differences.tested_differences(result, METHOD))
     assert found and found.second == "linear"
     each = dataclasses.replace(experiment_of(result, "x"), leading=found)
-    assert first_sentences([Finding(each, found)], 3)[0] == "The linear model beats self-attention"
+    assert (
+        first_sentences([summary.finding(each, found)], 3)[0]
+        == "The linear model beats self-attention"
+    )
 
 
 def test_an_experiment_without_attention_says_so():
@@ -176,8 +201,8 @@ def test_the_paragraph_is_short_and_its_sentences_have_at_most_two_numbers():
 
 
 def limits(**changes) -> list[str]:
-    lists = ("generated", "open", "uncontrolled", "degenerate", "differently_tuned")
-    plain = dict.fromkeys(lists, ()) | dict.fromkeys(("seeds_needed", "misses", "missing"))
+    lists = ("generated", "open", "uncontrolled", "degenerate", "differently_tuned", "missing")
+    plain = dict.fromkeys(lists, ())
     text = environment().get_template("sentences.html.jinja").module.limits(plain | changes, None)
     return re.findall(r"<li>(.*?)</li>", text)
 
@@ -187,13 +212,13 @@ LIMITS = [
     ({}, LAST),
     ({"generated": True}, "Anything about real text: all texts are generated."),
     ({"open": [finding(OPEN_ONE)]}, "Whether self-attention beats the last state in “Letters”."),
-    ({"open": [finding(OPEN_ONE)], "seeds_needed": 12},
+    ({"open": [finding(judged("baseline", UNDECIDED, (-1.0, 5.0), needed=12))]},
      "Whether self-attention beats the last state in “Letters”: a difference of this size takes "
      "about 12 seeds."),
     ({"open": [finding(OPEN_ONE)] * 2},
      "Whether attention helps in two experiments, which are open."),
     ({"degenerate": True}, "How well a model does when all its runs succeed: some failed."),
-    ({"misses": "5.0 p.p.", "missing": finding(OPEN_ONE)},
+    ({"missing": finding(judged("baseline", UNDECIDED, (-1.0, 5.0), detectable_pp=5.04))},
      "Whether differences below 5.0 p.p. exist in “Letters”: they are likely missed."),
     ({"uncontrolled": [finding(BETTER_ONE)]},
      "Whether the gain in “Letters” is one of learned weights: no network there has equal "
@@ -210,5 +235,5 @@ def test_what_weakens_a_finding_is_said(changes, line):
 
 def test_at_most_three_lines_are_said():
     one = finding(OPEN_ONE)
-    found = limits(generated=True, degenerate=True, misses="5 p.p.", missing=one, open=[one])
+    found = limits(generated=True, degenerate=True, missing=one, open=[one])
     assert len(found) == 3 and found[0].startswith("Anything about real text")

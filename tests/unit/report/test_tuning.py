@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
+from heed.report.results import read_source
 from heed.report.rows.hyperparameters import tuning_values
-from heed.report.sources import read_source
 from heed.search.results import ASHA, FINISHED, Best, Search, Trial
 
 OWN = Trial(0, {"dropout": 0.2, "heads": 4}, 0.8, 2, 4.0, FINISHED, [0.7, 0.8, 0.8, 0.8])

@@ -11,7 +11,7 @@ import pytest
 
 from heed.report.drawing import make_figures
 from heed.report.figures import vega
-from heed.report.figures.shapes import SERIES, Axis, Figure, Look, Panel, line, words
+from heed.report.figures.shapes import BOLD, SERIES, Axis, Figure, Look, Panel, line, mark
 from tests.fixtures.report import made_up, made_up_translation
 from tests.unit.report.conftest import read_made_up
 
@@ -31,7 +31,7 @@ def drawn(figure: Figure, folder: Path) -> tuple[str, bytes]:
 RICH = Panel(
     [
         *line([0.123456, 1.7], [0.1, 0.2], Look(SERIES[1], "square"), "a"),
-        words(0.5, 0.5, "bold", bold=True),
+        mark("text", 0.5, 0.5, text="bold", wide=BOLD),
     ],
     Axis("x", (0, 2), {0.123456: "0.0032"}),
     Axis("y"),

@@ -9,37 +9,13 @@ from pathlib import Path
 from heed.search.candidates import TrialSetup, make_setup
 from heed.search.results import FINISHED, Trial
 from heed.study import parse
+from tests.conftest import ROOT
 
 SPACE = (
     "{learning_rate: {loguniform: [0.001, 0.05]}, hidden_size: {integer: [2, 9]}, heads: {choice: "
     "[1, 2, 3, 4]}}"
 )
-STUDY = f"""study: {{name: tiny, title: Tiny}}
-seeds: [1, 2]
-sources: {{tiny: {{kind: table, path: tiny.csv, sha256: {"a" * 64}}}}}
-corpora: {{tiny: {{source: tiny, kind: table, text_column: text, label_column: kind,
-    split: {{kind: random, test: 0.2}}}}}}
-experiments: {{tiny: {{task: classification, corpus: tiny, data: {{label: kind}}, title: Tiny}}}}
-searches:
-  hunt: # for heads that fit
-    experiment: tiny
-    model: tiny-attention
-    trials: 4
-    epochs: 3
-    scheduler: none
-    space: {SPACE}
-defaults: {{classification: {{vocabulary_size: 50, max_tokens: 12, embedding_dim: 8, hidden_size: 6,
-    linear_size: 5, pooling: mean, epochs: 5, batch_size: 8, learning_rate: 0.01, device: cpu,
-    dropout: 0.2}}}}
-models:
-  tiny-baseline: {{experiment: tiny, corpus: tiny, variant: baseline, search: none,
-      match_parameters_of: tiny-baseline}}
-  # the one that is searched
-  tiny-attention: {{experiment: tiny, corpus: tiny, variant: attention, search: hunt,
-      match_parameters_of: tiny-attention, attention: multi-head, heads: 3}}
-  tiny-parameter-matched: {{experiment: tiny, corpus: tiny, variant: parameter-matched,
-      search: hunt, match_parameters_of: tiny-attention}}
-"""
+STUDY = (ROOT / "tests/studies/search.yaml").read_text()
 
 
 def planned(text: str = STUDY, model: str = "") -> TrialSetup:

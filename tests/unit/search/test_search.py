@@ -54,9 +54,7 @@ def test_the_reports_of_a_trial_are_read_up_to_a_truncated_line(tmp_path):
     assert [*read_reports(tmp_path)] == [1, 4]
 
 
-def test_a_trial_that_was_killed_repeats_its_whole_epochs_and_one_that_ended_everything(
-    study, monkeypatch
-):
+def test_a_killed_trial_repeats_its_whole_epochs_and_an_ended_one_everything(study, monkeypatch):
     setup, told = planned(), []
 
     def killed(report: dict, at: int) -> None:
@@ -166,10 +164,8 @@ def assert_the_winner_is_the_training_outside_ray(folder: Path) -> None:
     best = yaml.safe_load((folder / "best.yaml").read_text())
     write_recipes(load(), "tiny", Path("data/tokens/tiny"))
     assert read_model_recipe("tiny-attention").as_dict()["hyperparameters"].items() >= best.items()
-    assert (
-        read_model_recipe("tiny-parameter-matched").hyperparameters.learning_rate
-        == best["learning_rate"]
-    )
+    matched = read_model_recipe("tiny-parameter-matched").hyperparameters
+    assert matched.learning_rate == best["learning_rate"]
     stages.train("tiny-attention", [1000])
     outside = pd.read_csv("results/train/tiny-attention/1000/history.csv")
     epochs = pd.read_csv(folder / "epochs.csv")
@@ -197,9 +193,8 @@ def test_a_trial_that_diverges_has_failed_and_the_search_goes_on(study, settings
     diverged = trials["learning_rate"] > 1
     assert diverged.sum() == 2 and (trials["stop"] == FAILED).tolist() == diverged.tolist()
     assert trials["score"].isna().tolist() == diverged.tolist()
-    assert (
-        yaml.safe_load(Path("results/search/tiny/hunt/best.yaml").read_text())["learning_rate"] < 1
-    )
+    best = yaml.safe_load(Path("results/search/tiny/hunt/best.yaml").read_text())
+    assert best["learning_rate"] < 1
     reasons = [line for line in done.stdout.splitlines() if "the training diverged" in line]
     assert len(reasons) == 2 and "learning rate 10" in reasons[0]
     timing = json.loads(Path("results/timing/search/hunt.json").read_text())

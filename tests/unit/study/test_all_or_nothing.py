@@ -47,7 +47,7 @@ COMMANDS: dict[str, Callable[[], object]] = {
     "study NAME": lambda: activate_study("sample", force=False),
     "study own": lambda: activate_study("own", force=False),
     "corpus add": lambda: add_corpus(CorpusOptions(["texts.csv"], name="more"), 1),
-    "study --seeds": lambda: set_seeds(Path("params.yaml"), 7),
+    "study --seeds": lambda: set_seeds(Path("params.yaml"), 20),
     "corpus add to own": lambda: add_corpus(
         CorpusOptions(["texts.csv"], name="more", study="own"), 1
     ),

@@ -8,7 +8,10 @@ import pytest
 
 from heed import study
 from heed.files import write_json
-from heed.study.cost import format_cost, format_number, known_corpora, training_times
+from heed.hyperparameters import CorpusSizes
+from heed.study.cost import format_cost, format_number, known_corpora, measure, training_times
+from heed.tasks.classification.recipe import Hyperparameters
+from heed.tasks.translation.recipe import Hyperparameters as TranslatorHyperparameters
 from tests.conftest import ROOT
 
 STUDIES = sorted((ROOT / "workflow/studies").glob("*.yaml"))
@@ -68,9 +71,8 @@ def test_the_time_is_that_of_all_epochs_of_all_models_and_seeds():
 
 def test_long_documents_are_cut_and_tokens_of_another_corpus_are_not_taken():
     tokenize_sample()
-    short = study.parse(
-        SAMPLE.replace("embedding_dim: 32", "embedding_dim: 32\n    max_tokens: 10")
-    )
+    first = "embedding_dim: 32"
+    short = study.parse(SAMPLE.replace(first, f"max_tokens: 10\n    {first}"))
     whole = study.parse(SAMPLE)
     known = known_corpora(whole)
     for name, seconds in training_times(short, known).items():
@@ -87,16 +89,13 @@ def test_long_documents_are_cut_and_tokens_of_another_corpus_are_not_taken():
     ("folds, k: 4", 24, "5.5", "with `repeats: 5` and the seeds 1 to 40 ", True),
     ("folds, k: 2, repeats: 60", 120, "5.1", "and the seeds 1 to 600 ", True),
 ])  # fmt: skip
-def test_a_study_says_what_it_finds_and_what_more_would_find(
-    split: str, seeds: int, found: str, better: str, is_coarse: bool
-) -> None:
+def test_a_study_says_what_it_finds_and_what_more_finds(split, seeds, found, better, is_coarse):
     text = SAMPLE.replace("kind: random, test: 0.25", f"kind: {split}")
     text = text.replace("seeds: [1, 2, 3]", f"seeds: {[*range(1, seeds + 1)]}")
     if split.startswith("folds"):
         assert "tokenized: sample-sentiment, sample-author." in told(text)
-        k, repeats = (
-            int(each or 1) for each in re.findall(r"k: (\d+)(?:, repeats: (\d+))?", split)[0]
-        )
+        numbers = re.findall(r"k: (\d+)(?:, repeats: (\d+))?", split)[0]
+        k, repeats = (int(each or 1) for each in numbers)
         sizes = {"train": 0, "validation": 0, "test": 1600 // k}
         folds = {"folds": k * repeats, "repeats": repeats, "splits": sizes}
         for name in ("sample-sentiment", "sample-letters"):
@@ -105,3 +104,23 @@ def test_a_study_says_what_it_finds_and_what_more_would_find(
     gain = "a gain over the control that is found in 80% of cases is about"
     assert f"sample-author: {gain} {found} p" in text and better in text
     assert ("Nothing below 3 points is found so often." in text) == is_coarse
+
+
+SMALL = {"embedding_dim": 6, "hidden_size": 4, "batch_size": 4}
+OF_PAIRS = {"source_vocabulary": 40, "target_vocabulary": 50, "heads": 2, "feed_forward_size": 10}
+
+
+def test_a_training_step_of_every_feature_of_a_document_is_measured() -> None:
+    h = Hyperparameters(
+        **SMALL, linear_size=3, vocabulary_size=40, hierarchical=True, character_buckets=9,
+        pooling="attention",
+    )  # fmt: skip
+    assert measure("classification", h, CorpusSizes((38,), 2), 30) > 0
+
+
+@pytest.mark.parametrize("name", ["input", "transformer", "concatenate"])
+def test_a_training_step_of_translators_is_measured(name: str) -> None:
+    encoder = "transformer" if name == "transformer" else "bidirectional"
+    kind = {"recurrence": "gru", "encoder": encoder, "decoder": name}
+    h = TranslatorHyperparameters(**SMALL, **OF_PAIRS, **kind)
+    assert measure("translation", h, CorpusSizes((60, 70)), 30) > 0

@@ -43,6 +43,7 @@ class Hub(BaseHTTPRequestHandler):
     revisions: tuple[str, ...]
     asked: list[str]
     gated = False
+    commit, etag = COMMIT, ""  # of its answers; "": the hash of the file
 
     def do_GET(self) -> None:
         path = unquote(self.path)
@@ -52,14 +53,14 @@ class Hub(BaseHTTPRequestHandler):
         if self.gated:
             self.reply(403, b"{}", **{"X-Error-Code": "GatedRepo"})
         elif file:
-            self.reply(200, file.read_bytes(), ETag=f'"{sha256(file)}"')
+            self.reply(200, file.read_bytes(), ETag=f'"{self.etag or sha256(file)}"')
         elif about or not path.startswith("/api"):
             self.reply(404, b"{}", **{"X-Error-Code": "RepoNotFound"})
         elif revision and revision not in self.revisions:
             self.reply(404, b"{}", **{"X-Error-Code": "RevisionNotFound"})
         else:
             siblings = [{"rfilename": name} for name in [*self.files, "README.md"]]
-            info = {"id": "heed/mails", "sha": COMMIT, "siblings": siblings}
+            info = {"id": "heed/mails", "sha": self.commit, "siblings": siblings}
             self.reply(200, json.dumps(info).encode())
 
     do_HEAD = do_GET  # noqa: N815
@@ -138,7 +139,7 @@ def test_a_test_split_without_labels_is_left_out_and_another_is_drawn(monkeypatc
     served.files["default/test/0000.parquet"] = served.files["default/unsupervised/0000.parquet"]
     printed, documents = added(monkeypatch, capsys, "hf://heed/mails")
     assert len(documents) == 48 and {each.split for each in documents} == {""}
-    assert "the split test, unsupervised" in printed and "drawn at random" in printed
+    assert "the split test, unsupervised" in printed and "in each of 5 folds" in printed
 
 
 def test_one_of_several_configurations_is_named(monkeypatch, capsys, served):
@@ -161,3 +162,19 @@ def test_what_the_hub_does_not_have_is_one_message(monkeypatch, served):
     )
     message = refused(monkeypatch, "hf://heed/mails", "more.csv")
     assert "a data set on the hub is a corpus by itself" in message
+
+
+@pytest.mark.parametrize(("key", "value", "message"), [
+    ("etag", "../../../planted", "the ETag of default/test/0000.parquet is no hash: '../../../pla"),
+    ("etag", "/tmp/planted", "is no hash: '/tmp/planted'"),
+    ("commit", "main", "the hub names a file that cannot be: 'hf://datasets/heed/mails@main/defau"),
+    ("commit", None, "the hub names a file that cannot be: 'hf://datasets/heed/mails@None/defau"),
+    ("files", {"default/train\n/0000.parquet": DATASETS / "make.py"}, "a file that cannot be"),
+    ("files", {"default/train/0000.parquet": DATASETS / "make.py"}, "parquet: cannot be read"),
+])  # fmt: skip
+def test_what_a_hub_answers_is_checked_and_nothing_is_written_elsewhere(
+    monkeypatch, served, key, value, message
+):
+    monkeypatch.setattr(served, key, value)
+    assert message in refused(monkeypatch, "hf://heed/mails")
+    assert not [*Path.cwd().glob("**/planted")] and not Path("/tmp/planted").exists()

@@ -1,5 +1,6 @@
 """A file becomes a study of one's own by one command (docs/own-corpus.md)."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -145,7 +146,7 @@ def test_known_names_of_columns_are_found_and_others_are_asked_for():
     table = TABLE.rename(columns={"text": "Review", "label": "Sentiment"})
     message = add_table(table)
     assert "60 texts in column 'Review'" in message and "label in column 'Sentiment'" in message
-    assert "column 'part' is not used: if it has the parts, --split-column part" in message
+    assert "as given by column 'part' (--no-split-column: drawn at random)" in message
     table = TABLE.rename(columns={"text": "what was said", "label": "stars"})
     expected = (
         "more.csv: which column has the label? Columns: what was said, stars, part. Run one of "
@@ -227,7 +228,7 @@ def test_a_study_of_some_minutes_has_what_fits_and_says_what_it_leaves_out(monke
     table = pd.concat([LONG_TABLE] * 8, ignore_index=True)
 
     def added(name: str, minutes: float, **given: int) -> tuple[Params, str]:
-        message = add_table(table, name, minutes=round(minutes, 4), **given)
+        message = add_table(table, name, minutes=round(minutes, 4), test=0.2, **given)
         return load(), message
 
     params, message = added("all.csv", 1000)
@@ -245,11 +246,122 @@ def test_a_study_of_some_minutes_has_what_fits_and_says_what_it_leaves_out(monke
     trained = params.corpora["least"].split.train
     assert 100 < trained < 346 and len(params.seeds) == 3
     assert f" epochs, {346 - trained} of the 346 texts to train on\n" in message
-    assert "Even so" not in message
-    params, message = added("none.csv", 0.1 * whole)
-    assert params.corpora["none"].split.train == 100 and "  Even so it takes longer\n" in message
-    params, message = added("given.csv", 0.1 * whole, train=300)
-    assert params.corpora["given"].split.train == 300 and "Even so it takes longer" in message
+    for given, texts in (({}, 100), ({"train": 300}, 300)):
+        with pytest.raises(
+            HeedError, match=r"--minutes \d.*: even 3 seeds of \d+ epochs take"
+        ) as no:
+            added("none.csv", 0.1 * whole, **given)
+        assert not Path("studies/none.yaml").exists(), "nothing is written"
+        (needed,) = re.findall(
+            r"^  heed corpus add none\.csv .*--minutes (\d+)$", str(no.value), re.M
+        )
+        params, message = added("none.csv", int(needed), **given)
+        assert params.corpora["none"].split.train >= texts
+        Path("studies/none.yaml").unlink()
+
+
+@pytest.mark.parametrize(("column", "names", "options", "kind"), [
+    ("split", ("train", "dev", "test"), {}, "given"),
+    ("Set", ("Train", "Val", "Test"), {}, "given"),
+    ("fold", ("train", "train", "test"), {}, "given"),
+    ("partition", ("training", "validation", "test"), {}, "given"),
+    ("split", ("train", "dev", "test"), {"no_split_column": True}, "folds"),
+    ("split", ("train", "dev", "test"), {"test": 0.3}, "random"),
+    ("fold", ("1", "2", "3"), {}, "folds"),
+    ("split", ("train", "test", ""), {}, "folds"),
+    ("mine", ("train", "dev", "test"), {}, "folds"),
+])  # fmt: skip
+def test_a_column_that_is_named_and_filled_like_a_split_is_used(column, names, options, kind):
+    cells = [names[0]] * 40 + [names[1]] * 10 + [names[2]] * 10
+    message = add_table(TABLE.drop(columns="part").assign(**{column: cells}), **options)
+    split = load("params.yaml").corpora["table"].split
+    assert split.kind == kind
+    said = f"as given by column '{column}' (--no-split-column: drawn at random)" in message
+    assert said == (kind == "given")
+    told = f"column '{column}' is not used: if it has the splits, --split-column {column}"
+    assert (told in message) == (
+        kind != "given" and not {"no_split_column", "mine"} & {column, *options}
+    )
+
+
+def test_files_that_are_named_by_splits_are_one_corpus_where_it_is_said():
+    write("train.csv", TABLE[:40])
+    write("test.csv", TABLE[40:])
+    message = add("train.csv", "test.csv", name="mine", no_split_column=True, test=0.2)
+    assert "12 for test: drawn at random" in message
+    assert [*load("params.yaml").sources["mine"].paths] == ["file_1", "file_2"]
+
+
+NO_CLASS = "the splits train and test have no class in common (label 'label': '0', '1', and "
+
+
+@pytest.mark.parametrize(("tested", "message"), [
+    (("neg", "pos"), f"{NO_CLASS}'neg', 'pos'). Write their labels alike"),
+    (("2", "3"), f"{NO_CLASS}'2', '3'). Write their labels alike"),
+    (("1", "2"), "column 'label': no text to train on has the classes 2, which other texts have"),
+    (("0", "1"), ""),
+])  # fmt: skip
+def test_train_and_test_have_classes_in_common(tested, message):
+    for name, labels in (("train", ("0", "1")), ("test", tested)):
+        write(f"{name}.csv", TABLE[["text"]].assign(label=[labels[i % 2] for i in range(60)]))
+    if not message:
+        assert "as given by the files" in add("train.csv", "test.csv", name="mine")
+        return
+    with pytest.raises(HeedError, match=re.escape(message)) as error:
+        add("train.csv", "test.csv", name="mine")
+    assert ("--as-labels" in str(error.value)) == (tested == ("1", "2"))
+
+
+def test_empty_texts_are_counted_and_a_split_without_text_is_refused():
+    rows = [{"Text" if i % 2 else "text": text} for i, text in enumerate(TABLE["text"])]
+    lines = [json.dumps(row | {"label": "ab"[i % 3 > 0]}) for i, row in enumerate(rows)]
+    Path("mine.jsonl").write_text("\n".join(lines))
+    assert "  30 of 60 texts are empty\n" in add("mine.jsonl")
+    assert "empty" not in add_table()
+    table = TABLE.assign(text=TABLE["text"].where(TABLE["part"] != "test"))
+    with pytest.raises(HeedError, match="column 'part': no document of the split test has text"):
+        add_table(table)
+
+
+def test_few_texts_are_tested_in_folds_and_what_they_show_is_said():
+    table = pd.concat([TABLE.drop(columns="part")] * 34, ignore_index=True)
+    few = table[:1999]
+    message = add_table(few, "few.csv")
+    split = load("params.yaml").corpora["few"].split
+    assert (split.kind, split.k, split.repeats) == ("folds", 5, 2)
+    assert "400 for test: in each of 5 folds, which test every text" in message
+    assert re.search(
+        r"  a gain over the control that is found in 80% of cases is about [\d.]+ po", message
+    )
+    message = add_table(few, "more.csv", seeds=5)
+    assert load("params.yaml").corpora["more"].split.repeats == 1 and "20 trainings" in message
+    choice = (
+        "3 seeds are no multiple of 5. Choose: --seeds 5 for all models of the study, or --test"
+    )
+    with pytest.raises(HeedError, match=choice):
+        add_table(few, "less.csv", seeds=3)
+    add_table(table, "many.csv", seeds=3)
+    assert load("params.yaml").corpora["many"].split.kind == "random"
+    time = re.search(r"longer ones: about ([\d.]+) minutes", add_table(few, "all.csv"))
+    message = add_table(few, "part.csv", minutes=round(0.75 * float(time[1]), 2))
+    params = load("params.yaml")
+    assert (len(params.seeds), params.corpora["part"].split.repeats) == (5, 1)
+
+
+def test_quotes_are_those_of_each_file():
+    rows = [f"{text},{label}" for text, label in zip(TABLE["text"], TABLE["label"], strict=True)]
+    quoted = [
+        f'"{text}, so",{label}' for text, label in zip(TABLE["text"], TABLE["label"], strict=True)
+    ]
+    Path("train.csv").write_text("\n".join(["text,label", *rows, '"an open quote,good']))
+    Path("test.csv").write_text(
+        "\n".join(["text,label", *(line.replace(", so", "") for line in quoted)])
+    )
+    with pytest.raises(
+        HeedError, match=r"test\.csv: double quotes stand around its texts, and"
+    ) as no:
+        add("train.csv", "test.csv", name="mine")
+    assert str(no.value).endswith("\n  heed corpus add train.csv test.csv --name mine --quote=")
 
 
 def test_an_encoder_that_is_installed_is_a_reference_model(monkeypatch):

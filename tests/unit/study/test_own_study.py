@@ -76,7 +76,8 @@ def test_a_file_becomes_a_report_under_its_own_title_and_comes_back_from_the_cac
     write_messages(clone, 90)
     write_letters(clone, 60)
     heed = (sys.executable, "-m", "heed.cli")
-    run(*heed, "corpus", "add", "messages.csv", "--title", "Is it worth it here?", "--seeds", "2")
+    title, single = "Is it worth it here?", ("--test", ".2", "--seeds", "2")
+    run(*heed, "corpus", "add", "messages.csv", "--title", title, *single)
     run("snakemake", "--cores", "2")
     page = re.sub(
         r"<(script|style).*?</\1>", "", (clone / "reports/index.html").read_text(), flags=re.S

@@ -67,10 +67,8 @@ def test_a_parameter_matched_recipe_has_the_parameter_count_of_the_model_it_matc
     line = "{experiment: sample-author, match_parameters_of: sample-author-attention}"
     entry = f"  sample-author-parameter-matched: {line}\n  sample-author-mean:"
     study = params(**{"  sample-author-mean:": entry})
-    recipes_ = [
-        make_recipe(study, f"sample-author-{variant}", tokenised, tokenised)
-        for variant in ("attention", "parameter-matched")
-    ]
+    names = [f"sample-author-{each}" for each in ("attention", "parameter-matched")]
+    recipes_ = [make_recipe(study, name, tokenised, tokenised) for name in names]
     attention, matched = (recipe.hyperparameters for recipe in recipes_)
     assert matched.attention == "none" and matched.hidden_size > attention.hidden_size
     sizes = learning.sizes(recipes_[0].data, read_meta(tokenised))

@@ -33,14 +33,11 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_sample_study_is_what_params_yaml_holds_as_committed() -> None:
-    active, sample = (
-        (ROOT / path).read_text() for path in ("params.yaml", "workflow/studies/sample.yaml")
-    )
+    paths = ("params.yaml", "workflow/studies/sample.yaml")
+    active, sample = ((ROOT / path).read_text() for path in paths)
     if "name: sample" not in active:
         pytest.skip("another study is active in this clone")
-    assert active.split("\n")[1:] == sample.split("\n")[1:], (
-        "all but the line with the path of the schema"
-    )
+    assert active.split("\n")[1:] == sample.split("\n")[1:], "but for the path of the schema"
 
 
 def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None:
@@ -72,10 +69,8 @@ def test_one_line_gives_the_talk_the_published_letters(tmp_path, monkeypatch) ->
     raw.mkdir(parents=True)
     for name, count in (("classifier_data_train.json", 60), ("classifier_data_eval.json", 20)):
         same = {"year": "1900", "lang": "de"}
-        rows = (
-            same | {"author": "ab"[n % 2], "text": f"{name} {n}", "file": f"{n}.json"}
-            for n in range(count)
-        )
+        texts = [(f"{name} {n}", f"{n}.json", "ab"[n % 2]) for n in range(count)]
+        rows = (same | dict(zip(("text", "file", "author"), each, strict=True)) for each in texts)
         (raw / name).write_text("\n".join(map(json.dumps, rows)))
     stages.tokenize("letters")
     splits = pd.read_parquet("data/tokens/letters/documents.parquet")
@@ -88,11 +83,8 @@ def test_activating_a_study_validates_it_and_returns_its_cost(clone: Path) -> No
     assert "talk is active now" in message
     assert "111 trainings (18 models of 2 to 10 seeds)" in " ".join(message.split())
     assert study.load().study.name == "talk"
-    assert (
-        (clone / "params.yaml")
-        .read_text()
-        .startswith("# yaml-language-server: $schema=docs/params.schema.json\n")
-    )
+    first = (clone / "params.yaml").read_text().partition("\n")[0]
+    assert first == "# yaml-language-server: $schema=docs/params.schema.json"
     assert activate_study("talk", force=False).startswith("talk is active already")
     activate_study("sample", force=False)  # nothing was edited: no --force
     assert sorted(path.name for path in clone.iterdir()) == [".heed", "params.yaml", "workflow"]

@@ -115,9 +115,7 @@ ATTEND = AttentionTap.attend
     ("heed.pretrained.AttentionTap.attend", cap),
     ("transformers.PreTrainedTokenizerFast.is_fast", False),
 ])  # fmt: skip
-def test_an_encoder_whose_attention_is_computed_otherwise_is_one_message(
-    folder, monkeypatch, place, value
-):
+def test_an_encoder_with_other_attention_is_one_message(folder, monkeypatch, place, value):
     monkeypatch.setattr(place, value)
     with pytest.raises(HeedError, match=r"does not let the attention of this kind .*explain: 0"):
         reader_of(folder)
@@ -130,10 +128,8 @@ def films(folder: Path, tmp_path_factory: pytest.TempPathFactory):
         monkeypatch.chdir(tmp_path_factory.mktemp("films"))
         numbers = np.random.default_rng(1)
         labels = [("bad", "good")[i % 2] for i in range(60)]
-        texts = [
-            [*numbers.choice(["the", "films", "was", "it"], 5), *["fine"] * (label == "good")]
-            for label in labels
-        ]
+        words, fine = ["the", "films", "was", "it"], {"good": ["fine"], "bad": []}
+        texts = [[*numbers.choice(words, 5), *fine[label]] for label in labels]
         splits = ["train"] * 30 + ["validation"] * 12 + ["test"] * 18
         yield write_films(folder, texts, labels, splits)
 
@@ -151,24 +147,20 @@ def test_each_reading_has_the_means_of_the_tests_that_there_are_for_it(folder, f
         measured = summary.dropna(subset="mean")
         tests = {"correlation", "permutation", "input_removal", "rationale", "adversarial_weights"}
         assert {*measured["test"]} == tests
-        assert {*measured[measured["test"] == "adversarial_weights"]["measure"]} == {
-            "rationale_weight"
-        }
+        of_weights = measured[measured["test"] == "adversarial_weights"]
+        assert {*of_weights["measure"]} == {"rationale_weight"}
         removed = measured[measured["measure"] == "comprehensiveness"]
         assert {*removed["ranking"]} == {"attention", "gradient", "random"}
         units = pd.read_parquet(f"results/explain/films.pretrained/films/{name}/units.parquet")
         assert np.allclose(units.groupby("id")["attention"].sum(), 1, atol=1e-5)
-        assert (units["end"] - units["start"])[units["rationale"]].tolist() == [4] * sum(
-            units["rationale"]
-        )
+        rationale = units[units["rationale"]]
+        assert ((rationale["end"] - rationale["start"]) == 4).all() and len(rationale)
     printed = capsys.readouterr().out
     assert "films: means over 6 test documents" in printed and "marks_weight" in printed
 
 
 @pytest.mark.parametrize("most", [16_000_000, 0], ids=["LIBLINEAR", "L-BFGS"])
-def test_the_classifier_that_is_explained_predicts_as_the_reference_model(
-    folder, films, monkeypatch, most
-):
+def test_what_is_explained_predicts_as_the_reference_model(folder, films, monkeypatch, most):
     monkeypatch.setattr(linear, "IN_MEMORY", most)
     torch.set_deterministic_debug_mode("default")
     explain(folder, films)

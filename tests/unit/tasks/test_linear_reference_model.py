@@ -80,9 +80,7 @@ def dense(file: SparseFile) -> np.ndarray:
 
 @pytest.mark.parametrize("kind", ANALYZERS)
 @pytest.mark.parametrize("merged", [10**6, 7])
-def test_the_features_are_those_of_scikit_learn_whatever_the_chunks(
-    tmp_path, monkeypatch, kind, merged
-):
+def test_features_are_scikit_learns_whatever_the_chunks(tmp_path, monkeypatch, kind, merged):
     monkeypatch.setattr(tfidf, "MERGED", merged)  # hashes merged at once
     monkeypatch.setattr(tfidf, "CHUNK_CHARACTERS", 40)
     file = written(TEXTS, kind, tmp_path)
@@ -109,9 +107,7 @@ def test_where_too_many_ngrams_would_remain_the_rare_ones_are_left_out(tmp_path,
 
 
 @pytest.mark.parametrize("limit", [60, 1])
-def test_of_equally_frequent_ngrams_those_with_the_smallest_hashes_stay(
-    tmp_path, monkeypatch, limit
-):
+def test_of_equally_frequent_ngrams_the_smallest_hashes_stay(tmp_path, monkeypatch, limit):
     texts = [f"w{i}" for i in range(100)] * 2
     complete = written(texts, "words", tmp_path, slice(200))
     assert complete.features == 100
@@ -165,9 +161,7 @@ def test_the_optimum_is_that_of_linear_svc(tmp_path, monkeypatch, weighs):
 
 
 @pytest.mark.parametrize("in_memory", [0, 10**9])
-def test_where_models_are_compared_by_macro_f1_the_linear_model_may_balance_classes(
-    folder, monkeypatch, in_memory
-):
+def test_compared_by_macro_f1_the_linear_model_may_balance_classes(folder, monkeypatch, in_memory):
     monkeypatch.setattr(reference_models, "IN_MEMORY", in_memory)
     corpus = write_documents(folder, 900, 2, purity=0.6)
     table = pd.read_parquet(folder / "documents.parquet")
@@ -189,9 +183,7 @@ def test_where_models_are_compared_by_macro_f1_the_linear_model_may_balance_clas
 
 
 @pytest.mark.parametrize("in_memory", [0, 10**9])
-def test_two_runs_give_the_same_bytes_and_every_fold_has_its_own_fit(
-    folder, monkeypatch, in_memory
-):
+def test_runs_give_the_same_bytes_and_each_fold_has_its_own_fit(folder, monkeypatch, in_memory):
     corpus = write_documents(folder, 150, 3, folds=2)
     table = pd.read_parquet(folder / "documents.parquet")
     table["split_1"] = table["split_0"].to_numpy()[::-1]
@@ -208,9 +200,7 @@ def test_two_runs_give_the_same_bytes_and_every_fold_has_its_own_fit(
 
 
 @pytest.mark.parametrize("in_memory", [0, 10**9])
-def test_too_few_passes_are_told_in_reference_models_json_and_in_a_line(
-    folder, monkeypatch, capsys, in_memory
-):
+def test_too_few_passes_are_told_in_the_json_and_in_a_line(folder, monkeypatch, capsys, in_memory):
     monkeypatch.setattr(reference_models, "IN_MEMORY", in_memory)
     monkeypatch.setattr(reference_models, "MAX_PASSES", 2)
     monkeypatch.setattr(reference_models, "LinearSVC", functools.partial(LinearSVC, max_iter=2))
@@ -220,9 +210,7 @@ def test_too_few_passes_are_told_in_reference_models_json_and_in_a_line(
     assert fitted.selection["converged"] == [False]
     solver, passes = fitted.selection["solver"][0], fitted.selection["passes"][0]
     (line,) = capsys.readouterr().out.splitlines()
-    assert line.startswith(
-        f"label_kind: the linear reference model ({solver}) did not converge with "
-    )
+    assert line.startswith(f"label_kind: the linear reference model ({solver}) did not converge ")
     assert f"2.0 in {passes[-1]} passes" in line
 
 

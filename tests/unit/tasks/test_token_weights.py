@@ -28,9 +28,7 @@ def test_two_hundred_are_chosen_from_all_eight_groups_by_the_rule_alone():
     assert chosen["rule"].value_counts().eq(25).all()
     assert chosen["row"].is_monotonic_increasing and chosen["row"].is_unique
     assert (lengths[chosen["row"]] > 0).all()
-    found = frame.iloc[chosen["row"]].assign(
-        rule=chosen["rule"].to_numpy(), length=lengths[chosen["row"]]
-    )
+    found = frame.iloc[chosen["row"]].assign(rule=chosen["rule"].to_numpy())
     for rule, group in found.groupby("rule"):
         assert (group["label"] == group["predicted"]).eq(rule.startswith("right")).all()
     wrong = frame[
@@ -49,14 +47,11 @@ def test_a_small_corpus_is_explained_whole_and_once():
 
 @pytest.mark.parametrize("hierarchical", [False, True])
 def test_predict_exports_weights_that_are_the_models(workplace, hierarchical):
-    changes = (
-        {"hierarchical": True, "attention": "none", "pooling": "attention"} if hierarchical else {}
-    )
-    change_recipe(**changes)
+    changes = {"hierarchical": True, "attention": "none", "pooling": "attention"}
+    change_recipe(**(changes if hierarchical else {}))
     train_and_predict()
-    documents, weights, heads = (
-        pd.read_parquet(INTO / f"{name}.parquet") for name in ("documents", "weights", "heads")
-    )
+    names = ("documents", "weights", "heads")
+    documents, weights, heads = (pd.read_parquet(INTO / f"{name}.parquet") for name in names)
     assert list(documents.columns) == ["id", "text", "label", "predicted", "probability", "rule"]
     assert weights.groupby("id")["weight"].sum().to_numpy() == pytest.approx(1, abs=1e-5)
     texts = documents.set_index("id")["text"]
@@ -72,13 +67,11 @@ def test_predict_exports_weights_that_are_the_models(workplace, hierarchical):
     assert (heads["rationale"] == (heads["key_word"] == "fine")).all()
     assert heads["label"].nunique() == heads["id"].nunique()
     if hierarchical:
-        of_sentence = weights.groupby(["id", "sentence"]).agg(
-            {"weight": "sum", "sentence_weight": ["first", "nunique"]}
-        )
+        wanted = {"weight": "sum", "sentence_weight": ["first", "nunique"]}
+        of_sentence = weights.groupby(["id", "sentence"]).agg(wanted)
         assert of_sentence[("sentence_weight", "nunique")].eq(1).all()
-        assert np.allclose(
-            of_sentence[("weight", "sum")], of_sentence[("sentence_weight", "first")], atol=1e-5
-        )
+        own, given = of_sentence[("weight", "sum")], of_sentence[("sentence_weight", "first")]
+        assert np.allclose(own, given, atol=1e-5)
 
 
 def test_of_equally_certain_documents_the_first_are_chosen():

@@ -59,9 +59,7 @@ def test_it_learns_what_the_frozen_encoder_was_not_made_for(folder, films, monke
     assert not [*Path(".heed/work").iterdir()], "no checkpoint is left"
 
 
-def test_the_same_bytes_come_from_the_same_seed_and_its_attention_is_explained(
-    folder, films, monkeypatch
-):
+def test_a_seed_gives_the_same_bytes_and_attention_is_explained(folder, films, monkeypatch):
     first = tune(folder, films, monkeypatch)
     place = "results/explain/films.pretrained/films/rollout"
     documents = pd.read_parquet(f"{place}/documents.parquet").set_index("id")
@@ -71,9 +69,7 @@ def test_the_same_bytes_come_from_the_same_seed_and_its_attention_is_explained(
     assert first.equals(tune(folder, films, monkeypatch))
 
 
-def test_an_encoder_that_cannot_be_explained_is_refused_before_its_training(
-    folder, films, monkeypatch
-):
+def test_what_cannot_be_explained_is_refused_before_its_training(folder, films, monkeypatch):
     monkeypatch.setattr("transformers.BertModel.set_attn_implementation", lambda *_: None)
     monkeypatch.setattr(encoders, "train", lambda *_: pytest.fail("it was trained"))
     with pytest.raises(HeedError, match="does not let the attention"):

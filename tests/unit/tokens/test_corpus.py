@@ -129,9 +129,7 @@ def test_the_arrays_give_the_text_back(tmp_path):
     assert not tokens.meta.reduced and not tokens.meta.generated
 
 
-def test_duplicates_across_the_splits_are_counted_and_dropped_from_train_on_request(
-    tmp_path, capsys
-):
+def test_duplicates_across_splits_are_counted_and_dropped_on_request(tmp_path, capsys):
     def crossing(tokens: Tokens, near: bool) -> int:
         table = tokens.documents(["text", "split"])
         texts = table["text"]
@@ -193,3 +191,20 @@ def test_an_error_while_tokenising_leaves_nothing(tmp_path, monkeypatch):
     with pytest.raises(HeedError, match="was killed"):
         tokenize_sample(tmp_path, "sample-letters", "failed")
     assert not [*(tmp_path / "failed").iterdir()]
+
+
+def test_empty_texts_are_told_and_a_split_of_none_or_of_other_classes_is_an_error(tmp_path, capsys):
+    make(tmp_path)
+    assert "mine: 300 texts are empty\n" in capsys.readouterr().out
+    table = pd.DataFrame({"s": ["train"] * 8 + ["test"] * 2, "l": [*"xyxyxyxyxy"]})
+    given = table_corpus(split=Split(kind="given"), split_column="s")
+    for changed, message in (
+        ({"t": ["a text"] * 8 + [""] * 2}, "corpus mine: no document of the split test has text"),
+        (
+            {"t": "a text", "l": [*"xyxyxyxyab"]},
+            r"no class in common \(label 'l': 'x', 'y', and 'a'",
+        ),
+    ):
+        table.assign(**changed).to_csv(tmp_path / "raw/table.csv", index=False)
+        with pytest.raises(HeedError, match=message):
+            tokenize("mine", given, tmp_path / "raw", tmp_path / "other", 1)

@@ -19,9 +19,8 @@ def count(texts: list[list[str]], *columns: list[str]) -> tuple[list[int], bool]
     ids = [lexicon.setdefault(word, len(lexicon)) for text in texts for word in text]
     offsets = np.cumsum([0, *map(len, texts)])
     split = {f"split_{i}": np.asarray(column, object) for i, column in enumerate(columns)}
-    found, is_complete = find_near_duplicates(
-        np.asarray(ids, np.int32), offsets, list(lexicon), split
-    )
+    words = np.asarray(ids, np.int32), offsets, [*lexicon]
+    found, is_complete = find_near_duplicates(*words, split)
     return [int(column.sum()) for column in found], is_complete
 
 

@@ -129,9 +129,7 @@ def test_links_that_do_not_fit_are_named_with_their_line(tmp_path, links, change
 def test_links_need_tokens_that_are_words(tmp_path):
     columns = {"de": "de", "en": "en", "de-en": "links"}
     write_table(tmp_path / "raw", de=["eins, zwei"] * 6, en=["one two"] * 6, links=["0-0 1-1"] * 6)
-    message = (
-        r"corpus mine: row/1: .* the de text has 2, but 3 tokens. Set `tokenizers: {de: whitesp"
-    )
+    message = r"corpus mine: row/1: .* the de text has 2, but 3 tokens. Set `tokenizers: {de: w"
     changes = {"columns": columns, "split": RANDOM, "split_column": None, "alignment_base": 0}
     with pytest.raises(HeedError, match=message):
         make(tmp_path, table_corpus(**changes))

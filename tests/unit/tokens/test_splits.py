@@ -41,10 +41,9 @@ def test_numbers_of_labels_and_groups_are_in_the_order_of_their_names(rows):
     def numbers(names: list[str]) -> list[int]:
         return [sorted(set(names)).index(name) for name in names]
 
-    labels = DocumentLabels.read(
-        Document(str(i), "", {"x": x, "y": y}, group, split)
-        for i, (x, y, group, split) in enumerate(rows)
-    )
+    numbered = enumerate(rows)
+    read = (Document(str(i), "", {"x": x, "y": y}, *rest) for i, (x, y, *rest) in numbered)
+    labels = DocumentLabels.read(read)
     assert list(labels.strata) == numbers([f"{x}\x1f{y}" for x, y, *_ in rows])
     assert list(labels.groups) == numbers([group for _, _, group, _ in rows])
     assert list(labels.published_split) == [split for *_, split in rows]
@@ -101,10 +100,8 @@ def test_folds_test_every_document_once_with_the_proportions_of_its_labels():
 @pytest.mark.parametrize("grouped", [False, True])
 def test_repeats_divide_the_documents_again_and_keep_the_first_folds(grouped):
     groups = np.repeat(np.arange(25), 4).astype(str)
-    once, thrice = (
-        columns(Split(kind="folds", k=5, repeats=repeats, grouped=grouped), groups=groups)
-        for repeats in (1, 3)
-    )
+    both = (Split(kind="folds", k=5, repeats=each, grouped=grouped) for each in (1, 3))
+    once, thrice = (columns(split, groups=groups) for split in both)
     assert [*thrice] == [f"split_{fold}" for fold in range(15)]
     assert all((thrice[name] == column).all() for name, column in once.items())
     tests = np.stack([column == "test" for column in thrice.values()]).reshape(3, 5, -1)
@@ -121,9 +118,8 @@ def test_repeats_divide_groups_of_unequal_size_and_label_anew(stratify):
     sizes, label = generator.permutation(np.arange(20, 220, 10)), generator.random(20) < 0.4
     groups, strata = np.repeat(np.arange(20), sizes), np.repeat(label, sizes)
     split = Split(kind="folds", k=5, repeats=5, grouped=True, stratify=stratify)
-    tests = np.stack(
-        [column == "test" for column in columns(split, strata=strata, groups=groups).values()]
-    )
+    found = columns(split, strata=strata, groups=groups)
+    tests = np.stack([column == "test" for column in found.values()])
     assert len(np.unique(tests, axis=0)) == 25, "no two repeats have the same fold"
     assert (tests.reshape(5, 5, -1).sum(axis=1) == 1).all(), "each repeat tests each document once"
     assert tests.sum(axis=1).min() > 0.1 * len(groups), "no fold is very small"
@@ -143,9 +139,7 @@ def test_grouped_folds_keep_groups_together_in_test_and_validation():
     groups = np.repeat(np.arange(25), 4).astype(str)
     split = Split(kind="folds", k=5, grouped=True, validation=0.25)
     for column in columns(split, groups=groups).values():
-        splits = [
-            set(groups[column == split_name]) for split_name in ("train", "validation", "test")
-        ]
+        splits = [{*groups[column == split]} for split in (TRAIN, VALIDATION, TEST)]
         assert all(splits) and sum(map(len, splits)) == 25
         assert Counter(column)["validation"] == pytest.approx(20, abs=4)
 

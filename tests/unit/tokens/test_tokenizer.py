@@ -24,10 +24,7 @@ NEEDED_PACKAGES = ("ja", "ko", "th", "vi")  # of spaCy, which heed does not inst
 
 def words(text: str, name: str) -> list[tuple[str, int, int]]:
     lexicon, ids, starts, ends, *_ = tokenize_chunk([text], name)
-    return [
-        (lexicon[i], start, end)
-        for i, start, end in zip(ids, starts.tolist(), ends.tolist(), strict=True)
-    ]
+    return [*zip((lexicon[i] for i in ids), starts.tolist(), ends.tolist(), strict=True)]
 
 
 @settings(max_examples=150, deadline=None)
@@ -50,11 +47,8 @@ def test_cleaning_is_idempotent_and_tokens_are_slices_of_any_text(name, text):
         assert [word for word, _, _ in words(cleaned, name)] == cleaned.split()
 
 
-SENTENCES = st.lists(
-    st.text(alphabet=st.sampled_from("aB1 .!?,…。\n\"')(-:;\u00a0¿"), max_size=30),
-    min_size=1,
-    max_size=5,
-)
+LETTERS = st.sampled_from("aB1 .!?,…。\n\"')(-:;\u00a0¿")
+SENTENCES = st.lists(st.text(alphabet=LETTERS, max_size=30), min_size=1, max_size=5)
 
 
 @functools.cache
@@ -134,9 +128,8 @@ def test_a_tokenizer_gets_no_piece_with_signs_that_is_longer_than_256(monkeypatc
     text = f"{100_000 * '('}{word}{1_000 * '!?'} न{300 * 'ि'}{1_000 * ')'}"
     chunk = tokenize_chunk([text], "en")
     assert len(chunk.ids) > 101_000 and word in chunk.lexicon
-    assert [text[a:b] for a, b in zip(chunk.starts, chunk.ends, strict=True)] == [
-        chunk.lexicon[each] for each in chunk.ids
-    ]
+    found = [text[a:b] for a, b in zip(chunk.starts, chunk.ends, strict=True)]
+    assert found == [chunk.lexicon[each] for each in chunk.ids]
     assert max(len(piece) for piece in pieces if word not in piece) <= 301
 
 

@@ -144,10 +144,8 @@ def test_a_line_longer_than_any_vector_is_refused_before_it_is_read(folder, firs
 def as_binary(words: str, between: bytes) -> bytes:
     """Return rows of text in word2vec's binary format."""
     rows = [line.rsplit(" ", 2) for line in words.splitlines() if "domain" not in line]
-    packed = [
-        word.encode() + b" " + np.float32(numbers).astype("<f4").tobytes()
-        for word, *numbers in rows
-    ]
+    numbers = [np.float32(row[1:]).astype("<f4").tobytes() for row in rows]
+    packed = [row[0].encode() + b" " + each for row, each in zip(rows, numbers, strict=True)]
     return f"{len(rows)} 2\n".encode() + between.join(packed)
 
 

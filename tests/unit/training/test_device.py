@@ -23,11 +23,8 @@ print(time.time(), flush=True)
 
 
 def hold(folder: Path, seconds: float, **environment: str) -> subprocess.Popen:
-    environment = (
-        {k: v for k, v in os.environ.items() if k != "CUDA_VISIBLE_DEVICES"}
-        | {"TMPDIR": str(folder)}
-        | environment
-    )
+    others = {k: v for k, v in os.environ.items() if k != "CUDA_VISIBLE_DEVICES"}
+    environment = others | {"TMPDIR": str(folder)} | environment
     return subprocess.Popen(
         [sys.executable, "-c", HOLD, str(seconds)], env=environment, text=True,
         stdout=subprocess.PIPE,
@@ -91,10 +88,8 @@ def test_cuda_visible_devices_names_the_usable_gpus(alone, visible, gpus):
 
 def test_nvidia_smi_lists_the_gpus_and_the_instances_of_a_split_one(alone, tmp_path):
     assert device.list_gpus() == []  # no nvidia-smi
-    listing = (
-        "GPU 0: H100 (UUID: GPU-a)\nGPU 1: H100 (UUID: GPU-b)\n  MIG 1g.10gb Device 0: (UUID: "
-        "MIG-c)\n"
-    )
+    gpus = "GPU 0: H100 (UUID: GPU-a)\nGPU 1: H100 (UUID: GPU-b)\n"
+    listing = f"{gpus}  MIG 1g.10gb Device 0: (UUID: MIG-c)\n"
     (tmp_path / "nvidia-smi").write_text(f"#!/bin/sh\nprintf '%s' '{listing}'\n")
     (tmp_path / "nvidia-smi").chmod(0o755)
     assert device.list_gpus() == ["0", "MIG-c"]

@@ -33,10 +33,8 @@ def of_validation(folder: Path) -> list[float]:
 
 def test_the_schedule_is_stretched_and_there_is_no_patience(workplace):
     change(warmup=0.25, lr_schedule="cosine", patience=2)
-    short, longer = (
-        each.hyperparameters
-        for each in (read_model_recipe(MODEL), longer_recipe(read_model_recipe(MODEL)))
-    )
+    recipe = read_model_recipe(MODEL)
+    short, longer = (each.hyperparameters for each in (recipe, longer_recipe(recipe)))
     assert (longer.epochs, longer.patience) == (2 * short.epochs, 0)
     for step in (25, 50, 90):  # the same share of the training has the same rate
         rate = learning_rate(step, 100, short)
@@ -70,9 +68,8 @@ def test_its_files_have_no_weights_and_runs_have_the_same_bytes_as_without(workp
     alone = contents(), contents(RUN.with_name("2"))
     trained = train((1, 2), cores=3)
     assert (contents(), contents(RUN.with_name("2"))) == alone
-    assert [path.name for path in sorted(FOLDER.iterdir())] == [
-        CHECKSUMS, "history.csv", "run.json",
-    ]  # fmt: skip
+    names = {path.name for path in FOLDER.iterdir()}
+    assert names == {CHECKSUMS, "history.csv", "run.json"}
     (info,) = (each for each in trained if isinstance(each, runs.LongerInfo))
     assert info == read_longer(read_run(MODEL, 1)) and info.recipe.hyperparameters.epochs == 6
     assert read_longer(read_run(MODEL, 2)) is None, "it is of the first seed"

@@ -34,10 +34,8 @@ print(machine_kind("cpu"), flush=True)
 
 
 def test_another_process_finds_the_same_kind_unless_torch_uses_other_instructions():
-    done = subprocess.run(
-        [sys.executable, "-c", TWO_PROCESSES], capture_output=True, text=True, check=True
-    )
-    restricted, same = done.stdout.splitlines()
+    printed = subprocess.check_output([sys.executable, "-c", TWO_PROCESSES], text=True)
+    restricted, same = printed.splitlines()
     assert same == machine_kind("cpu") != restricted
     assert " DEFAULT, " in restricted and restricted.endswith(", MKL_CBWR=COMPATIBLE")
 
@@ -57,9 +55,7 @@ def test_a_kind_names_instructions_processor_and_torch_and_no_host():
     ("processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n", "what cpuinfo says"),
     (None, "what cpuinfo says"),
 ], ids=["AMD", "Intel", "Arm", "macOS"])  # fmt: skip
-def test_the_processor_is_what_libraries_choose_their_kernels_by(
-    facts, processor, tmp_path, monkeypatch
-):
+def test_the_processor_is_what_libraries_choose_kernels_by(facts, processor, tmp_path, monkeypatch):
     monkeypatch.setattr(device, "CPU_FACTS", tmp_path / "cpuinfo")
     monkeypatch.setattr("torch.cpu.get_capabilities", lambda: {"cpu_name": "what cpuinfo says"})
     if facts is not None:

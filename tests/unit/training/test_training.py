@@ -54,9 +54,8 @@ PREDICTED = Path("results/predict/tiny/tiny-attention")
 
 
 def predicted(seed: int = 1, split: str = "test") -> pd.DataFrame:
-    return pd.read_parquet(PREDICTED / "predictions.parquet").query(
-        "seed == @seed and split == @split"
-    )
+    table = pd.read_parquet(PREDICTED / "predictions.parquet")
+    return table.query("seed == @seed and split == @split")
 
 
 def change_file(path: Path, old: str, new: str) -> None:
@@ -160,9 +159,7 @@ def test_missing_and_broken_inputs_are_one_clear_message(workplace, break_input,
     ("task: classification", "task: summary", "there is no task summary"),
     ("label: kind", "lable: kind", "data.lable: unknown key; did you mean label"),
 ])  # fmt: skip
-def test_a_recipe_of_an_older_or_another_heed_is_refused_with_its_key_and_command(
-    workplace, old, new, says
-):
+def test_a_recipe_of_another_heed_is_refused_with_key_and_command(workplace, old, new, says):
     change_file(RECIPE, old, new)
     message = f"tiny-attention.yaml: not a recipe .*{says}.*Run again: heed recipe tiny"
     with pytest.raises(HeedError, match=message):
@@ -301,16 +298,14 @@ def test_every_kind_of_model_trains_resumes_loads_and_predicts_the_same(workplac
         # four words a sentence, as the tokens on disk have it
         alone = tokenize_in_memory([texts["text"][row]], "whitespace")
         begins = np.arange(0, len(alone.ids), 4, dtype=np.int32)
-        alone = dataclasses.replace(
-            alone, sentence_starts=begins, sentence_offsets=np.array([0, len(begins)])
-        )
+        sentences = {"sentence_starts": begins, "sentence_offsets": np.array([0, len(begins)])}
+        alone = dataclasses.replace(alone, **sentences)
         document = run.predictor.reader(alone)(0)
         expected = table.loc[texts["id"][row], ["p:bad", "p:good"]].to_numpy(float)
         assert np.allclose(document.probability, expected, atol=1e-5)
         assert len(document.positions) == len(document.weights)
-    assert read_run("tiny-attention", 1).parameters == sum(
-        p.numel() for p in run.predictor.model.parameters()
-    )
+    numbers = sum(p.numel() for p in run.predictor.model.parameters())
+    assert read_run("tiny-attention", 1).parameters == numbers
 
 
 def test_a_training_reads_no_test_document(workplace):
@@ -362,35 +357,28 @@ def test_the_learning_rate_rises_then_falls():
     rates = [learning_rate(step, 100, h) for step in range(100)]
     assert rates[0] == pytest.approx(1 / 11) and rates[10] == 1.0 == max(rates)
     assert rates[55] == pytest.approx(0.5) and 0 < rates[99] < 0.02
-    assert learning_rate(55, 100, dataclasses.replace(h, lr_schedule="cosine")) == pytest.approx(
-        0.5
-    )
-    assert {
-        learning_rate(step, 100, dataclasses.replace(h, warmup=0.0, lr_schedule="none"))
-        for step in range(100)
-    } == {1.0}
+    cosine = dataclasses.replace(h, lr_schedule="cosine")
+    assert learning_rate(55, 100, cosine) == pytest.approx(0.5)
+    plain = dataclasses.replace(h, warmup=0.0, lr_schedule="none")
+    assert {learning_rate(step, 100, plain) for step in range(100)} == {1.0}
 
 
 def test_decay_shrinks_weights_but_no_biases_and_averaging_lags_behind():
-    from heed.training.loop import _make_optimizer, _update_average
-
     torch.manual_seed(0)
     model = torch.nn.Linear(3, 2)
     learner = SimpleNamespace(model=model, rate=lambda name: 1.0)
-    optimizer = _make_optimizer(learner, Training(learning_rate=0.1, weight_decay=0.5))
+    optimizer = loop._make_optimizer(learner, Training(learning_rate=0.1, weight_decay=0.5))
     weight, bias = model.weight.detach().clone(), model.bias.detach().clone()
     (model(torch.zeros(1, 3)).sum() * 0).backward()
     optimizer.step()
     assert torch.allclose(model.weight, weight * (1 - 0.1 * 0.5)) and torch.equal(model.bias, bias)
     average, target = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
     expected = 0.9 * average.weight.detach() + 0.1 * target.weight.detach()
-    _update_average(average, target, 0.9)
+    loop._update_average(average, target, 0.9)
     assert torch.allclose(average.weight, expected)
 
 
 def test_a_step_split_into_batches_gives_the_same_weights(workplace, monkeypatch):
-    from heed.training import loop
-
     weights = []
     for max_tokens in (10**6, 24):
         monkeypatch.setattr(loop, "MAX_PADDED_TOKENS", max_tokens)
@@ -412,9 +400,8 @@ def test_of_a_long_document_the_head_or_both_ends_are_read(workplace):
     assert len(whole) > 7
     ends = np.concatenate([whole[:4], whole[-3:]])
     for truncation, expected in (("head", whole[:7]), ("ends", ends)):
-        h = dataclasses.replace(
-            HYPERPARAMETERS, max_tokens=7, truncation=truncation, hierarchical=True
-        )
+        changes = {"max_tokens": 7, "truncation": truncation, "hierarchical": True}
+        h = dataclasses.replace(HYPERPARAMETERS, **changes)
         encoded = EncodedCorpus(tokens, vocabulary, h)
         batch = encoded.batch(row)
         assert (batch.ids[0] - 2).tolist() == expected.tolist()
@@ -470,9 +457,7 @@ def test_with_more_repeats_a_run_is_kept_where_its_fold_is_the_same(workplace):
     assert {*predicted(3)["id"]} == {f"d{row}" for row in rows}
 
 
-def test_batches_hold_every_document_once_sorted_within_windows_the_same_for_the_same_seed(
-    workplace,
-):
+def test_batches_hold_every_document_once_the_same_for_a_seed(workplace):
     tokens = load_tokens("data/tokens/tiny")
     vocabulary = Vocabulary((*SPECIAL, *tokens.lexicon), False)
     encoded = EncodedCorpus(tokens, vocabulary, HYPERPARAMETERS)
@@ -511,11 +496,8 @@ def test_the_vocabulary_is_of_the_training_part_alone_and_ranked(workplace):
     tokens = load_tokens("data/tokens/tiny")
     rows = tokens.rows("train", 0)
     vocabulary = build_vocabulary(tokens, rows, 1000, True)
-    words = {
-        tokens.lexicon[i]
-        for row in rows
-        for i in tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]]
-    }
+    spans = (slice(*tokens.offsets[row : row + 2]) for row in rows)
+    words = {tokens.lexicon[i] for span in spans for i in tokens.ids[span]}
     assert set(vocabulary.words[2:]) == words
     assert vocabulary.words[2] == "fine", "the most frequent word of the training split"
     assert len(build_vocabulary(tokens, rows, 10, True)) == 10
@@ -615,3 +597,19 @@ def test_all_seeds_that_fail_are_named_and_the_others_are_trained(workplace, mon
     with pytest.raises(HeedError, match=r"^seed 1 fails\nseed 3 fails$"):
         list(runs.train_runs("tiny-attention", [1, 2, 3], 2))
     assert RUN.with_name("2").is_dir()
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_the_optimizer_takes_the_same_steps_as_torchs(fused: bool) -> None:
+    torch.manual_seed(0)
+    start = torch.randn(5, 4)
+    ends = []
+    for kind in (loop.AdamW, torch.optim.AdamW):
+        weights = start.clone().requires_grad_()
+        optimizer = kind([weights], lr=0.05, weight_decay=0.1, fused=fused)
+        for step in range(4):
+            optimizer.zero_grad()
+            (weights.sin() * step).sum().backward()
+            optimizer.step()
+        ends.append((weights.detach(), optimizer.state_dict()["state"][0]["exp_avg_sq"]))
+    assert not torch.equal(ends[0][0], start) and all(map(torch.equal, *ends))

@@ -7,6 +7,7 @@ from scipy import stats
 
 from heed.evaluation.results import BETTER, UNDECIDED
 from heed.evaluation.significance import mean_difference
+from heed.files import HeedError
 from heed.verdict import words
 from heed.verdict.pairs import Asked, judge, tie_groups
 from tests.unit.evaluation.simulations import crossed
@@ -105,3 +106,15 @@ def test_false_alarms_of_models_without_a_difference_are_at_most_five_percent(no
         alarms += judge(table({"a": first, "b": second}), Asked()).pairs[0].separates
     assert mean_difference([first.astype(float) - second]) < 1
     assert alarms <= 300 * 0.05 + 3 * (300 * 0.05) ** 0.5
+
+
+def test_declared_looks_widen_intervals_and_say_what_comes_next():
+    runs = drawn(one=0.62, other=0.58)
+    now, planned = judge(table(runs), Asked()), judge(table(runs), Asked(looks=(2, 4, 8)))
+    seeds = planned.seeds
+    (pair,), (wider,) = now.pairs, planned.pairs
+    assert wider.result.interval_pp[0] < pair.result.interval_pp[0]
+    said = " ".join(words.design(planned))
+    assert "declared at 2, 4 and 8 seeds" in said and "This is look" in said
+    with pytest.raises(HeedError, match=f"there are {seeds} seeds"):
+        judge(table(runs), Asked(looks=(7, 9)))

@@ -4,9 +4,11 @@ It is of a study's results, or of the CSV files of a published study.
 """
 
 import dataclasses
+import functools
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -21,15 +23,14 @@ from heed.study import load
 AVERAGES = "mean", "uniform", "decoder-uniform", "bag"
 OWN_AVERAGE = {"self-attention": "uniform", "embeddings": "bag"}
 OPPOSITE = {BETTER: WORSE, WORSE: BETTER}
-Verdicts = Mapping[tuple[str, str], str]  # on the first of two models
 
 
 @dataclasses.dataclass(frozen=True)
 class Compared:
-    """An experiment: the test scores of all runs, by kind of model, as they are printed.
+    """An experiment: the test scores of all runs by model.
 
     `texts` of the training split; 0 where the study does not choose it. `source` is their kind.
-    `attention` is the kind of model that answers the question.
+    `asked` is the model that answers the question; `verdicts` are on the first of two models.
     """
 
     title: str
@@ -39,38 +40,43 @@ class Compared:
     generated: bool
     measure: Measure
     margin: float  # within which two scores are practically the same
-    attention: str
-    runs: dict[str, list[float]]
-    verdicts: Verdicts
+    asked: str
+    scores: Mapping[str, Sequence[float]]
+    kind_of: Mapping[str, str]
+    verdicts: Mapping[tuple[str, str], str]
 
-    @property
-    def last(self) -> str:
-        """The kind that reads the last state alone; empty: none."""
-        return self._first("last", "last-state")
+    @functools.cached_property
+    def models(self) -> dict[str, str]:
+        """The model of each kind: `asked`, or the first; a model of no kind is its own."""
+        order = sorted(self.scores, key=lambda name: name != self.asked)
+        return {self.kind_of.get(name) or name: name for name in reversed(order)}
 
-    @property
-    def average(self) -> str:
-        """The kind with equal weights that attention is compared with; empty: none."""
-        return self._first(OWN_AVERAGE.get(self.attention, ""), *AVERAGES)
+    @functools.cached_property
+    def runs(self) -> dict[str, list[float]]:
+        """The scores of all runs by kind of model, as they are printed: an accuracy in percent."""
+        scale, models = factor(self.measure), self.models.items()
+        return {kind: [scale * each for each in self.scores[name]] for kind, name in models}
 
-    @property
-    def reference(self) -> str:
-        """The model from outside; empty: none."""
-        return self._first("linear", "statistical")
+    @functools.cached_property
+    def roles(self) -> tuple[str, ...]:
+        """The kinds that read the last state, average, answer the question, and are from outside.
 
-    def _first(self, *kinds: str) -> str:
-        return next(filter(self.runs.__contains__, kinds), "")
+        Empty: none.
+        """
+        attention = self.kind_of.get(self.asked, "")
+        averages = OWN_AVERAGE.get(attention, ""), *AVERAGES
+        every = ("last", "last-state"), averages, (attention,), ("linear", "statistical")
+        return tuple(next(filter(self.runs.__contains__, of), "") for of in every)
 
     @property
     def kinds(self) -> list[str]:
-        """Last state, average, attention and the model from outside, those that it has."""
-        order = self.last, self.average, self.attention, self.reference
-        return [kind for kind in order if kind in self.runs]
+        """The roles that it has."""
+        return [*filter(None, self.roles)]
 
     @property
     def is_whole(self) -> bool:
         """Whether it has the kinds that a figure of several experiments compares."""
-        return bool(self.last and self.average and self.attention in self.runs)
+        return all(self.roles[:3])
 
     def __str__(self) -> str:
         """Return the scores in words, and the verdict on attention over the average."""
@@ -80,14 +86,15 @@ class Compared:
     @property
     def weighing(self) -> str:
         """The verdict on attention over the average."""
-        return self.verdict(self.attention, self.average)
+        return self.verdict(self.roles[2], self.roles[1])
 
     def mean(self, kind: str) -> float:
         """Return the mean of all runs of a kind."""
         return statistics.fmean(self.runs[kind])
 
-    def verdict(self, first: str, second: str) -> str:
+    def verdict(self, *kinds: str) -> str:
         """Return the verdict on the first of two kinds; empty where they were not compared."""
+        first, second = (self.models.get(kind, "") for kind in kinds)
         turned = self.verdicts.get((second, first), "")
         return self.verdicts.get((first, second)) or OPPOSITE.get(turned, turned)
 
@@ -102,9 +109,9 @@ def compared(results: Results) -> list[Compared]:
         models = result.models | result.reference_models
         runs = {name: result.compared_score(model).values for name, model in models.items()}
         verdicts = {(one.first, one.second): one.verdict for one in each.comparisons}
-        by_kind = _by_kind(kinds(each), runs, verdicts, [*result.attention][:1], each.measure)
         about = each.title, each.corpus_name, corpus.kind, corpus.splits["train"], corpus.generated
-        found.append(Compared(*about, each.measure, margin, *by_kind))
+        asked, of = next(iter(result.attention), ""), kinds(each)
+        found.append(Compared(*about, each.measure, margin, asked, runs, of, verdicts))
     return found
 
 
@@ -117,7 +124,7 @@ def published(folder: Path) -> list[Compared]:
         tested = verdicts[verdicts["experiment"] == key]
         if declared.suboptimal_of or tested.empty:
             continue
-        metric, mark = (str(tested[name].iloc[0]) for name in ("metric", "mark"))
+        metric, mark = tested[["metric", "mark"]].iloc[0]
         own = scores[(scores["experiment"] == key) & (scores["metric"] == metric)]
         runs = {str(name): [*of] for name, of in own.groupby("model", sort=False)["value"]}
         kind_of = {
@@ -125,34 +132,11 @@ def published(folder: Path) -> list[Compared]:
             for name, each in params.models.items()
             if each.experiment == key
         }
-        first_second = zip(tested["first"], tested["second"], strict=True)
-        pairs = dict(zip(first_second, tested["verdict"], strict=True))
+        pairs: Any = tested.set_index(["first", "second"])["verdict"].to_dict()
         corpus, measure = params.corpora[declared.corpus], Measure(declared.task, metric)
-        by_kind = _by_kind(kind_of, runs, pairs, params.study.attention, measure)
         texts = corpus.split.train if isinstance(corpus.split.train, int) else 0
         about = declared.title, declared.corpus, corpus.kind, texts, "generated" in mark, measure
-        found.append(Compared(*about, params.study.equivalence_margin, *by_kind))
+        asked = next(filter(runs.__contains__, params.study.attention), "")
+        margin = params.study.equivalence_margin
+        found.append(Compared(*about, margin, asked, runs, kind_of, pairs))
     return found
-
-
-def _by_kind(
-    kinds: Mapping[str, str], scores: Mapping[str, list[float]], verdicts: Verdicts,
-    attention: Sequence[str], measure: Measure,
-) -> tuple[str, dict[str, list[float]], Verdicts]:  # fmt: skip
-    """Return kind of attention, scores and verdicts by kind: the question's variant, or the first.
-
-    Reference models are their own kind; an accuracy is in percent.
-    """
-    first = next(filter(scores.__contains__, attention), "")
-    kind_of = {name: kinds.get(name) or name for name in scores}
-    runs, names = {}, set[str]()
-    for name in sorted(scores, key=lambda name: name != first):
-        if kind_of[name] not in runs:
-            runs[kind_of[name]] = [factor(measure) * each for each in scores[name]]
-            names.add(name)
-    between = {
-        (kind_of[first], kind_of[second]): verdict
-        for (first, second), verdict in verdicts.items()
-        if {first, second} <= names
-    }
-    return kinds.get(first, ""), runs, between

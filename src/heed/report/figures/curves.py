@@ -53,11 +53,11 @@ def curves(drawn: Drawn) -> Iterator[Figure]:
 
 
 def _runs(table: pd.DataFrame, column: str, look: shapes.Look, factor: float = 1) -> list[Mark]:
-    rows: list[Mark] = []
-    for seed, run in table.groupby("seed"):
-        values, name = factor * run[column], f"{column} {seed}"
-        rows += shapes.line(run["epoch"], values, look, name, wide=0.7)
-    return rows
+    runs = (
+        shapes.line(run["epoch"], factor * run[column], look, f"{column} {seed}", wide=0.7)
+        for seed, run in table.groupby("seed")
+    )
+    return [*itertools.chain(*runs)]
 
 
 LABEL_CHARACTERS = 30  # of the labels of all groups, side by side on paper
@@ -69,28 +69,25 @@ def by_length(drawn: Drawn) -> Iterator[Figure]:
 
     The groups of lengths are those of lengths.csv.
     """
-    experiment, translated = drawn.experiment, drawn.experiment.measure.is_of_sentences
-    tables = drawn.read("lengths")
+    experiment, measure, tables = drawn.experiment, drawn.experiment.measure, drawn.read("lengths")
     groups = {variant: by_group(table) for variant, table in tables.items()}
-    first, kind = next(iter(groups.values())), f"lengths_of_{experiment.measure.item}s"
+    first, kind = next(iter(groups.values())), f"lengths_of_{measure.item}s"
     places = {longest: place for place, longest in enumerate(first.index)}
     rows = drawn.lines({
         variant: pd.DataFrame({"x": table["longest"].map(places), "value": _scores(table)})
         for variant, table in tables.items()
     })  # fmt: skip
-    domain = (
-        shapes.extent(rows, low=0) if translated else least_extent(drawn.results, "accuracy", rows)
-    )
-    title = read_yaml(CAPTIONS)[kind]["x"]
-    x = Axis(title, (-0.3, len(first) - 0.7), group_names(first))
-    y = Axis("BLEU" if translated else "accuracy", domain)
+    name, domain, scale = "BLEU", shapes.extent(rows, low=0), 1
+    if not (translated := measure.is_of_sentences):
+        name, domain, scale = "accuracy", least_extent(drawn.results, "accuracy", rows), 100
+    x = Axis(read_yaml(CAPTIONS)[kind]["x"], (-0.3, len(first) - 0.7), group_names(first))
     lost = {name: each["mean"].iloc[0] - each["mean"].iloc[-1] for name, each in groups.items()}
     most = max(lost, key=lost.__getitem__)
     varies = first["length"].iloc[-1] >= THREEFOLD * first["length"].iloc[0]
     yield drawn.figure(
-        kind, [Panel(rows, x, y, label_size=7.2)], more=drawn.choice, plain=lost[most] <= 0,
+        kind, [Panel(rows, x, Axis(name, domain), label_size=7.2)], more=drawn.choice,
         media=EVERYWHERE if varies or translated else FILES, model=experiment.words[most],
-        points=f"{lost[most] * (1 if translated else 100):.1f}",
+        points=f"{scale * lost[most]:.1f}", plain=lost[most] <= 0,
     )  # fmt: skip
 
 
@@ -117,9 +114,8 @@ def group_names(groups: pd.DataFrame) -> dict[float, str]:
     Long numbers stand on two lines in turn: side by side they would touch.
     """
     counts = [f"({format_count(round(count))})" for count in groups["count"]]
-    are_long = len(counts) * max(map(len, counts)) > LABEL_CHARACTERS
-    lengths = enumerate(zip(groups["length"], counts, strict=True))
+    lines = 1 + (len(counts) * max(map(len, counts)) > LABEL_CHARACTERS)
     return {
-        place: f"{length:.0f}\n" + "\n" * (are_long and place % 2) + count
-        for place, (length, count) in lengths
+        place: f"{length:.0f}\n" + "\n" * (place % lines) + count
+        for place, (length, count) in enumerate(zip(groups["length"], counts, strict=True))
     }

@@ -23,19 +23,15 @@ def document_rankings(results: Results) -> Iterator[Figure]:
 
     Text that may not be published is on the page alone.
     """
-    for experiment in results.experiments:
-        models = experiment.result.models
-        chosen = (
-            each
-            for each in results.explanations
-            if each.experiment.key == experiment.key
-            and not each.is_of_encoder
-            and each.has_weights
-            and models[each.variant].hyperparameters.chooses_weights
-        )
-        each = None if experiment.measure.is_of_sentences else next(chosen, None)
-        if each and results.prints_texts(experiment):
-            yield from _rankings(Drawn(results, experiment, [each.variant]), each)
+    drawn = set[str]()
+    for each in results.explanations:
+        models, key = each.experiment.result.models, each.experiment.key
+        if key in drawn or each.is_of_encoder or each.experiment.measure.is_of_sentences:
+            continue
+        if each.has_weights and models[each.variant].hyperparameters.chooses_weights:
+            drawn.add(key)
+            if results.prints_texts(each.experiment):
+                yield from _rankings(Drawn(results, each.experiment, [each.variant]), each)
 
 
 def _rankings(drawn: Drawn, each: Explanation) -> Iterator[Figure]:
@@ -136,7 +132,8 @@ def word_labels(
     rows = []
     for place, (name, bold) in enumerate(itertools.zip_longest(names, marked, fillvalue=False)):
         x, y, dx = (place, -0.5, 2) if above else (-0.5, place, -2)
-        turned = {"align": "left", "angle": -90} if above else {"align": "right"}
-        ink, text = shapes.INK if bold else shapes.SOFT, shapes.short_name(str(name))
-        rows.append(shapes.words(x, y, text, ink, size, bool(bold), dx=dx, **turned))
+        style: Mark = {"angle": -90} if above else {"align": "right"}
+        style |= {"colour": shapes.INK, "wide": shapes.BOLD} if bold else {"colour": shapes.SOFT}
+        text = shapes.short_name(str(name))
+        rows.append(shapes.mark("text", x, y, text=text, size=size, dx=dx, **style))
     return rows

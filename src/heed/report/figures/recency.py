@@ -10,7 +10,7 @@ from heed.evaluation.results import format_significant
 from heed.report.browser import full_colour
 from heed.report.explanations import Explanation
 from heed.report.figures import shapes
-from heed.report.figures.shapes import Axis, Figure, Mark, Panel
+from heed.report.figures.shapes import SERIES, Axis, Figure, Mark, Panel, mark
 from heed.report.figures.variants import CAPTIONS, MAX_VARIANTS, Drawn, drawn_variants, kinds
 from heed.report.formats import read_yaml
 from heed.report.results import Results
@@ -61,7 +61,7 @@ def _figure(
     drawn, kind_of = Drawn(results, experiment, [*tables]), kinds(experiment)
     shown = min(tables, key=lambda name: kind_of[name] != "last")
     words = all_words()[kind_of[shown]].sentence
-    marks = [shapes.rule((0.6, 1), (10.4, 1), dash=shapes.DOTTED), *drawn.lines(tables)]
+    marks = [shapes.mark("rule", (0.6, 10.4), 1, dash=shapes.DOTTED), *drawn.lines(tables)]
     y = Axis("importance, 1 = even", (0, max(2, shapes.extent(marks, low=0)[1])))
     x, height = Axis("tenth of the text", (0.6, 10.4), count=10), HEIGHT - 0.5
     curve = Panel(marks, x, y, height=height, spans=True)
@@ -121,16 +121,17 @@ def coloured(
     if len(said) > MOST_WORDS:
         at = np.linspace(0, letters, len(said) + 1)
         for start, end, shade in zip(at[:-1], at[1:], shades, strict=True):
-            marks.append(shapes.area((start, end), (-0.45, 0.45), shapes.SERIES[0], shade))
+            marks.append(mark("square", (start, end), (-0.45, 0.45), fill=SERIES[0], shade=shade))
         said = []
     for place, (word, shade) in enumerate(zip(said, shades, strict=False)):
         wide = shapes.width_of(word)
         if x and x + wide > letters:
             x, line = 0.0, line + 1
         ends = (x - 0.4, x + wide + 0.4), (line - 0.45, line + 0.45)
-        marks.append(shapes.area(*ends, shapes.SERIES[0], round(0.75 * float(shade), 2)))
+        marks.append(mark("square", *ends, fill=SERIES[0], shade=round(0.75 * float(shade), 2)))
         ink = shapes.REVERSED if shade > 0.7 else shapes.INK
-        marks.append(shapes.words(x, line, word, ink, bold=bool(marked) and marked[place]))
+        outline = shapes.BOLD * (bool(marked) and marked[place])
+        marks.append(mark("text", x, line, text=word, colour=ink, wide=outline))
         x += wide + 1
     ends = (-0.5, letters), (line + 0.5, -0.5)
     return shapes.bare_panel(marks, *ends, title, height=LINE * (line + 1))

@@ -5,16 +5,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from heed.report.experiments import Experiment
-from heed.report.figures import shapes
-from heed.report.figures.shapes import Axis, Figure, Mark, Panel
-from heed.report.figures.variants import (
-    enough,
-    factor,
-    least_extent,
-    looks,
-    make_figure,
-    name_with_unit,
-)
+from heed.report.figures import shapes, variants
+from heed.report.figures.shapes import Axis, Figure, Mark, Panel, mark
+from heed.report.figures.variants import factor, looks, name_with_unit
 from heed.report.results import Results
 
 ROW, FRAME = 0.19, 0.62  # inches: a model; title and scale of an experiment
@@ -23,32 +16,29 @@ NEAR, STACK = 0.015, 0.5  # of the scale, a dot's width; of a row, the height of
 
 def dot_charts(results: Results) -> Iterator[Figure]:
     """Yield the chart, in parts where it would be higher than a page."""
-    panels = {each.key: _panel(results, each) for each in results.experiments}
-    drawn = [each for each in results.experiments if enough(panels[each.key])]
-    for number, (part, height) in enumerate(_parts(drawn), 1):
-        labels = {each.title: (panels[each.key].y.places or {}).values() for each in part}
-        yield make_figure(
-            "dots", "models" if number == 1 else f"models-{number}",
-            [panels[each.key] for each in part], (shapes.WIDTH, height),
-            "; ".join(f"{title}: {', '.join(of)}" for title, of in labels.items()),
+    parts, height = list[dict[str, tuple[Experiment, Panel]]](), shapes.MAX_HEIGHT
+    for each in results.experiments:
+        panel = _panel(results, each)
+        if variants.enough(panel):
+            own = FRAME + panel.height
+            if height + own > shapes.MAX_HEIGHT:
+                parts.append({})
+                height = 0.0
+            parts[-1][each.key], height = (each, panel), height + own
+    for number, part in enumerate(parts, 1):
+        first, panels = next(iter(part.values()))[0], [panel for _, panel in part.values()]
+        height = sum(FRAME + panel.height for panel in panels)
+        yield variants.make_figure(
+            "dots", "models" if number == 1 else f"models-{number}", panels,
+            (shapes.WIDTH, min(height, shapes.MAX_HEIGHT)),
+            "; ".join(
+                f"{each.title}: {', '.join((panel.y.places or {}).values())}"
+                for each, panel in part.values()
+            ),
             sources=results.comparison_sources, plain=len(part) > 1,
-            model=part[0].words[next(iter(_runs(part[0])))],
+            model=first.words[next(iter(_runs(first)))],
             margin=f"{results.comparison.significance.equivalence_margin:g}",
         )  # fmt: skip
-
-
-def _parts(experiments: list[Experiment]) -> Iterator[tuple[list[Experiment], float]]:
-    """Yield experiments that fit a page together, with the height of their chart."""
-    part: list[Experiment] = []
-    height = 0.0
-    for each in experiments:
-        own = FRAME + ROW * len(_runs(each))
-        if part and height + own > shapes.MAX_HEIGHT:
-            yield part, height
-            part, height = [], 0.0
-        part, height = [*part, each], height + own
-    if part:
-        yield part, min(height, shapes.MAX_HEIGHT)
 
 
 def _runs(experiment: Experiment) -> dict[str, list[float]]:
@@ -61,35 +51,28 @@ def _runs(experiment: Experiment) -> dict[str, list[float]]:
     return {name: [scale * each for each in values] for name, values in scores.items()}
 
 
-def _domain(results: Results, experiment: Experiment) -> tuple[float, float]:
-    """Return the scale of the scores, the same for all experiments of a corpus."""
-    own = experiment.corpus_name, experiment.measure
-    alike = [each for each in results.experiments if (each.corpus_name, each.measure) == own]
-    marks: list[Mark] = [{"x": x} for each in alike for of in _runs(each).values() for x in of]
-    return least_extent(results, own[1].metric, marks, "x", factor(own[1]))
-
-
 def _panel(results: Results, experiment: Experiment) -> Panel:
-    """Return the panel of an experiment: a row for each model."""
-    look, scale, result = looks(experiment), factor(experiment.measure), experiment.result
-    runs, domain = _runs(experiment), _domain(results, experiment)
+    """Return a row for each model of an experiment, on the scale of all those of its corpus."""
+    look, measure, result = looks(experiment), experiment.measure, experiment.result
+    runs, scale, own = _runs(experiment), factor(measure), (experiment.corpus_name, measure)
+    alike = [each for each in results.experiments if (each.corpus_name, each.measure) == own]
+    every: list[Mark] = [{"x": x} for each in alike for of in _runs(each).values() for x in of]
+    low, high = domain = variants.least_extent(results, measure.metric, every, "x", scale)
     marks: list[Mark] = []
     margin = results.comparison.significance.equivalence_margin * scale / 100
     for name in result.attention[:1]:
         near = (scale * result.score_of(name) + side * margin for side in (-1, 1))
-        low, high = (min(max(each, domain[0]), domain[1]) for each in near)
-        marks.append(shapes.area((low, high), (-0.6, len(runs) - 0.4)))
+        start, end = (min(max(each, low), high) for each in near)
+        marks.append(mark("square", (start, end), (-0.6, len(runs) - 0.4)))
     for place, (name, of) in enumerate(runs.items()):
-        dots = zip(of, stacked(of, NEAR * (domain[1] - domain[0])), strict=True)
+        dots = zip(of, stacked(of, NEAR * (high - low)), strict=True)
         marks += [shapes.point(each, place + above, look[name], 14) for each, above in dots]
-        mean = sum(of) / len(of)
-        marks.append(shapes.rule((mean, place - 0.32), (mean, place + 0.32), wide=1.2))
+        marks.append(mark("rule", sum(of) / len(of), (place - 0.32, place + 0.32), wide=1.2))
     title = shapes.short_name(experiment.title, 60) if len(results.experiments) > 1 else ""
-    words, short = experiment.words, experiment.measure.short
+    words, short = experiment.words, measure.short
     labels = (f"{shapes.short_name(words[name])}  {short(result.score_of(name))}" for name in runs)
     y = Axis("", (len(runs) - 0.4, -0.6), dict(enumerate(labels)), strokes=False)
-    x = Axis(name_with_unit(experiment.measure), domain)
-    return Panel(marks, x, y, title, height=ROW * len(runs))
+    return Panel(marks, Axis(name_with_unit(measure), domain), y, title, height=ROW * len(runs))
 
 
 def stacked(values: list[float], near: float) -> list[float]:
@@ -116,13 +99,13 @@ def cost_figure(results: Results, costs: Sequence[Any]) -> Iterator[Figure]:
     for cost in costs:
         own = cost.experiment
         groups.setdefault((own.corpus_name, own.measure.metric), []).append(cost)
-    panels = [*filter(enough, map(_cost_panel, groups.values()))]
+    panels = [*filter(variants.enough, map(_cost_panel, groups.values()))]
     if panels:
         columns = min(PANELS, len(panels))
         lines = -(-len(panels) // columns)
         size = max(WIDTH * columns, shapes.WIDTH), 0.2 + HEIGHT * lines
         sources = (*results.comparison_sources, results.times_source)
-        yield make_figure("cost", "cost", panels, size, sources=sources, columns=columns)
+        yield variants.make_figure("cost", "cost", panels, size, sources=sources, columns=columns)
 
 
 def _cost_panel(costs: Sequence[Any]) -> Panel:
@@ -138,7 +121,7 @@ def _cost_panel(costs: Sequence[Any]) -> Panel:
     result = experiment.result
     if best := max(result.learned_reference_models, key=result.score_of, default=""):
         y = scaled(result.score_of(best))
-        line = shapes.rule((domain[1], y), (domain[0], y), shapes.SOFT, dash=shapes.DASHED)
+        line = mark("rule", domain[::-1], y, colour=shapes.SOFT, dash=shapes.DASHED)
         marks.append(line | {"end": experiment.words[best]})
     x = Axis("core-minutes of a training", domain, scale=kind, format="~g", count=4)
     title = textwrap.fill(shapes.short_name(experiment.title, 60), TITLE_LINE, max_lines=2)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from heed.report.sources import Source
+from heed.report.formats import read_yaml
+from heed.report.results import Source
 from heed.terminal import visible
 
 # Where a figure stands, beside its files.
@@ -113,6 +114,7 @@ MARKERS = (
 SOLID: Dash = ()
 DASHED, DOTTED = (5, 1.5), (1.5, 1.2)
 MAX_NAME = 26  # characters; longer names are cut
+BOLD = 0.4  # points of a text's outline
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,6 +126,25 @@ class Look:
     dash: Dash = SOLID
 
 
+def mark(kind: str, x: float | Pair, y: float | Pair, **style: object) -> Mark:
+    """Return a mark at a place, or between two on an axis, with the style that vega.yaml has else.
+
+    A text is moved by `dx` and `dy` points. A bold one is outlined: a second font would make the
+    bytes of a PDF file another order at each drawing.
+    """
+    row: Mark = {"kind": kind} | read_yaml("figures/vega")["marks"][kind]
+    for axis, place in (("x", x), ("y", y)):
+        ends = place if isinstance(place, tuple) else (place,)
+        row |= zip((axis, f"{axis}2"), ends, strict=False)
+    return row | style
+
+
+def point(x: float, y: float, look: Look, size: float = 18, **style: object) -> Mark:
+    """Return a mark at a point; the ground shines through one that is `faint`."""
+    own = {"fill": look.colour, "colour": look.colour, "shape": look.marker, "size": size}
+    return mark("point", x, y, **own | style)
+
+
 def line(
     x: Iterable[float], y: Iterable[float], look: Look, name: str, end: str = "",
     marked: bool = False, wide: float = 1.2,
@@ -133,36 +154,11 @@ def line(
     The name at its `end` stands to the right of the axes.
     """
     known = [(a, b) for a, b in zip(x, y, strict=True) if b == b]
-    style = {"kind": "line", "name": name, "colour": look.colour, "dash": look.dash, "wide": wide}
-    rows: list[Mark] = [style | {"x": a, "y": b} for a, b in known]
+    style: Mark = {"name": name, "colour": look.colour, "dash": look.dash, "wide": wide}
+    rows = [mark("line", *each, **style) for each in known]
     if rows and end:
         rows[-1] |= {"end": end, "shape": look.marker * marked}
-    return rows + [point(a, b, look) for a, b in known if marked]
-
-
-def point(x: float, y: float, look: Look, size: float = 18, **style: object) -> Mark:
-    """Return a mark at a point; the ground shines through one that is `faint`."""
-    own = {"fill": look.colour, "colour": look.colour, "shape": look.marker, "wide": 0.8}
-    return {"kind": "point", "x": x, "y": y, "size": size, **own, **style}
-
-
-def band(x: Iterable[float], means: Iterable[float], margin: float) -> list[Mark]:
-    """Return a grey band of a margin on both sides of a line."""
-    ends = ((a, b - margin, b + margin) for a, b in zip(x, means, strict=True))
-    style = {"kind": "band", "colour": SOFT, "name": ""}
-    return [style | {"x": a, "y": low, "y2": high} for a, low, high in ends]
-
-
-def rule(start: Pair, end: Pair, colour: str = INK, wide: float = 1, dash: Dash = SOLID) -> Mark:
-    """Return a straight stroke."""
-    style = {"kind": "rule", "colour": colour, "wide": wide, "dash": dash}
-    return style | dict(zip(("x", "y", "x2", "y2"), (*start, *end), strict=True))
-
-
-def area(x: Pair, y: Pair, fill: str = SOFT, shade: float = 0.14, **outline: object) -> Mark:
-    """Return a rectangle between two places on each axis; its outline has `colour` and `dash`."""
-    style = {"kind": "square", "fill": fill, "shade": shade, **outline}
-    return style | dict(zip(("x", "x2", "y", "y2"), (*x, *y), strict=True))
+    return rows + [point(*each, look) for each in known if marked]
 
 
 def squares(weights: np.ndarray, steps: int = 20) -> list[Mark]:
@@ -172,23 +168,11 @@ def squares(weights: np.ndarray, steps: int = 20) -> list[Mark]:
     """
     shades = np.rint(steps * weights).astype(int)
     return [
-        area((j - 0.5, j + 0.5), (i - 0.5, i + 0.5), SERIES[0], round(min(shade / steps, 1), 2))
+        mark("square", (j - 0.5, j + 0.5), (i - 0.5, i + 0.5), fill=SERIES[0],
+             shade=round(min(shade / steps, 1), 2))
         for shade in np.unique(shades[shades > 0])
         for i, j in np.argwhere(shades == shade)
-    ]
-
-
-def words(
-    x: float, y: float, text: str, colour: str = INK, size: float = 8, bold: bool = False,
-    **style: object,
-) -> Mark:  # fmt: skip
-    """Return a text at a point, moved by `dx` and `dy` points; a bold one is outlined.
-
-    A second font would make the bytes of a PDF file another order at each drawing.
-    """
-    own = {"align": "left", "dx": 0, "dy": 0, "angle": 0, "wide": 0.4 if bold else 0}
-    place = {"kind": "text", "x": x, "y": y, "text": text, "colour": colour, "size": size}
-    return place | own | style
+    ]  # fmt: skip
 
 
 def width_of(text: str) -> float:
@@ -216,7 +200,7 @@ def legend(entries: Mapping[str, Sample], height: float, columns: int = 1) -> Pa
     rows: list[Mark] = []
     for place, (text, sample) in enumerate(entries.items()):
         y, x = divmod(place, columns)
-        rows += [sample(x / columns, y), words(x / columns, y, text, size=8.5, dx=12)]
+        rows += [sample(x / columns, y), mark("text", x / columns, y, text=text, size=8.5, dx=12)]
     lines = -(-len(entries) // columns)
     return bare_panel(rows, (-0.02, 1), (lines - 0.5, -0.5), height=height * lines)
 
@@ -234,8 +218,23 @@ def bare(domain: Pair) -> Axis:
 
 def heat_map(rows: Sequence[Mark], columns: int, lines: int, title: str) -> Panel:
     """Return a panel of squares without axes, whose words are among its rows."""
-    x, y = bare((-0.5, columns - 0.5)), bare((lines - 0.5, -0.5))
-    return Panel(rows, x, y, title, lines, lines / columns, grid=False)
+    form = {"height": lines, "ratio": lines / columns, "spans": False}
+    return bare_panel(rows, (-0.5, columns - 0.5), (lines - 0.5, -0.5), title, **form)
+
+
+def grid(cells: Pair, frame: Pair, around: Pair, panels: Pair, most: float) -> tuple[float, Pair]:
+    """Return the side of a cell and the size of a figure, a page at most, of panels of cells.
+
+    All are across and down, in inches: `frame` is what each panel has around its cells.
+    """
+    sides = zip(cells, frame, around, panels, (WIDE, MAX_HEIGHT), strict=True)
+    room = [((whole - rest) / count - own) / of for of, own, rest, count, whole in sides]
+    cell = min(most, *room)
+    width, height = (
+        count * (of * cell + own) + rest
+        for of, own, rest, count in zip(cells, frame, around, panels, strict=True)
+    )
+    return cell, (max(width, WIDTH), height)
 
 
 def sample(look: Look, fill: str = "") -> Sample:

@@ -1,27 +1,20 @@
 """The one figure that is a study's own: a learning curve, a ladder, a staircase, or recency."""
 
 import dataclasses
-import functools
 import itertools
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
 from heed.evaluation.results import BETTER, SAME, WORSE
-from heed.report.figures import shapes
+from heed.report.figures import shapes, variants
 from heed.report.figures.compared import Compared, compared
 from heed.report.figures.recency import recency
-from heed.report.figures.shapes import Axis, Figure, Mark, Panel
-from heed.report.figures.variants import (
-    CAPTIONS,
-    line_marks,
-    look_of,
-    make_figure,
-    name_with_unit,
-    some,
-)
+from heed.report.figures.shapes import BOLD, Axis, Figure, Mark, Panel, mark
+from heed.report.figures.variants import look_of, some
 from heed.report.formats import format_count, read_yaml
 from heed.report.results import Results
 from heed.report.words import all_words
@@ -42,47 +35,51 @@ def study_figure(results: Results) -> Figure | None:
     return next(recency(results), None)
 
 
+def _make(kind: str, panels: list[Panel], height: float, found: Sequence[Compared], told: str,
+          **values: Any) -> Figure:  # fmt: skip
+    """Return a study's own figure; `found` are the experiments in it."""
+    weighed, margin = some(each.weighing == BETTER for each in found), f"{found[0].margin:g}"
+    size, own = (shapes.STUDY, height), values | {"weighed": weighed, "margin": margin}
+    return variants.make_figure(kind, "study", panels, size, told, **own)
+
+
 def learning_curve(found: Sequence[Compared]) -> Figure | None:
     """Return a panel for each kind of text with its scores by amount; None without enough."""
-    whole = [each for each in found if each.is_whole and each.texts]
     by_source: dict[str, list[Compared]] = {}
-    for each in sorted(whole, key=lambda each: each.texts):
-        by_source.setdefault(each.source, []).append(each)
-    groups = [*filter(_has_amounts, by_source.values())]
-    if not groups:
+    for each in sorted(found, key=lambda each: each.texts):
+        if each.is_whole and each.texts:
+            by_source.setdefault(each.source, []).append(each)
+    enough = (of for of in by_source.values() if len({each.texts for each in of}) >= FEWEST)
+    if not (groups := [*enough]):
         return None
     rows = [*itertools.chain(*groups)]
     best = [max(each.kinds, key=each.mean) for each in rows]
     leader = max(dict.fromkeys(best), key=best.count)
-    return make_figure(
-        "amounts", "study", [_curve(group, group is groups[-1]) for group in groups],
-        (shapes.STUDY, 2.9), "; ".join(map(str, rows)), columns=len(groups),
-        weighed=some(each.weighing == BETTER for each in rows), margin=f"{rows[0].margin:g}",
-        leader=all_words()[leader].sentence, leads=some(each == leader for each in best),
+    return _make(
+        "amounts", [_curve(group, group is groups[-1]) for group in groups], 2.9, rows,
+        "; ".join(map(str, rows)), columns=len(groups), leader=all_words()[leader].sentence,
+        leads=some(each == leader for each in best),
     )  # fmt: skip
-
-
-def _has_amounts(group: Sequence[Compared]) -> bool:
-    return len({each.texts for each in group}) >= FEWEST
 
 
 def _curve(group: Sequence[Compared], named: bool) -> Panel:
     """Return the lines of a kind of text, and the band of what is practically the average."""
-    first, amounts = group[0], [each.texts for each in group]
-    marks = shapes.band(amounts, [each.mean(each.average) for each in group], first.margin)
-    tables = {kind: _by_amount(group, kind) for kind in first.kinds}
+    first, marks = group[0], list[Mark]()
+    for each in group:
+        middle = each.mean(each.roles[1])
+        marks.append(mark("band", each.texts, (middle - first.margin, middle + first.margin)))
+    runs = {
+        kind: [(each.texts, value) for each in group for value in each.runs[kind]]
+        for kind in first.kinds
+    }
+    tables = {kind: pd.DataFrame(of, columns=["x", "value"]) for kind, of in runs.items()}
     words = {kind: all_words()[kind].words for kind in tables if named}
-    marks += line_marks(tables, {kind: look_of(kind) for kind in tables}, words)
-    ticks = {count: format_count(count) for count in amounts}
-    x = Axis("training texts (logarithmic)", (amounts[0] / 1.2, amounts[-1] * 1.2), ticks, "log")
-    y, texts = Axis(name_with_unit(first.measure), shapes.extent(marks)), COUNT.sub("", first.title)
+    marks += variants.line_marks(tables, {kind: look_of(kind) for kind in tables}, words)
+    ticks = {each.texts: format_count(each.texts) for each in group}
+    x = Axis("training texts (logarithmic)", (min(ticks) / 1.2, max(ticks) * 1.2), ticks, "log")
+    y = Axis(variants.name_with_unit(first.measure), shapes.extent(marks))
+    texts = COUNT.sub("", first.title)
     return Panel(marks, x, y, texts[:1].upper() + texts[1:])
-
-
-def _by_amount(group: Sequence[Compared], kind: str) -> pd.DataFrame:
-    """Return the scores of all runs of a kind, `value`, by the number of texts, `x`."""
-    runs = [(each.texts, value) for each in group for value in each.runs[kind]]
-    return pd.DataFrame(runs, columns=["x", "value"])
 
 
 ROW, FRAME = 0.42, 1.15  # inches: a corpus; the axis and the legend
@@ -92,31 +89,24 @@ BELOW, COLUMNS = 0.3, 3  # of a row: half of a band, and where seeds stand below
 def ladder(found: Sequence[Compared]) -> Figure | None:
     """Return a row for each experiment by the metric of the first; None of fewer than FEWEST.
 
-    It has the scores of last state, average and attention on each corpus.
+    It has the scores of last state, average and attention on each corpus, the largest gain first.
     """
-    rows = _rows_of_one_metric(found)
+    whole = [each for each in found if each.is_whole]
+    rows = [each for each in whole if each.measure == whole[0].measure]
     if len(rows) < FEWEST or len({each.corpus for each in rows}) < 2:
         return None
+    rows.sort(key=lambda each: each.mean(each.roles[0]) - each.mean(each.roles[2]))
     marks = [mark for place, row in enumerate(rows) for mark in _rung(row, place)]
-    labels = (f"{textwrap.fill(row.title, 22)} ({row.mean(row.last):.1f})" for row in rows)
+    labels = (f"{textwrap.fill(row.title, 22)} ({row.mean(row.roles[0]):.1f})" for row in rows)
     measure, height = rows[0].measure, ROW * len(rows)
     title = f"{measure.name}: {measure.long_unit} more than the last state"
     x = Axis(title, shapes.extent(marks, "x"))
     y = Axis("", (len(rows) - 0.45, -0.55), dict(enumerate(labels)), strokes=False)
-    return make_figure(
-        "ladder", "study", [Panel(marks, x, y, height=height), _legend(rows)],
-        (shapes.STUDY, FRAME + height), "; ".join(map(str, rows)),
-        read=some(each.verdict(each.average, each.last) == BETTER for each in rows),
-        weighed=some(each.weighing == BETTER for each in rows), unit=measure.long_unit,
-        margin=f"{rows[0].margin:g}",
+    return _make(
+        "ladder", [Panel(marks, x, y, height=height), _legend(rows)], FRAME + height, rows,
+        "; ".join(map(str, rows)), unit=measure.long_unit,
+        read=some(each.verdict(each.roles[1], each.roles[0]) == BETTER for each in rows),
     )  # fmt: skip
-
-
-def _rows_of_one_metric(found: Sequence[Compared]) -> list[Compared]:
-    """Return the experiments by the metric of the first, the largest gain of attention first."""
-    whole = [each for each in found if each.is_whole]
-    rows = [each for each in whole if each.measure == whole[0].measure]
-    return sorted(rows, key=lambda each: each.mean(each.last) - each.mean(each.attention))
 
 
 def _rung(row: Compared, place: int) -> Iterator[Mark]:
@@ -124,14 +114,13 @@ def _rung(row: Compared, place: int) -> Iterator[Mark]:
 
     The piece from the average to attention is thick where their difference is shown.
     """
-    zero, kinds = row.mean(row.last), (row.last, row.average, row.attention)
-    last, average, attention = (row.mean(kind) - zero for kind in kinds)
+    zero, *_ = means = [row.mean(kind) for kind in row.kinds]
+    last, average, attention, *outside = (mean - zero for mean in means)
     yield _near(average, row.margin, place, BELOW)
-    yield shapes.rule((last, place), (average, place), shapes.SOFT, 0.8)
+    yield mark("rule", (last, average), place, colour=shapes.SOFT, wide=0.8)
     yield _piece(average, attention, place, row.weighing)
-    if row.reference:
-        yield _tick(row.mean(row.reference) - zero, place)
-    for kind in kinds:
+    yield from (_tick(x, place) for x in outside)
+    for kind in row.roles[:3]:
         look = look_of(kind)
         for x in row.runs[kind]:
             yield shapes.point(x - zero, place + BELOW, look, 7, faint=True)
@@ -139,36 +128,36 @@ def _rung(row: Compared, place: int) -> Iterator[Mark]:
 
 
 def _near(x: float, margin: float, y: float, height: float) -> Mark:
-    return shapes.area((x - margin, x + margin), (y - height, y + height))
+    return mark("square", (x - margin, x + margin), (y - height, y + height))
 
 
 def _tick(x: float, y: float) -> Mark:
-    return shapes.rule((x, y - BELOW), (x, y + BELOW), shapes.SOFT, 2.2)
+    return mark("rule", x, (y - BELOW, y + BELOW), colour=shapes.SOFT, wide=2.2)
 
 
 def _piece(start: float, end: float, y: float, verdict: str) -> Mark:
+    style: Mark = {"colour": shapes.SERIES[0]}
     if verdict in (BETTER, WORSE, SAME):
-        wide = 1.2 if verdict == SAME else 5
-        return shapes.rule((start, y), (end, y), shapes.SERIES[0], wide)
-    ends, colour = (min(start, end), max(start, end)), shapes.SERIES[0]
-    return shapes.area(ends, (y - 0.09, y + 0.09), shapes.GROUND, 1, colour=colour, dash=())
+        return mark("rule", (start, end), y, wide=1.2 if verdict == SAME else 5, **style)
+    ends = (min(start, end), max(start, end)), (y - 0.09, y + 0.09)
+    return mark("square", *ends, fill=shapes.GROUND, shade=1, dash=(), **style)
 
 
-def _sample(verdict: str, x: float, y: float) -> Mark:
-    return _piece(x - 0.012, x + 0.012, y, verdict)
+def _sample(verdict: str) -> shapes.Sample:
+    return lambda x, y: _piece(x - 0.012, x + 0.012, y, verdict)
 
 
 def _legend(rows: Sequence[Compared]) -> Panel:
     """Return the legend: the kinds of model that any row has, the pieces, and the band."""
-    references = {row.reference for row in rows}
+    outside = {row.roles[3] for row in rows}
     entries: dict[str, shapes.Sample] = {
-        all_words()[kind].words: _tick if kind in references else shapes.sample(look_of(kind))
+        all_words()[kind].words: _tick if kind in outside else shapes.sample(look_of(kind))
         for kind in dict.fromkeys(kind for row in rows for kind in row.kinds)
     }
     pieces = {"better": BETTER, "practically the same": SAME, "undecided": ""}
-    entries |= {text: functools.partial(_sample, verdict) for text, verdict in pieces.items()}
-    near = f"within {rows[0].margin:g} of the average"
-    return shapes.legend(entries | {near: lambda x, y: _near(x, 0.012, y, 0.35)}, 0.2, COLUMNS)
+    entries |= {text: _sample(verdict) for text, verdict in pieces.items()}
+    entries[f"within {rows[0].margin:g} of the average"] = lambda x, y: _near(x, 0.012, y, 0.35)
+    return shapes.legend(entries, 0.2, COLUMNS)
 
 
 STEPS = "last-state", "repeated", "decoder-uniform", "diagonal", "decoder-attention"
@@ -186,35 +175,32 @@ def staircase(found: Sequence[Compared]) -> Figure | None:
             break
     else:
         return None
-    values = [*means.values()]
-    steps = itertools.pairwise(means.items())
-    gains = {kind: after - before for (_, before), (kind, after) in steps}
-    most = max(gains, key=gains.__getitem__)
-    return make_figure(
-        "staircase", "study", [_stairs(each, means)], (shapes.STUDY, 3.2),
+    steps, values = itertools.pairwise(means), [*means.values()]
+    gain, most = max((means[kind] - means[before], kind) for before, kind in steps)
+    return _make(
+        "staircase", [_stairs(each, means)], 3.2, [each],
         ", ".join(f"{all_words()[kind].words} {mean:.1f}" for kind, mean in means.items()),
-        step=read_yaml(CAPTIONS)["staircase"]["steps"][most],
-        gain=f"{gains[most]:.1f}", total=f"{values[-1] - values[0]:.1f}",
-        metric=each.measure.name, experiment=each.title, margin=f"{each.margin:g}",
+        step=read_yaml(variants.CAPTIONS)["staircase"]["steps"][most], gain=f"{gain:.1f}",
+        total=f"{values[-1] - values[0]:.1f}", metric=each.measure.name, experiment=each.title,
     )  # fmt: skip
 
 
 def _stairs(found: Compared, means: Mapping[str, float]) -> Panel:
     marks, labels, before = list[Mark](), dict[float, str](), 0.0
-    if found.reference:
-        y = found.mean(found.reference)
-        line = shapes.rule((len(means) - HALF, y), (-HALF, y), shapes.SOFT, dash=shapes.DASHED)
-        marks.append(line | {"end": all_words()[found.reference].words})
+    if reference := found.roles[3]:
+        y = found.mean(reference)
+        line = mark("rule", (len(means) - HALF, -HALF), y, colour=shapes.SOFT, dash=shapes.DASHED)
+        marks.append(line | {"end": all_words()[reference].words})
     for place, (kind, mean) in enumerate(means.items()):
         look, (start, end) = look_of(kind), (place - HALF, place + HALF)
         if place:
             gain = f"{mean - before:+.1f}".replace("-", "−")
             marks += [
-                shapes.area((start, end), (before - found.margin, before + found.margin)),
-                shapes.rule((start, before), (start, mean), shapes.SOFT),
-                shapes.words(start, (before + mean) / 2, gain, size=9, bold=True, dx=4),
+                mark("square", (start, end), (before - found.margin, before + found.margin)),
+                mark("rule", start, (before, mean), colour=shapes.SOFT),
+                mark("text", start, (before + mean) / 2, text=gain, size=9, wide=BOLD, dx=4),
             ]
-        marks.append(shapes.rule((start, mean), (end, mean), look.colour, 2.6))
+        marks.append(mark("rule", (start, end), mean, colour=look.colour, wide=2.6))
         runs, before = found.runs[kind], mean
         for number, value in enumerate(runs):
             aside = SEEDS * ((number + 0.5) / len(runs) - 0.5)

@@ -1,9 +1,8 @@
-"""The figures of a translation: alignments, links by distance, BLEU by share, gradients."""
+"""The figures of a translation: alignments, BLEU by share, gradients."""
 
 import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,16 +12,9 @@ from heed.report.browser import read_prediction_table
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
 from heed.report.figures.heatmaps import word_labels
-from heed.report.figures.shapes import EVERYWHERE, PAGE, Axis, Figure, Panel
-from heed.report.figures.variants import (
-    CAPTIONS,
-    MAX_VARIANTS,
-    Drawn,
-    make_figure,
-    ordered_variants,
-)
+from heed.report.figures.shapes import EVERYWHERE, PAGE, Axis, Figure, Mark, Panel
+from heed.report.figures.variants import MAX_VARIANTS, Drawn, make_figure, ordered_variants
 from heed.report.figures.vega import as_svg
-from heed.report.formats import read_yaml
 from heed.report.results import Results
 from heed.tasks.translation.metrics import TRUNCATION, Gold, read_links
 
@@ -57,8 +49,7 @@ def read_sentences(results: Results, experiment: Experiment) -> list[Sentence]:
         folder = results.prediction_folder(model)
         tables[variant] = read_prediction_table(folder / "sentences.parquet").set_index("id")
         weights[variant] = read_prediction_table(folder / "weights.parquet")
-    sentences = []
-    first = next(iter(tables.values()))  # all have the same
+    first, sentences = next(iter(tables.values())), []  # all have the same
     for (id_, row), gold in zip(first.iterrows(), read_links(first["gold"]), strict=True):
         source, reference = list(row["source_words"]), list(row["reference_words"])
         matrices = {}
@@ -85,7 +76,7 @@ def alignments(drawn: Drawn) -> Iterator[Figure]:
     weighed = set().union(*(each.weights for each in sentences))
     order = dict.fromkeys([*experiment.result.attention, *experiment.result.models])
     known = [*filter(weighed.__contains__, order)][:MODELS]
-    files = (results.prediction_folder(models[name]) / "weights.parquet" for name in known)
+    files = [results.prediction_folder(models[name]) / "weights.parquet" for name in known]
     for number, each in enumerate(sentences if known else [], 1):
         maps = [(each, words[name], each.weights.get(name)) for name in known]
         yield _alignment(
@@ -120,17 +111,11 @@ def _alignment(key: str, maps: Maps, told: str, model: str, **about: Any) -> Fig
     above, left = (
         LETTER * max(len(shapes.short_name(word)) for words in of for word in words) for of in sides
     )
-    down = -(-len(maps) // across)
-    cell = min(
-        CELL, ((shapes.WIDE - 0.2) / across - left - 0.25) / columns,
-        ((shapes.MAX_HEIGHT - 0.2) / down - above - 0.4) / lines,
-    )  # fmt: skip
-    wide = max(across * (columns * cell + left + 0.25) + 0.2, shapes.WIDTH)
-    high = down * (lines * cell + above + 0.4) + 0.2
+    frame, count = (left + 0.25, above + 0.4), (across, -(-len(maps) // across))
+    cell, size = shapes.grid((columns, lines), frame, (0.2, 0.2), count, CELL)
     form = max(4, min(7.2, 44 * cell)), columns, lines
     panels = [_map(*each, *form) for each in maps]
-    about |= {"columns": across, "model": model}
-    return make_figure("alignments", key, panels, (wide, high), told, **about)
+    return make_figure("alignments", key, panels, size, told, columns=across, model=model, **about)
 
 
 def _map(
@@ -140,39 +125,13 @@ def _map(
     """Return the weights of a model with the gold links, its words above and at the left."""
     sure, possible = sentence.gold or (set(), set())
     rows = [] if weights is None else shapes.squares(weights)
+    style: Mark = {"fill": "transparent", "shade": 1, "colour": shapes.SERIES[1]}
     for i, j in sorted(possible):
-        dash = shapes.SOLID if (i, j) in sure else shapes.DOTTED
-        place, colour = ((i - 0.42, i + 0.42), (j - 0.42, j + 0.42)), shapes.SERIES[1]
-        rows.append(shapes.area(*place, "transparent", 1, colour=colour, dash=dash))
+        ends, dash = (i - 0.42, i + 0.42), shapes.SOLID if (i, j) in sure else shapes.DOTTED
+        rows.append(shapes.mark("square", ends, (j - 0.42, j + 0.42), dash=dash, **style))
     rows += word_labels(sentence.source_words, size, True)
     rows += word_labels(sentence.reference_words, size, False)
     return shapes.heat_map(rows, columns, lines, title)
-
-
-def by_distance(drawn: Drawn) -> Iterator[Figure]:
-    """Yield the share of gold links that attention finds, by how far they reach: a file alone."""
-    models, chosen = drawn.experiment.result.models, drawn.choice
-    variants = [name for name in drawn.variants if models[name].hyperparameters.learns_weights]
-    drawn = dataclasses.replace(drawn, variants=variants)
-    if not variants or not all(map(Path.exists, drawn.paths("distances"))):
-        return
-    tables = drawn.read("distances")
-    furthest = sorted({*pd.concat(tables.values())["furthest"]})
-    ranges = [
-        str(last) if last == before + 1 else f"{before + 1}–{last}"
-        for before, last in itertools.pairwise([-1, *furthest])
-    ]
-    lines = {}
-    for variant, table in tables.items():
-        places, value = table["furthest"].map(furthest.index), 100 * table["found"] / table["links"]
-        lines[variant] = pd.DataFrame({"x": places, "value": value})
-    means = lines[variants[0]].groupby("x")["value"].mean()
-    title = read_yaml(CAPTIONS)["distances"]["x"]
-    x = Axis(title, (-0.3, len(ranges) - 0.7), dict(enumerate(ranges)))
-    yield drawn.figure(
-        "distances", [_panel(drawn, lines, x, "links found, %")], more=chosen,
-        near=f"{means.iloc[0]:.0f}", far=f"{means.iloc[-1]:.0f}",
-    )  # fmt: skip
 
 
 def by_share(drawn: Drawn) -> Iterator[Figure]:
@@ -189,8 +148,10 @@ def by_share(drawn: Drawn) -> Iterator[Figure]:
     shares = sorted({x for each in means.values() for x in each.index})
     ticks = {x: f"{100 * x:g}%" for x in shares}
     x = Axis("share of the training pairs", (min(ticks) / 1.1, max(ticks) * 1.1), ticks, "log")
+    rows = drawn.lines(lines)
+    panel = Panel(rows, x, Axis("BLEU", shapes.extent(rows, low=0)))
     yield drawn.figure(
-        "shares", [_panel(drawn, lines, x, "BLEU")], sources=drawn.results.comparison_sources,
+        "shares", [panel], sources=drawn.results.comparison_sources,
         model=drawn.experiment.words[most], points=f"{lost[most]:.1f}",
     )  # fmt: skip
 
@@ -208,11 +169,6 @@ def _lines_by_share(drawn: Drawn) -> Iterator[tuple[str, pd.DataFrame]]:
         table = pd.DataFrame(rows, columns=["x", "value"])
         if table["x"].nunique() > 1:
             yield max(group, key=share.__getitem__), table
-
-
-def _panel(drawn: Drawn, lines: dict[str, pd.DataFrame], x: Axis, y: str) -> Panel:
-    rows = drawn.lines(lines)
-    return Panel(rows, x, Axis(y, shapes.extent(rows, low=0)))
 
 
 def first_word(drawn: Drawn) -> Iterator[Figure]:

@@ -16,8 +16,7 @@ from heed.report.figures import shapes
 from heed.report.figures.shapes import EVERYWHERE, Figure, Mark, Pair, Panel
 from heed.report.formats import read_yaml
 from heed.report.measures import Measure
-from heed.report.results import Results, read_table
-from heed.report.sources import Source
+from heed.report.results import Results, Source, read_table
 from heed.report.words import all_words, model_kind
 from heed.task import task_module
 from heed.task.interface import lower_is_better
@@ -40,14 +39,10 @@ class Drawn:
     variants: Sequence[str]
     files: list[Path] = dataclasses.field(default_factory=list)
 
-    def paths(self, name: str) -> list[Path]:
-        """Return the files of a table of `heed score`, one for each variant."""
-        models, folder = self.results.models(self.experiment), self.results.evaluation_folder
-        return [folder(models[each]) / f"{name}.csv" for each in self.variants]
-
     def read(self, name: str) -> Tables:
         """Return a table of `heed score` by variant."""
-        paths = self.paths(name)
+        models, folder = self.results.models(self.experiment), self.results.evaluation_folder
+        paths = [folder(models[each]) / f"{name}.csv" for each in self.variants]
         self.files += paths
         return {each: read_table(path) for each, path in zip(self.variants, paths, strict=True)}
 
@@ -83,9 +78,7 @@ def some(are: Iterable[bool]) -> str:
 
 def kinds(experiment: Experiment) -> dict[str, str]:
     """Return the kind of every model and reference model, as words.yaml has them."""
-    result = experiment.result
-    models = {name: model_kind(name, each.hyperparameters) for name, each in result.models.items()}
-    return models | {name: model_kind(name) for name in result.reference_models}
+    return {name: model_kind(name, h) for name, h in experiment.hyperparameters.items()}
 
 
 def looks(experiment: Experiment) -> dict[str, shapes.Look]:
@@ -117,15 +110,13 @@ def drawn_variants(results: Results, experiment: Experiment) -> list[str]:
     if len(order) <= MAX_VARIANTS:
         return order
     column = f"validation_{validation_measure(experiment).metric}"
-    tables = read_tables(results, experiment, "history", order)
+    tables = Drawn(results, experiment, order).read("history")
     best = {name: table.groupby("seed")[column].max().mean() for name, table in tables.items()}
-    first = (BASELINE, *result.attention[:1])
-    rest = sorted(order, key=lambda name: -best[name])
+    first, rest = (BASELINE, *result.attention[:1]), sorted(order, key=lambda name: -best[name])
     controls = [name for name in rest if name in result.controls]
     others = [name for name in rest if name not in {*first, *controls}]
     known = dict.fromkeys([*first, *controls[:1], *others[:1], *rest])
-    chosen = [*filter(order.__contains__, known)][:MAX_VARIANTS]
-    return [*filter(chosen.__contains__, order)]
+    return sorted([*filter(order.__contains__, known)][:MAX_VARIANTS], key=order.index)
 
 
 def ordered_variants(results: Results, experiment: Experiment) -> list[str]:
@@ -149,13 +140,6 @@ def factor(measure: Measure) -> int:
 def name_with_unit(measure: Measure) -> str:
     """Return the name of an axis of scores."""
     return f"{measure.name}, %" if measure.is_accuracy else measure.name
-
-
-def read_tables(
-    results: Results, experiment: Experiment, name: str, variants: Iterable[str]
-) -> Tables:
-    """Return a table of `heed score` by variant."""
-    return Drawn(results, experiment, [*variants]).read(name)
 
 
 def line_marks(
@@ -210,9 +194,8 @@ def least_extent(
 
     It has at least LEAST times the study's margin of equivalence.
     """
-    (low, high), top = shapes.extent(rows, key, margin=0), scale
-    if lower_is_better(metric):
-        top = math.inf
+    low, high = shapes.extent(rows, key, margin=0)
+    top = math.inf if lower_is_better(metric) else scale
     margin = results.comparison.significance.equivalence_margin
     least = min(LEAST * scale * margin / 100, top)
     if (lacks := least - (high - low)) > 0:

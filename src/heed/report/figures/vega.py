@@ -26,7 +26,10 @@ from heed.report.formats import read_yaml
 POINTS = 72  # of an inch
 # The width of Liberation Sans's digits, by its size: another font at its own size would be wider,
 # and the first letters of names would fall off the drawing.
-ADJUSTED = "text{font-size-adjust:ch-width .556}"
+STYLE_SHEET = (
+    "<style>:root{color-scheme:light dark}text{font-size-adjust:ch-width .556}"
+    "@media screen and (prefers-color-scheme:dark){%s}</style>"
+)
 MAX_FITS, NEAR, LEAST = 3, 2, 40  # drawings to find a size, points from it, points of axes
 MAX_END, NAME_HEIGHT = 28, 10  # characters of a name at the end of a line, and points
 # Signs that every Liberation Sans has, also that of Debian 12, which has no Hebrew: a machine's own
@@ -34,6 +37,7 @@ MAX_END, NAME_HEIGHT = 28, 10  # characters of a name at the end of a line, and 
 PRINTED = re.compile(r"[ -~\xa0-\u017f\u0384-\u03ce\u0400-\u045f–—‘’“”„…−×√•€≤≥\n]*")
 # An empty line of a text, whose height no program adds.
 EMPTY_LINE = re.compile(r'<tspan x="0" dy="([\d.]+)"/><tspan x="0" dy="[\d.]+">')
+SIZES = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
 UNUSED = "aria-hidden|pointer-events|class|role|aria-roledescription"  # attributes
 RESOURCES = re.compile(rb"(?:^ */[a-z]+\d+ \d+ 0 R\n)+", re.MULTILINE)
 # Between two areas that look the same, which become one path: heat maps have thousands.
@@ -68,12 +72,9 @@ def _draw(figure: Figure, path: Path) -> list[str]:
     write_text(path.with_suffix(".svg"), page)
     pdf = vl_convert.svg_to_pdf(_sized(drawn, figure.size, ""))
     with writing(path.with_suffix(".pdf")) as temporary:  # svg2pdf names resources at random
-        temporary.write_bytes(RESOURCES.sub(_sorted_lines, pdf))
+        ordered = RESOURCES.sub(lambda of: b"".join(sorted(of[0].splitlines(keepends=True))), pdf)
+        temporary.write_bytes(ordered)
     return names
-
-
-def _sorted_lines(lines: re.Match[bytes]) -> bytes:
-    return b"".join(sorted(lines[0].splitlines(keepends=True)))
 
 
 def as_svg(figure: Figure) -> str:
@@ -102,18 +103,12 @@ def fitted(figure: Figure, names: Names) -> str:
         height = parts * width or height
         spec = json.dumps(specification(figure, (width, height), names), default=float)
         svg: str = vl_convert.vegalite_to_svg(spec)
-        more, higher = (a - b for a, b in zip(whole, _size_of(svg), strict=True))
+        more, higher = (a - float(b) for a, b in zip(whole, SIZES.findall(svg)[0], strict=True))
         more = min(more, higher / parts) if parts else more
         if max(abs(more), 0 if parts else abs(higher)) < NEAR:
             break
         width, height = max(width + more, LEAST), max(height + higher, LEAST)
     return EMPTY_LINE.sub(lambda line: f'<tspan x="0" dy="{2 * float(line[1])}">', svg)
-
-
-def _size_of(svg: str) -> Pair:
-    found = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg)
-    assert found
-    return float(found[1]), float(found[2])
 
 
 def specification(figure: Figure, inner: Pair, names: Names) -> dict[str, Any]:
@@ -142,15 +137,13 @@ def line_ends(panel: Panel, height: float) -> list[Mark]:
 
     Names that would overlap are pushed apart, and a thin line leads from each to its end.
     """
-    named = [row for row in panel.rows if "end" in row]
-    low, high = panel.y.domain
+    (low, high), named = panel.y.domain, [row for row in panel.rows if "end" in row]
     places = [(row["y"] - low) / (high - low) for row in named]
-    rows: list[Mark] = []
-    for row, place in zip(named, spread_apart(places, NAME_HEIGHT / height), strict=True):
-        own = {key: row.get(key, "") for key in ("x", "y", "colour", "shape")}
-        text = {"kind": "end", "text": short_name(row["end"], MAX_END)}
-        rows.append(own | text | {"y2": low + place * (high - low)})
-    return rows
+    return [
+        {key: row.get(key, "") for key in ("x", "y", "colour", "shape")}
+        | {"kind": "end", "text": short_name(row["end"], MAX_END), "y2": low + place * (high - low)}
+        for row, place in zip(named, spread_apart(places, NAME_HEIGHT / height), strict=True)
+    ]
 
 
 def spread_apart(positions: Sequence[float], gap: float) -> list[float]:
@@ -194,30 +187,27 @@ def _named(text: str, names: Names) -> str:
 
 def _edit_svg(text: str, alt_text: str, size: Pair) -> str:
     """Return the SVG with an alternative text, a style sheet, and numbers of fewer digits."""
-    text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"-?\d+\.\d{3,}", _rounded, tag[0]), text)
+
+    def rounded(number: re.Match[str]) -> str:
+        return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+
+    text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"-?\d+\.\d{3,}", rounded, tag[0]), text)
     text = re.sub(r'<path class="(?:back|fore)ground"[^>]*d="(?:M0,0h0v0h0Z)?"[^>]*/>', "", text)
     text = SAME.sub("", re.sub(f' (?:{UNUSED})="[^"]*"', "", text))
     colours = itertools.product(read_yaml("figures/vega")["dark"].items(), ("fill", "stroke"))
-    dark_rules = "".join(
+    rules = (
         f'[{kind}="{light}"]{{{kind}:{dark}}}'
         for (light, dark), kind in colours
         if f'{kind}="{light}"' in text
     )
-    style_sheet = (
-        f"<style>:root{{color-scheme:light dark}}{ADJUSTED}@media screen and "
-        f"(prefers-color-scheme:dark){{{dark_rules}}}</style>"
-    )
+    style_sheet = STYLE_SHEET % "".join(rules)
     head, _, rest = _sized(text, size, "pt").partition(">")
     start_tag = f'<svg role="img" aria-label="{html.escape(alt_text)}"{head.removeprefix("<svg")}'
     return f"{start_tag}>{style_sheet}{rest}"
-
-
-def _rounded(number: re.Match[str]) -> str:
-    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
 
 
 def _sized(svg: str, size: Pair, unit: str) -> str:
     """Return the SVG with a size in inches; what is drawn is scaled to it, if it is another one."""
     width, height = (f"{POINTS * each:g}{unit}" for each in size)
     new = f'width="{width}" height="{height}" preserveAspectRatio="xMinYMin"'
-    return re.sub(r'width="[\d.]+" height="[\d.]+"', new, svg, count=1)
+    return SIZES.sub(new, svg, count=1)

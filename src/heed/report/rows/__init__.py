@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from heed.report.experiments import Experiment
-from heed.report.results import Results
-from heed.report.sources import Source
+from heed.report.results import Results, Source
 
 
 @dataclasses.dataclass(frozen=True)

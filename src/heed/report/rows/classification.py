@@ -1,6 +1,5 @@
 """The rows of a classification: precision, recall and F1 by class, as in the talk's tables."""
 
-import dataclasses
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -25,33 +24,7 @@ from heed.tasks.classification.metrics import AVERAGES
 HEADINGS = {"precision": "precision", "recall": "recall", "f1": "f1-score", "support": "support"}
 MEASURES = tuple(HEADINGS)[:3]
 NO_SCORE = MeanAndStd(math.nan, None, [])  # of an accuracy in the columns of precision and recall
-Report = dict[str, dict[str, Any]]  # by class or average: its kind, and a ClassScore by metric
-
-
-@dataclasses.dataclass(frozen=True)
-class ClassScore:
-    """A score over runs, as its mean is printed, and the talk's."""
-
-    score: MeanAndStd
-    digits: int
-    published: str
-
-    @property
-    def printed(self) -> str:
-        """The mean in its format for people; nothing of an accuracy's precision."""
-        return format_number(self.score.mean, self.digits) if self.score.values else ""
-
-    @property
-    def other(self) -> str:
-        """The talk's, where it is another one."""
-        return "" if self.published == self.printed else self.published
-
-    @property
-    def difference(self) -> str:
-        """The score minus the talk's in percentage points; empty where they are not compared."""
-        if not self.published or self.digits != 4:
-            return ""
-        return format_points(100 * (self.score.mean - float(self.published)), 1)
+Report = dict[str, dict[str, Any]]  # by class or average, as `_row` has it
 
 
 def report_of(experiment: Experiment, variant: str) -> Report:
@@ -65,23 +38,30 @@ def report_of(experiment: Experiment, variant: str) -> Report:
     for average in AVERAGES:
         scores = {each: summary[f"{average}_{each}"] for each in MEASURES}
         averages[f"{average} avg"] = scores | {"support": support}
-    return {
-        name: _row("class", classes[name], talk.class_scores(name))
-        for name in result.groups["classes"]
-    } | {
-        name: _row("average", scores, talk.average_scores(name))
-        for name, scores in averages.items()
-    }  # fmt: skip
+    rows = {n: _row("class", classes[n], talk.class_scores(n)) for n in result.groups["classes"]}
+    averaged = {n: _row("average", s, talk.average_scores(n)) for n, s in averages.items()}
+    return rows | averaged
 
 
 def _row(kind: str, scores: Scores, published: Mapping[str, str]) -> dict[str, Any]:
-    support = scores["support"]
+    """Return a row: its kind, and each metric as it is printed, beside the talk's.
+
+    other: the talk's, where it is another one. difference: in percentage points from the talk's.
+    """
+    support, row = scores["support"], dict[str, Any](kind=kind)
     is_whole = all(value == round(value) for value in (support.mean, *support.values))
-    digits = dict.fromkeys(MEASURES, 4) | {"support": 0 if is_whole else 1}
-    return {"kind": kind} | {
-        metric: ClassScore(scores.get(metric, NO_SCORE), digits[metric], published.get(metric, ""))
-        for metric in HEADINGS
-    }
+    for metric in HEADINGS:
+        score, talk = scores.get(metric, NO_SCORE), published.get(metric, "")
+        digits = 4 if metric in MEASURES else int(not is_whole)
+        printed = format_number(score.mean, digits) if score.values else ""
+        row[metric] = {
+            "score": score, "digits": digits, "printed": printed, "published": talk,
+            "other": "" if talk == printed else talk, "difference": "",
+        }  # fmt: skip
+        if talk and metric in MEASURES:
+            difference = 100 * (score.mean - float(talk))
+            row[metric]["difference"] = format_points(difference, 1)
+    return row
 
 
 def reports(results: Results, experiment: Experiment) -> Iterator[Rows]:
@@ -126,11 +106,11 @@ def seeds(results: Results, experiment: Experiment) -> Rows:
     """Return every score of every run of all models."""
     records = [
         {"variant": variant, "run": run, "row": name, "kind": row["kind"], "metric": metric,
-         "value": format_number(value, row[metric].digits)}
+         "value": format_number(value, row[metric]["digits"])}
         for variant in (*experiment.variants, *experiment.result.reference_models)
         for name, row in report_of(experiment, variant).items()
         for metric in HEADINGS
-        if (values := row[metric].score.values)
+        if (values := row[metric]["score"].values)
         for run, value in named_runs(results, experiment, variant, values)
     ]  # fmt: skip
     return Rows(records)
@@ -149,12 +129,12 @@ def changes(results: Results, experiment: Experiment) -> Rows | None:
     for name, row in after.items():
         if row["kind"] == "class":
             old, new = before[name]["recall"], row["recall"]
-            gain = paired_gain(new.score.values, old.score.values)
-            is_known = old.published and new.published
+            gain = paired_gain(new["score"].values, old["score"].values)
+            talk = [float(each["published"]) for each in (old, new) if each["published"]]
             records.append({
-                "name": name, "support": row["support"].score.mean, "gain": gain,
+                "name": name, "support": row["support"]["score"].mean, "gain": gain,
                 "by_seed": " ".join(f"{value:+.2f}" for value in gain.values_pp),
-                "talk": 100 * (float(new.published) - float(old.published)) if is_known else None,
+                "talk": 100 * (talk[1] - talk[0]) if len(talk) == 2 else None,
             })  # fmt: skip
     return Rows(sorted(records, key=lambda each: (-each["gain"].mean_pp, each["name"])))
 
@@ -204,27 +184,20 @@ def slide_facts(experiment: Experiment) -> dict[str, list[Any]]:
     """Return what the sentences around the slide of an experiment of the talk name.
 
     `never`: the classes of which a model has no right prediction, `others` those that the talk
-    alone has, `losses` those by degraded hyperparameters. The talk's values are as it prints them.
+    alone has.
     """
     of_talk = next(iter(experiment.talk.values()), NO_SCORES)
     ours = {name.casefold() for name in experiment.result.groups["classes"]}
-    losses = [
-        {"words": experiment.words[each.variant], "change": each.change.mean_pp, "talk": each.talk}
-        for each in experiment.degradations
-    ]
     others = [row["class"] for name, row in of_talk.classes.items() if name not in ours]
-    return {
-        "never": [*_never_predicted(experiment)], "others": others,
-        "misprints": of_talk.misprints, "losses": losses,
-    }  # fmt: skip
+    never = [*_never_predicted(experiment)]
+    return {"never": never, "others": others, "misprints": of_talk.misprints}
 
 
 def _never_predicted(experiment: Experiment) -> Iterator[dict[str, Any]]:
     for variant in pair_of(experiment) or ():
-        rows = report_of(experiment, variant).items()
-        tested = ((name, row) for name, row in rows if row["kind"] == "class")
-        names = [n for n, row in tested if row["support"].score.mean and not row["f1"].score.mean]
-        own = experiment.talk.get(variant, NO_SCORES)
-        scores = [*filter(None, (own.class_scores(name).get("f1") for name in names))]
-        if names:
-            yield {"model": experiment.sentences[variant], "names": names, "talk": scores}
+        report, classes = report_of(experiment, variant), experiment.result.groups["classes"]
+        tested = {n: report[n]["f1"] for n in classes if report[n]["support"]["score"].mean}
+        never = {name: f1["published"] for name, f1 in tested.items() if not f1["score"].mean}
+        if never:
+            talk = [*filter(None, never.values())]
+            yield {"model": experiment.sentences[variant], "names": [*never], "talk": talk}

@@ -3,8 +3,8 @@
 from heed.evaluation.results import BASELINE
 from heed.report.experiments import Experiment
 from heed.report.figures.curves import by_group
-from heed.report.figures.variants import ordered_variants, read_tables
-from heed.report.formats import DASH
+from heed.report.figures.variants import Drawn, ordered_variants
+from heed.report.formats import DASH, read_yaml
 from heed.report.measures import Measure, report_of
 from heed.report.results import Results
 from heed.report.rows import Rows
@@ -19,8 +19,8 @@ def differences(results: Results, experiment: Experiment) -> Rows:
     records = [
         {
             "words": f"{words[each.first]} − {words[each.second]}", "of": each,
-            "question": QUESTIONS.get(each.result.family, "secondary"),
-            "tuned_alike": str(each.result.tuned_alike).lower(),  # as YAML has it
+            "question": QUESTIONS.get(each.family, "secondary"),
+            "tuned_alike": str(each.tuned_alike).lower(),  # as YAML has it
         }
         for each in experiment.comparisons
     ]  # fmt: skip
@@ -54,26 +54,16 @@ def scores(results: Results, experiment: Experiment) -> Rows:
     return Rows(records, facts)
 
 
-# score function: the lecture that has it, and its source
-SCORES = {
-    "additive": ("001", "Bahdanau et al. 2015"),
-    "concat": ("000 (“Additive”)", "Luong et al. 2015"),
-    "concat-tanh": ("004", ""),
-    "location": ("000", "Luong et al. 2015"),
-    "general": ("000, 001", "Luong et al. 2015"),
-    "dot": ("000, 001", "Luong et al. 2015"),
-    "scaled-dot": ("000", "Vaswani et al. 2017"),
-}
-
-
 def score_functions(results: Results) -> Rows | None:
     """Return each model by the score functions that it uses; None where no task has any."""
     experiments = [each for each in results.experiments if report_of(each.measure.task).HAS_SCORES]
     # The lectures' numbers say nothing to the reader of a study that is not of their talk.
     of_talk = any(each.talk for each in results.experiments)
+    shown, known = ["lecture", "paper"][not of_talk :], read_yaml("names")["scores"]
     records = [
         each.named(variant) | {
-            "score": score, "source": _source(score, of_talk), "where": where,
+            "score": score, "where": where,
+            "source": "; ".join(filter(None, map(known[score].get, shown))) or DASH,
             "metric": each.result.compared_score(each.result.models[variant]),
             "gain": each.difference(variant, BASELINE),
         }
@@ -81,13 +71,8 @@ def score_functions(results: Results) -> Rows | None:
         for variant in each.variants
         for score, where in each.result.models[variant].hyperparameters.score_functions.items()
     ]  # fmt: skip
-    records.sort(key=lambda record: [*SCORES].index(record["score"]))
+    records.sort(key=lambda record: [*known].index(record["score"]))
     return Rows(records) if experiments else None
-
-
-def _source(score: str, of_talk: bool) -> str:
-    lecture, paper = SCORES[score]
-    return "; ".join(filter(None, [lecture, paper])) if of_talk else paper or DASH
 
 
 def lengths(results: Results, experiment: Experiment) -> Rows:
@@ -95,7 +80,8 @@ def lengths(results: Results, experiment: Experiment) -> Rows:
 
     BLEU is between 0 and 100, accuracy between 0 and 1.
     """
-    tables = read_tables(results, experiment, "lengths", ordered_variants(results, experiment))
+    order = ordered_variants(results, experiment)
+    tables = Drawn(results, experiment, order).read("lengths")
     records = [
         {"variant": variant, **group}
         for variant, table in tables.items()

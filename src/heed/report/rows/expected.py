@@ -1,8 +1,7 @@
 """The rows of expected results: what heed should find, and what it found (docs/statistics.md)."""
 
-import dataclasses
 import statistics
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -11,7 +10,7 @@ from heed.explanation.registry import CRITERIA
 from heed.explanation.test import measured
 from heed.report.experiments import Experiment
 from heed.report.explanations import Explanation
-from heed.report.formats import format_number
+from heed.report.formats import format_number, read_yaml
 from heed.report.measures import Measure
 from heed.report.results import Results
 from heed.report.rows import Rows
@@ -20,73 +19,26 @@ if TYPE_CHECKING:
     from heed.study import ExpectedResult
 
 MIDDLE = ("4", "5")  # tenths of a document
-NAMES = {
-    "aer": "alignment error rate",
-    "rationale_weight": "share of the weights on the rationale",
-    "accuracy_in_middle": "accuracy where the rationale is in the middle",
-}
 
 
-@dataclasses.dataclass(frozen=True)
-class Finding:
-    """The finding of a study about one expected result."""
-
-    experiment: Experiment
-    expected: "ExpectedResult"
-    found: str  # the verdict or the outcome; empty where there is none, or where a metric is known
-    value: float | None  # the score, or the one that decided the outcome
-    difference: Difference | None  # of the verdict
-    holds: bool  # whether that agrees with the expected result
-
-    @property
-    def wanted(self) -> str:
-        """The result that the expected result demands."""
-        expected = self.expected
-        model = expected.variant or expected.adversarial_model or ""
-        if expected.verdict:
-            return f"{model} against {expected.against}: {expected.verdict}"
-        if expected.criterion:
-            criterion = CRITERIA[expected.criterion].criterion
-            return f"criterion “{criterion}” of {model}: {expected.outcome}"
-        ends = {"at least": expected.at_least, "at most": expected.at_most}
-        limits = (f"{words} {self._format(end)}" for words, end in ends.items() if end is not None)
-        metric = NAMES.get(expected.metric or "") or self._measure.name
-        return f"{metric} of {model}: {', '.join(limits)}"
-
-    @property
-    def printed(self) -> str:
-        """The result that the study found."""
-        if self.difference is not None:
-            difference = self.experiment.measure.difference(self.difference.mean_pp)
-            return f"{self.found}, {difference}"
-        if self.found:
-            return self.found + ("" if self.value is None else f", {format_number(self.value, 2)}")
-        return "not measured" if self.value is None else self._format(self.value)
-
-    @property
-    def _measure(self) -> Measure:
-        return Measure(self.experiment.measure.task, self.expected.metric or "")
-
-    def _format(self, value: float) -> str:
-        is_weight = self._measure.metric == "rationale_weight" or not self._measure.in_hundreds
-        return format_number(value, 3) if is_weight else self._measure.format(value)
-
-
-def judge_expected_results(results: Results) -> list[Finding]:
+def judge_expected_results(results: Results) -> list[dict[str, Any]]:
     """Return what the study found about each expected result, in the order of params.yaml."""
-    return [
-        judge(each, expected, [e for e in results.explanations if e.experiment.key == each.key])
+    found = [
+        judge(each, expected, results.explanations_of(each))
         for each in results.experiments
         for expected in results.params.experiments[each.key].expected_results
     ]
+    return [each | {"wanted": _wanted(**each), "printed": _printed(**each)} for each in found]
 
 
 def judge(
     experiment: Experiment, expected: "ExpectedResult", explanations: list[Explanation]
-) -> Finding:
+) -> dict[str, Any]:
     """Judge one expected result of an experiment; `explanations` are of its models.
 
-    What is missing, such as a test that was not run, does not agree with any expected result.
+    found: the verdict or the outcome, if one is expected. value: the score, or the one that decided
+    the outcome. difference: that of the verdict. What is missing, such as a test that was not run,
+    does not agree with any expected result.
     """
     found, value, difference = "", None, None
     variant = expected.variant or ""
@@ -104,7 +56,44 @@ def judge(
     else:
         value = _score(expected, experiment.result, explanation, explanations)
         holds = value is not None and _lies_within(value, expected)
-    return Finding(experiment, expected, found, value, difference, holds)
+    return {
+        "experiment": experiment, "expected": expected, "found": found, "value": value,
+        "difference": difference, "holds": holds,
+    }  # fmt: skip
+
+
+def _wanted(experiment: Experiment, expected: "ExpectedResult", **_: Any) -> str:
+    """Return the result that an expected result demands."""
+    model = expected.variant or expected.adversarial_model or ""
+    if expected.verdict:
+        return f"{model} against {expected.against}: {expected.verdict}"
+    if expected.criterion:
+        criterion = CRITERIA[expected.criterion].criterion
+        return f"criterion “{criterion}” of {model}: {expected.outcome}"
+    measure = Measure(experiment.measure.task, expected.metric or "")
+    name = read_yaml("names")["metrics"].get(measure.metric, measure.name)
+    ends = {"at least": expected.at_least, "at most": expected.at_most}
+    limits = (f"{words} {_format(measure, end)}" for words, end in ends.items() if end is not None)
+    return f"{name} of {model}: {', '.join(limits)}"
+
+
+def _printed(
+    experiment: Experiment, expected: "ExpectedResult", found: str, value: float | None,
+    difference: Difference | None, **_: Any,
+) -> str:  # fmt: skip
+    """Return the result that the study found."""
+    if difference is not None:
+        return f"{found}, {experiment.measure.difference(difference.mean_pp)}"
+    if value is None:
+        return found or "not measured"
+    if found:
+        return f"{found}, {format_number(value, 2)}"
+    return _format(Measure(experiment.measure.task, expected.metric or ""), value)
+
+
+def _format(measure: Measure, value: float) -> str:
+    is_weight = measure.metric == "rationale_weight" or not measure.in_hundreds
+    return format_number(value, 3) if is_weight else measure.format(value)
 
 
 def _lies_within(value: float, expected: "ExpectedResult") -> bool:
@@ -135,9 +124,9 @@ def _score(
 
 
 def _accuracy_in_middle(rows: pd.DataFrame | None) -> float | None:
+    """Return that of the middle fifth, of all documents of all seeds; None without any."""
     if rows is None:
         return None
-    # the accuracy where the rationale is in the middle fifth, of all documents of all seeds
     rows = rows[(rows["measure"] == "accuracy_by_place") & rows["at"].isin(MIDDLE)]
     documents = float(rows["documents"].sum())
     return float((rows["mean"] * rows["documents"]).sum()) / documents if documents else None
@@ -156,7 +145,7 @@ def expected_results(results: Results) -> Rows | None:
 
 def failure_lines(results: Results) -> list[str]:
     """Return how many expected results were not found and a line for each of them; or nothing."""
-    failed = [finding for finding in judge_expected_results(results) if not finding.holds]
+    failed = [each for each in judge_expected_results(results) if not each["holds"]]
     if not failed:
         return []
     many = "s that are" if len(failed) > 1 else " that is"
@@ -164,8 +153,8 @@ def failure_lines(results: Results) -> list[str]:
         f"This study did not find {len(failed)} expected result{many} known beforehand. Do not "
         "trust its other results before you know why:",
         *(
-            f"{each.experiment.title}: {each.expected.claim} Expected: {each.wanted}; found: "
-            f"{each.printed}"
+            f"{each['experiment'].title}: {each['expected'].claim} Expected: {each['wanted']}; "
+            f"found: {each['printed']}"
             for each in failed
         ),
     ]

@@ -1,7 +1,7 @@
 """The rows of what the weights explain: the criteria by model, and the means of the tests."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,8 @@ from heed.explanation.registry import CRITERIA, TESTS
 from heed.report.explanations import Explanation, range_of
 from heed.report.formats import format_count, format_interval, format_number
 from heed.report.measures import lacks_layer
-from heed.report.published import PaperScore
-from heed.report.results import Results
+from heed.report.results import Results, Source
 from heed.report.rows import Rows
-from heed.report.sources import Source
 
 
 def criteria(results: Results) -> Rows | None:
@@ -74,13 +72,9 @@ def means(results: Results) -> Rows | None:
 
 def sizes(results: Results) -> dict[str, Any]:
     """Return the number of seeds, and the range of documents of each, that the means are over."""
-    counted = pd.concat(
-        test.rows(each.summary, column)
-        for each in results.explanations
-        for test in TESTS
-        for column in test.columns
-        if test.table != "seeds"
-    )
+    columns = [(test, each) for test in TESTS if test.table != "seeds" for each in test.columns]
+    summaries = [each.summary for each in results.explanations]
+    counted = pd.concat(test.rows(own, column) for own in summaries for test, column in columns)
     documents = counted["documents"].astype(int).tolist() or [0]
     return {"seeds": counted["seed"].nunique(), "documents": range_of(documents, format_count)}
 
@@ -95,15 +89,13 @@ def _mean_of_seeds(values: list[float]) -> dict[str, Any]:
 def trained(results: Results) -> Rows | None:
     """Return the means of models that were trained with other weights; None without any."""
     models = [model for each in results.explanations for model in each.adversarial_attention]
-    keys = ["test", "measure", "weights"]
-    records = [
-        {"model": model.name, "metric": " ".join(filter(None, map(str, key)))}
-        | _mean_of_seeds(rows["mean"].tolist())
-        for model in models
-        for key, rows in model.summary.dropna(subset="mean")
-        .fillna({"weights": ""})
-        .groupby(keys, sort=False)
-    ]
+    keys, records = ["test", "measure", "weights"], list[dict[str, Any]]()
+    for model in models:
+        known = model.summary.dropna(subset="mean").fillna({"weights": ""})
+        for key, rows in known.groupby(keys, sort=False):
+            metric = " ".join(filter(None, map(str, key)))
+            means = _mean_of_seeds(rows["mean"].tolist())
+            records.append({"model": model.name, "metric": metric, **means})
     files = results.sources.add(*dict.fromkeys(each.folder / "summary.csv" for each in models))
     found = _rows(results, records)
     return found and dataclasses.replace(found, sources=files)
@@ -131,34 +123,28 @@ def has_layer_note(results: Results) -> bool:
 def papers_text(results: Results, explained: Sequence[Explanation], test: str) -> str:
     """Return what papers print of a test on the corpora of these models, and say of it.
 
-    Scores are compared where the study has the whole corpus.
+    Scores are compared where the study has the whole corpus, with the lengths of the texts that our
+    models read.
     """
-    papers = results.papers
-    scores = [each for each in papers.scores if each.test == test]
-    texts = [*_compare_papers(scores, [each for each in explained if not each.is_of_encoder])]
-    sentences = (each for each in papers.sentences if each.test == test)
-    return " ".join([*texts, *(f"“{each.sentence}” ({each.paper})." for each in sentences)])
-
-
-def _compare_papers(scores: list[PaperScore], explained: list[Explanation]) -> Iterator[str]:
-    """Yield the scores of each paper, and the lengths of the texts that our models read."""
+    scores, sentences = (each[each["test"] == test] for each in results.papers)
     read, lengths, kinds = list[int](), list[int](), set[str]()
     for each in explained:
         result, statistics = each.experiment.result, each.experiment.result.corpus.statistics
-        if not statistics.reduced and statistics.kind in {score.corpus for score in scores}:
+        is_whole = not statistics.reduced and statistics.kind in {*scores["corpus"]}
+        if is_whole and not each.is_of_encoder:
             kinds.add(statistics.kind)
             read.append(result.models[each.variant].hyperparameters.max_tokens)
             lengths.append(round(statistics.tokens / statistics.documents))
-    models: dict[str, dict[str, list[str]]] = {}
-    for score in scores:
-        if score.corpus in kinds:
-            own = models.setdefault(score.paper, {}).setdefault(score.model, [])
-            own.append(format_significant(score.mean, 3))
-    for paper, found in models.items():
-        listed = ", ".join(f"{name} {'/'.join(each)}" for name, each in found.items())
-        yield f"{paper} print: {listed}."
+    texts = []
+    for paper, rows in scores[scores["corpus"].isin(kinds)].groupby("paper", sort=False):
+        printed = rows["mean"].map(lambda mean: format_significant(float(mean), 3))
+        models = printed.groupby(rows["model"], sort=False).agg("/".join)
+        listed = ", ".join(f"{name} {own}" for name, own in models.items())
+        texts.append(f"{paper} print: {listed}.")
     if read:
-        yield (
+        texts.append(
             f"Ours read at most {range_of(read, format_count)} tokens of a text; the mean length "
             f"is {range_of(lengths, format_count)}."
         )
+    texts += [f"“{each.sentence}” ({each.paper})." for each in sentences.itertuples()]
+    return " ".join(texts)

@@ -6,28 +6,19 @@ some model.
 
 import dataclasses
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from heed.evaluation.results import ModelResult
 from heed.report.experiments import Experiment
-from heed.report.formats import format_count
+from heed.report.formats import format_count, read_yaml
 from heed.report.measures import Measure
 from heed.report.published import NO_SCORES, Talk
 from heed.report.results import Results
-from heed.report.rows import Rows
+from heed.report.rows import Rows, known
 from heed.search.results import RESULT, Search
 
 # The talk's hyperparameters in words, by its groups; all others are of the last group.
-GROUPS = {
-    "group 1": {
-        "epochs": "epochs", "batch_size": "batch size", "learning_rate": "learning rate",
-        "vocabulary_size": "vocabulary",
-    },
-    "group 2": {
-        "embedding_dim": "size of embeddings", "hidden_size": "size of the LSTM",
-        "linear_size": "size of the linear layer", "dropout": "dropout", "heads": "heads",
-    },
-}  # fmt: skip
+GROUPS: dict[str, dict[str, str]] = read_yaml("names")["talk"]
 
 
 def talk_column(key: str) -> str:
@@ -40,8 +31,7 @@ def shown_setting(hyperparameters: Any, key: str) -> Any:
     return 0 if key == "heads" and not hyperparameters.has_heads else getattr(hyperparameters, key)
 
 
-@dataclasses.dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """A hyperparameter of a model, or a number that follows from all of them.
 
     `printed`: where any model has it so, the report prints it. `talk` is the talk's value, empty
@@ -64,31 +54,25 @@ def model_settings(model: ModelResult, talk: Talk | None) -> Iterator[Setting]:
     """
     h, group = model.hyperparameters, "What the talk leaves open" if talk else ""
     defaults = {field.name: field.default for field in dataclasses.fields(h)}
+    of_talk = talk.summary if talk else {}
+    for name, keys in GROUPS.items() if talk else ():
+        for key in filter(defaults.__contains__, keys):
+            value, known = shown_setting(h, key), of_talk.get(talk_column(key), "")
+            printed = format_setting(int(known) if known.isdigit() else known)
+            differs, default = bool(known) and float(known) != value, defaults.pop(key)
+            yield Setting(name.capitalize(), key, value, default, talk=printed, differs=differs)
+    millions = of_talk.get("parameters_million", "")
+    printed = f"{millions} million" if millions else ""
+    own = ("Group 2" if talk else "", "parameters", model.parameters)
+    parameters = Setting(*own, talk=printed, differs=bool(millions))
     if talk:
-        yield from _talk_settings(model, talk, defaults)
+        yield parameters
     for key, default in defaults.items():
         value = getattr(h, key)
         yield Setting(group, key, value, default, value != default)
     if not talk:
-        yield Setting("", "parameters", model.parameters)
+        yield parameters
     yield Setting(group, "best_epochs", ", ".join(map(str, model.best_epochs)))
-
-
-def _talk_settings(
-    model: ModelResult, talk: Talk, defaults: dict[str, object]
-) -> Iterator[Setting]:
-    """Yield the hyperparameters of the talk's groups, which it takes from `defaults`."""
-    for group, keys in GROUPS.items():
-        for key in filter(defaults.__contains__, keys):
-            value = shown_setting(model.hyperparameters, key)
-            known = talk.summary.get(talk_column(key), "")
-            printed = format_setting(int(known) if known.isdigit() else known)
-            differs = bool(known) and float(known) != value
-            default = defaults.pop(key)
-            yield Setting(group.capitalize(), key, value, default, talk=printed, differs=differs)
-    millions = talk.summary.get("parameters_million", "")
-    printed = f"{millions} million" if millions else ""
-    yield Setting("Group 2", "parameters", model.parameters, talk=printed, differs=bool(millions))
 
 
 def format_setting(value: object) -> str:
@@ -135,10 +119,7 @@ def hyperparameters(results: Results, experiment: Experiment) -> Rows | None:
         {
             "of": line[experiment.variants[0]],
             "values": {name: format_setting(each.value) for name, each in line.items()},
-            "notes": {
-                name: f"the talk: {each.talk}" if each.differs else ""
-                for name, each in line.items()
-            },
+            "notes": known({n: f"the talk: {e.talk}" for n, e in line.items() if e.differs}),
         }
         for line in lines
         if any(each.printed for each in line.values())
@@ -165,7 +146,7 @@ def searches(results: Results, experiment: Experiment) -> Iterator[dict[str, Any
     `own`: each model was searched for itself; `best`: the best validation score, for people.
     """
     words = {model: experiment.words[name] for name, model in results.models(experiment).items()}
-    for name in results.searches(experiment):
+    for name in results.params.searches_of(experiment.key):
         declared, models = results.params.searches[name], results.params.searched_models(name)
         winner = name if declared.model else f"{name}/{models[0]}"
         if search := results.read_search_folder(experiment, winner):
@@ -179,17 +160,16 @@ def searches(results: Results, experiment: Experiment) -> Iterator[dict[str, Any
 
 def tuning(results: Results, experiment: Experiment) -> Rows | None:
     """Return how each model was tuned; None where none was searched for itself."""
-    records, winners = [], []
+    records, files = list[dict[str, Any]](), []
     for name, model in results.models(experiment).items():
         search = results.read_search(experiment, model)
         if search and search.training and search.model == model:
-            winners.append(results.params.winner(model))
+            winner = results.params.winner(model)
+            files.append(results.folder / "search" / experiment.key / winner / RESULT)
         else:
             search = None
         records += [experiment.named(name) | record for record in tuning_values(search)]
-    folder = results.folder / "search" / experiment.key
-    files = results.sources.add(*(folder / winner / RESULT for winner in winners))
-    return Rows(records, sources=files) if winners else None
+    return Rows(records, sources=results.sources.add(*files)) if files else None
 
 
 def tuning_values(search: Search | None) -> Iterator[dict[str, str]]:

@@ -1,20 +1,14 @@
 """The rows over all experiments: scores, verdicts, the talk's gains, and the first screen."""
 
-import dataclasses
 import statistics
 from collections.abc import Iterator
 from typing import Any
 
+import pandas as pd
+
 from heed.evaluation.results import BASELINE, BETTER, NOT_CONVERGED, UNDECIDED, is_coarse
 from heed.explanation.test import measured
-from heed.report.browser import (
-    Browser,
-    Document,
-    excerpt,
-    list_documents,
-    shade_sentences,
-    typical_documents,
-)
+from heed.report.browser import Browser, Document, excerpt, shade_sentences, typical_documents
 from heed.report.differences import LINEAR, SLIGHTLY_BETTER, UNTESTED, TestedDifference
 from heed.report.experiments import Experiment
 from heed.report.measures import degenerate_seeds, equal_weights_control, report_of
@@ -54,12 +48,17 @@ def _columns(task: str, experiments: list[Experiment]) -> list[str]:
     return [*variants, *filter(fitted.__contains__, report_of(task).REFERENCE_MODELS)]
 
 
+def _scores(experiment: Experiment, factor: float = 1) -> dict[str, float]:
+    result = experiment.result
+    names = (*result.models, *result.reference_models)
+    return {name: factor * result.score_of(name) for name in names}
+
+
 def _summary(experiment: Experiment) -> dict[str, Any]:
     attention, result = experiment.attention, experiment.result
-    names = (*result.models, *result.reference_models)
-    scores = known({name: experiment.measure.scaled(result.score_of(name)) for name in names})
+    scores = known(_scores(experiment, experiment.measure.scaled(1)))
     gain = result.models[attention].gain if attention else None
-    changes = {each.variant: each.change.mean_pp for each in experiment.degradations}
+    changes = {each["variant"]: each["change"].mean_pp for each in experiment.degradations}
     return {
         "experiment": experiment, "mean_gain": gain, "changes": known(changes),
         "scores": scores, "attention": scores[attention],
@@ -97,7 +96,7 @@ def best(results: Results) -> Rows | None:
         each.named(name)
         | {
             "difference": each.difference(each.attention, name),
-            "score": each.measure.short(each.result.score_of(name)),
+            "score": each.short_score(name),
         }
         for each in experiments
         for name in _best(each, MOST_MODELS // len(experiments))
@@ -129,10 +128,10 @@ def questions(results: Results) -> Rows | None:
     return Rows(records, names)
 
 
-def _question(finding: "Finding") -> dict[str, Any]:
-    own, leading = finding.experiment, finding.difference
+def _question(found: dict[str, Any]) -> dict[str, Any]:
+    own, leading = found["experiment"], found["difference"]
     scores = (own.result.score_of(each) for each in (leading.first, leading.second))
-    first, second = map(own.measure.brief, scores)
+    first, second = (own.measure.short(score, digits=0) for score in scores)
     return {
         "experiment": own, "difference": leading,
         "attention": own.words[leading.first], "own": first,
@@ -149,128 +148,71 @@ def talk(results: Results) -> Rows | None:
 
 
 def _talk(experiment: Experiment) -> dict[str, Any]:
-    result = experiment.result
-    names = (*result.models, *result.reference_models)
-    scores = known({name: result.score_of(name) for name in names})
+    scores = _scores(experiment)
     pair = [scores[name] for name in (BASELINE, experiment.attention) if name in scores]
     return {
-        "experiment": experiment, "scores": scores,
+        "experiment": experiment, "scores": known(scores),
         "talk_scores": " → ".join(experiment.line.talk or ()),
         "our_scores": " → ".join(f"{score:.4f}" for score in pair),
     }  # fmt: skip
 
 
-@dataclasses.dataclass(frozen=True)
-class Finding:
-    """An experiment with the comparison that a report says first."""
+def finding(experiment: Experiment, difference: TestedDifference) -> dict[str, Any]:
+    """Return an experiment with the comparison that a report says first, as sentences name it.
 
-    experiment: Experiment
-    difference: TestedDifference
-
-    @property
-    def reading(self) -> str:
-        """A key of differences.VERDICT_WORDS."""
-        return self.difference.reading
-
-    @property
-    def helps(self) -> bool:
-        """Whether attention is shown to be better, be it by little."""
-        return self.reading in (BETTER, SLIGHTLY_BETTER)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the comparison decides nothing."""
-        return self.reading in (UNDECIDED, NOT_CONVERGED, UNTESTED)
-
-    @property
-    def attention(self) -> str:
-        """The variant that answers the question, within a sentence."""
-        return self.experiment.sentences[self.difference.first]
-
-    @property
-    def other(self) -> str:
-        """What it is compared with, within a sentence."""
-        return self.experiment.sentences[self.difference.second]
-
-    @property
-    def own(self) -> str:
-        """The score of attention, with the metric's name unless it is accuracy."""
-        return self.score(self.difference.first, named=True)
-
-    def score(self, name: str, named: bool = False) -> str:
-        """Return the score of a model for a sentence."""
-        return self.experiment.measure.short(self.experiment.result.score_of(name), named)
-
-    @property
-    def baseline(self) -> TestedDifference | None:
-        """Attention over the baseline, where that is another comparison than the first."""
-        gain = self.experiment.gain
-        return None if gain and gain.second == self.difference.second else gain
-
-    @property
-    def over_last(self) -> TestedDifference | None:
-        """Attention over the baseline, where that reads the last state alone."""
-        gain, models = self.experiment.gain, self.experiment.result.models
-        is_last = gain and model_kind(BASELINE, models[BASELINE].hyperparameters).startswith("last")
-        return gain if is_last else None
-
-    @property
-    def title(self) -> str:
-        """The title of the experiment, within a sentence."""
-        return f"“{self.experiment.title.rstrip('.?!')}”"
-
-    @property
-    def reference(self) -> TestedDifference | None:
-        """Attention over the strongest reference model that is not trivial, if there is one."""
-        compared = self.experiment.attention_comparison
-        found = compared.strongest_reference_model if compared else None
-        learned = self.experiment.result.learned_reference_models
-        return found if found and found.second in learned else None
+    baseline: attention over the baseline, where that is another comparison. over_last: the same,
+    where the baseline reads the last state alone. reference: over the strongest reference model
+    that is not trivial.
+    """
+    result, gain, reading = experiment.result, experiment.gain, difference.reading
+    baseline = result.models.get(BASELINE)
+    kind = model_kind(BASELINE, baseline.hyperparameters) if baseline else ""
+    compared = experiment.attention_comparison
+    reference = compared.strongest_reference_model if compared else None
+    is_learned = reference and reference.second in result.learned_reference_models
+    return {
+        "experiment": experiment, "difference": difference, "reading": reading,
+        "helps": reading in (BETTER, SLIGHTLY_BETTER),
+        "is_open": reading in (UNDECIDED, NOT_CONVERGED, UNTESTED),
+        "attention": experiment.sentences[difference.first],
+        "other": experiment.sentences[difference.second],
+        "baseline": None if gain and gain.second == difference.second else gain,
+        "over_last": gain if kind.startswith("last") else None,
+        "reference": reference if is_learned else None,
+        "title": f"“{experiment.title.rstrip('.?!')}”",
+    }  # fmt: skip
 
 
-def findings(results: Results) -> list[Finding]:
+def findings(results: Results) -> list[dict[str, Any]]:
     """Return the findings of all experiments that compare attention with anything."""
-    return [Finding(each, each.leading) for each in results.experiments if each.leading]
+    return [finding(each, each.leading) for each in results.experiments if each.leading]
 
 
 def cautions(results: Results) -> dict[str, Any]:
     """Return what weakens the findings of a study, for its lines of what cannot be said.
 
-    `seeds_needed` is of the one open finding, and `misses` the largest difference that the study is
-    likely to miss, of the finding `missing`; empty where all are small.
+    `missing` is the finding with the largest difference that the study is likely to miss; None
+    where all are small.
     """
     found = findings(results)
-    opened = [each for each in found if each.is_open]
-    missing = _coarsest(found)
+    coarse = [each for each in found if is_coarse(each["difference"].detectable_pp)]
     return {
         "generated": all(each.generated for each in results.experiments),
-        "open": opened,
-        "seeds_needed": opened[0].difference.result.seeds_needed if len(opened) == 1 else None,
-        "misses": missing and missing.experiment.measure.limit(_detectable(missing), 1),
-        "missing": missing,
+        "open": [each for each in found if each["is_open"]],
+        "missing": max(coarse, key=lambda each: each["difference"].detectable_pp, default=None),
         "uncontrolled": [*filter(_lacks_control, found)],
-        "degenerate": any(_has_degenerate(results, each) for each in results.experiments),
-        "differently_tuned": [each for each in found if each.difference.remark],
+        "degenerate": any(
+            degenerate_seeds(model, each.result, results.comparison.seeds_of(each.key))
+            for each in results.experiments
+            for model in each.result.models.values()
+        ),
+        "differently_tuned": not all(each["difference"].tuned_alike for each in found),
     }
 
 
-def _has_degenerate(results: Results, experiment: Experiment) -> bool:
-    result, seeds = experiment.result, results.comparison.seeds_of(experiment.key)
-    return any(degenerate_seeds(model, result, seeds) for model in result.models.values())
-
-
-def _coarsest(found: list[Finding]) -> Finding | None:
-    coarse = (each for each in found if is_coarse(each.difference.result.detectable_pp))
-    return max(coarse, key=_detectable, default=None)
-
-
-def _detectable(finding: Finding) -> float:
-    return finding.difference.result.detectable_pp or 0.0
-
-
-def _lacks_control(finding: Finding) -> bool:
+def _lacks_control(found: dict[str, Any]) -> bool:
     """Return whether a gain is over the baseline alone, so that it need not be one of weights."""
-    result, difference = finding.experiment.result, finding.difference
+    result, difference = found["experiment"].result, found["difference"]
     control = equal_weights_control(result, difference.first)
     is_gain = difference.second == BASELINE and difference.verdict == BETTER
     return is_gain and not (control or result.controls)
@@ -281,9 +223,9 @@ def example(results: Results) -> dict[str, Any] | None:
 
     With the mean over the explained sample of the weight on the rationale, if there is one.
     """
-    order = sorted(findings(results), key=lambda each: (each.experiment.generated, not each.helps))
-    for each in order:
-        experiment, variant = each.experiment, each.difference.first
+    found = findings(results)
+    for each in sorted(found, key=lambda one: (one["experiment"].generated, not one["helps"])):
+        experiment, variant = each["experiment"], each["difference"].first
         browser = results.browsers.get(results.models(experiment).get(variant, ""))
         if browser and results.prints_texts(experiment):
             document = _first_document(browser)
@@ -305,11 +247,10 @@ def explained_share(
     Only that sample is drawn at random: documents of the browser are chosen by a rule, and no mean
     or median of theirs is one of the corpus.
     """
-    for each in results.explanations:
-        if (each.experiment.key, each.variant) == (experiment.key, variant):
-            rows = measured(each.summary, "adversarial_weights", "rationale_weight")
-            if len(rows):
-                return statistics.fmean(rows["mean"].tolist()), int(rows["documents"].max())
+    for each in results.explanations_of(experiment):
+        rows = measured(each.summary, "adversarial_weights", "rationale_weight")
+        if each.variant == variant and len(rows):
+            return statistics.fmean(rows["mean"].tolist()), int(rows["documents"].max())
     return None, 0
 
 
@@ -321,6 +262,12 @@ def _first_document(browser: Browser) -> Document:
     documents = browser.documents
     right = [each for each in documents if each.right] or documents
     marked = [each for each in right if each.tokens["rationale"].any()] or right
-    table = list_documents(documents, {each.id for each in marked})
+    table = pd.DataFrame(
+        {
+            "label": each.label, "share": each.rationale_share, "shown": each in marked,
+            "largest": each.tokens["weight"].max(), "words": len(each.tokens),
+        }
+        for each in documents
+    )  # fmt: skip
     typical = [documents[row] for row in typical_documents(table, len(table)).values()]
     return min(typical, key=lambda each: (len(each.tokens), each.id))

@@ -13,15 +13,11 @@ from heed.report.results import Results
 from heed.report.rows import Rows
 from heed.training.machine import TrainingTime
 
-CONVERGED, DIVERGED, NOT_TRIED = "converged", "diverged", "not tried"
-
 
 def _outcome(longer: LongerTraining | None) -> str:
-    if longer is None:
-        return NOT_TRIED
-    if longer.diverged:
-        return DIVERGED
-    return NOT_CONVERGED if longer.did_better else CONVERGED
+    if longer and longer.diverged:
+        return "diverged"
+    return "not tried" if not longer else NOT_CONVERGED if longer.did_better else "converged"
 
 
 def _lines(experiment: Experiment) -> list[dict[str, Any]]:
@@ -71,7 +67,7 @@ def convergence_of(results: Results, experiment: Experiment) -> dict[str, Any]:
         "tried": bool(tried),
         "limit": tried[0]["measure"].convergence_margin(margin) if tried else "",
         "unfinished": unfinished,
-        "diverged": [line for line in tried if line["outcome"] == DIVERGED],
+        "diverged": [line for line in tried if line["outcome"] == "diverged"],
         "settings": [*dict.fromkeys(settings)],
         "winners": [*_winners(experiment, unfinished)],
     }
@@ -81,7 +77,7 @@ def _winners(
     experiment: Experiment, unfinished: list[dict[str, Any]]
 ) -> Iterator[tuple[str, list[str]]]:
     judged = [each for each in experiment.comparisons if each.is_decided]
-    pairs = [(each.first, each.second)[:: 1 if each.mean > 0 else -1] for each in judged]
+    pairs = [(each.first, each.second)[:: 1 if each.mean_pp > 0 else -1] for each in judged]
     for line in unfinished:
         if beaten := [experiment.words[lost] for won, lost in pairs if won == line["variant"]]:
             yield line["words"], beaten
@@ -102,7 +98,10 @@ def _settings(results: Results, line: dict[str, Any]) -> Iterator[str]:
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-    """The cost of a model of an experiment, and its mean test score, by which models compare."""
+    """The cost of a model of an experiment, and its mean test score, by which models compare.
+
+    `total` and `mean` are the core-minutes of all trainings, and of one of them.
+    """
 
     experiment: Experiment
     variant: str
@@ -111,16 +110,8 @@ class Cost:
     times: list[TrainingTime]  # of its trainings, by seed
     search: str  # of its hyperparameters; empty without one
     longer: TrainingTime | None  # of its longer training
-
-    @property
-    def total(self) -> float:
-        """The core-minutes of all trainings."""
-        return sum(each.core_minutes for each in self.times)
-
-    @property
-    def mean(self) -> float:
-        """The core-minutes of a training, a mean over seeds."""
-        return self.total / len(self.times)
+    total: float
+    mean: float
 
 
 @functools.lru_cache(1)
@@ -134,8 +125,9 @@ def read_costs(results: Results) -> list[Cost]:
                 trials = pluralize("{count} trial", "{count} trials", len(search.trials))
                 text = f"{trials}, {search.epochs:g} epochs"
             times, longer = results.training_times(model.model), results.longer_time(model.model)
-            score = each.result.score_of(variant)
-            costs.append(Cost(each, variant, score, model.parameters, times, text, longer))
+            total = sum(time.core_minutes for time in times)
+            own = each, variant, each.result.score_of(variant), model.parameters, times, text
+            costs.append(Cost(*own, longer, total, total / len(times)))
     return costs
 
 

@@ -10,7 +10,7 @@ import pytest
 from heed.cli import stages
 from heed.evaluation.tested import evaluate
 from heed.prediction import write_predictions
-from tests.conftest import train
+from tests.conftest import ROOT, train
 
 MODELS = {
     "baseline": "decoder: last-state",
@@ -24,23 +24,7 @@ MODELS = {
     "tied_readout: true",
     "transformer": "encoder: transformer, decoder: transformer, heads: 2, feed_forward_size: 16",
 }
-STUDY = """
-study: {name: pair, title: A pair, attention: [attention, input]}
-seeds: [1, 2]
-sources: {pair: {kind: sample-translation, documents: 140, seed: 3}}
-corpora:
-  pair: {source: pair, kind: sample-translation, split: {kind: given}, tokenizer: whitespace}
-experiments:
-  pair:
-    task: translation
-    corpus: pair
-    data: {source: norvic, target: soldan, tokenize: none}
-    title: A pair of languages
-searches: {}
-defaults:
-  translation: {embedding_dim: 8, hidden_size: 8, epochs: 2, batch_size: 16, beam: 2}
-models:
-"""
+STUDY = (ROOT / "tests/studies/pair.yaml").read_text()
 MODEL = (
     "  pair-{0}: {{experiment: pair, corpus: pair, variant: {0}, search: none, "
     "match_parameters_of: pair-{0}, {1}}}\n"

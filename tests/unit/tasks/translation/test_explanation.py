@@ -13,10 +13,8 @@ from heed.tasks.translation.metrics import COUNTS, corpus_counts, error_rate, re
 from heed.tokens.arrays import Side, load_tokens
 from tests.unit.tasks.translation.conftest import predicted
 
-pytestmark = [
-    pytest.mark.xdist_group("translation"),
-    pytest.mark.usefixtures("runs", "short_search"),
-]
+one_worker, fixtures = pytest.mark.xdist_group("translation"), ("runs", "short_search")
+pytestmark = [one_worker, pytest.mark.usefixtures(*fixtures)]
 
 
 @pytest.fixture

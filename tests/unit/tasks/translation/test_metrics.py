@@ -103,10 +103,8 @@ def test_bleu_and_chrf_from_sums_are_sacrebleus(case, lowercase, tokenize):
     scoring = Prediction(tokenize=tokenize, lowercase=lowercase)
     rows = [list(each) for each in zip(*references, strict=True)]
     computed = scores(hypotheses, rows, scoring=scoring)
-    scorers = {
-        "bleu": BLEU(tokenize=tokenize, lowercase=lowercase),
-        "chrf": CHRF(lowercase=lowercase),
-    }
+    bleu = BLEU(tokenize=tokenize, lowercase=lowercase)
+    scorers = {"bleu": bleu, "chrf": CHRF(lowercase=lowercase)}
     for name, scorer in scorers.items():
         expected = scorer.corpus_score(hypotheses, references).score
         assert 100 * computed[name] == pytest.approx(expected, abs=1e-9)
@@ -170,10 +168,8 @@ def drawn(sentences: int, seed: int) -> pd.DataFrame:
     """Return the statistics of sentences whose words and links are right with p = .8 and .7."""
     generator = np.random.default_rng(seed)
     references = [" ".join(generator.choice(list("abcdef"), 9)) for _ in range(sentences)]
-    hypotheses = [
-        " ".join(w for w in reference.split() if generator.random() < 0.8)
-        for reference in references
-    ]
+    kept = ((w for w in each.split() if generator.random() < 0.8) for each in references)
+    hypotheses = [*map(" ".join, kept)]
     links = [{(i, i) for i in range(9) if generator.random() < 0.7} for _ in references]
     sure = {(i, i) for i in range(9)}
     gold: list[Gold | None] = [(sure, sure | {(1, 2)})] * sentences
@@ -285,7 +281,6 @@ def test_links_are_counted_by_how_far_they_reach():
     gold = [(sure, sure), None]
     distances = evaluation.link_distances(gold)
     assert sorted(distances) == [0, 0, 3, 4]
-    table = evaluation.by_distance(
-        [{(0, 0), (2, 5)}, {(9, 9)}], gold, evaluation.group_edges(distances)
-    )
+    edges, links = evaluation.group_edges(distances), [{(0, 0), (2, 5)}, {(9, 9)}]
+    table = evaluation.by_distance(links, gold, edges)
     assert table.to_dict("list") == {"furthest": [0, 3, 4], "links": [2, 1, 1], "found": [1, 1, 0]}

@@ -45,18 +45,15 @@ def test_every_decoder_trains_predicts_and_is_evaluated(pair, variant):
     attends = read_model_recipe(model).hyperparameters.learns_weights
     summary = pd.read_csv(f"results/evaluate/pair/{model}/summary.csv")
     assert ((table["links"] != "") == attends).all() and ((summary["aer"] < 1) == attends).all()
-    expected = sacrebleu.corpus_bleu(
-        test["hypothesis"].tolist(), [test["reference"].tolist()], tokenize="none", force=True
-    )
+    hypotheses, references = test["hypothesis"].tolist(), [test["reference"].tolist()]
+    expected = sacrebleu.corpus_bleu(hypotheses, references, tokenize="none", force=True)
     assert summary["bleu"][0] == pytest.approx(expected.score / 100, abs=1e-9)
 
 
 def test_a_training_reads_no_test_sentence(pair, monkeypatch):
     tokens, read, texts = load_tokens("data/tokens/pair"), [], Side.texts
     rows = {split: tokens.rows(split, 0) for split in ("train", "validation")}
-    monkeypatch.setattr(
-        Side, "texts", lambda self, chosen: read.extend(chosen) or texts(self, chosen)
-    )
+    monkeypatch.setattr(Side, "texts", lambda side, rows: read.extend(rows) or texts(side, rows))
     learning.make_learner(read_model_recipe("pair-pieces"), tokens, rows, 1, "cpu")
     assert read and not {*read} & {*tokens.rows("test", 0).tolist()}
 
@@ -109,7 +106,7 @@ def test_models_and_reference_models_are_compared_by_bleu(runs):
     assert differences["baseline"]["mean_pp"] == pytest.approx(100 * (first - second), abs=1e-9)
     assert differences["baseline"]["verdict"] and {*differences} >= {"copy", "statistical"}
     metrics = json.loads(Path("metrics.json").read_text())["pair"]
-    assert set(metrics) >= {*TRAINED, "statistical", "difference_pp"}
+    assert set(metrics) == {*TRAINED, "difference_pp"}
 
 
 def test_a_text_is_translated_as_its_stage_did_alone_and_among_others(runs):
@@ -228,40 +225,9 @@ def test_pairs_beyond_the_caps_are_left_out_and_counted(pair):
         learning.make_learner(recipe, tokens, rows, 1, "cpu")
 
 
-DECODER, UNIFORM = "decoder: output}", "decoder: output, score: uniform}"
-DEEP, COPY = (MODEL.format(name, MODELS["deep"]) for name in ("deep", "copy"))
-WRONG = {
-    "a language": ("source: norvic", "source: norvik", "data.source: .*no language norvik"),
-    "the same language twice": ("target: soldan", "target: norvic", "data.target: is the source"),
-    "a key of classification": (DECODER, "pooling: mean}", "pooling: unknown key"),
-    "a decoder": (DECODER, "decoder: outputs}", "decoder: expected one"),
-    "an encoder of classification": (DECODER, "encoder: bilstm}", "encoder: expected one"),
-    "half a transformer": (DECODER, "decoder: transformer}", "a transformer has both"),
-    "attention in the baseline": ("last-state", "output", "variant baseline is without attention"),
-    "equal weights in attention": (DECODER, UNIFORM, "a score that is learned, found score: unif"),
-    "learned weights in uniform": ("score: uniform", "score: general", "found score: general"),
-    "a variant of a reference model": (DEEP, COPY, "copy is the name of a reference model"),
-    "a reference": ("tokenize: none", "references: [b]", "data.references: .*no language b"),
-    "the target as a reference": ("tokenize: none", "references: [soldan]",
-                                  "data.references: soldan is the target; name further languages"),
-    "an odd size": ("hidden_size: 8", "hidden_size: 7", "which must be even, found 7"),
-    "a metric of classification": ("title: A pair of languages",
-                                   "title: A pair\n    metric: accuracy", "metric: "),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("right", "wrong", "message"), WRONG.values(), ids=WRONG.keys())
-def test_a_mistake_in_params_yaml_is_one_clear_message(tmp_path, right, wrong, message):
-    assert right in PARAMS
-    (tmp_path / "params.yaml").write_text(PARAMS.replace(right, wrong, 1))
-    with pytest.raises(HeedError, match=rf"params.yaml:\d+: .*{message}"):
-        load(tmp_path / "params.yaml")
-
-
 def test_the_wide_control_is_as_large_as_the_model_that_it_matches(pair):
-    wide = MODEL.format("parameter-matched", "decoder: last-state").replace(
-        "pair-parameter-matched, d", "pair-input, d"
-    )
+    wide = MODEL.format("parameter-matched", "decoder: last-state")
+    wide = wide.replace("pair-parameter-matched, d", "pair-input, d")
     Path("params.yaml").write_text(PARAMS + wide)
     message = "variant parameter-matched takes its hyperparameters from pair-input"
     with pytest.raises(HeedError, match=message):

@@ -20,29 +20,11 @@ from heed.tasks.translation.metrics import make_metrics, sentence_table, statist
 from heed.tasks.translation.recipe import Data, Prediction
 from heed.tokens.arrays import load_tokens
 from heed.tokens.corpus import tokenize as tokenize_corpus
-from tests.conftest import train
+from tests.conftest import ROOT, train
 
-STUDY = """
-study: {name: mine, title: Two references}
-seeds: [1]
-sources: {mine: {kind: parallel, path: pairs.csv, sha256: SHA256}}
-corpora:
-  mine:
-    source: mine
-    kind: parallel
-    columns: {de: german, en: english, en2: american, en3: scottish}
-    optional_languages: [en3]
-    split: {kind: random, test: 12, validation: 0.2}
-experiments:
-  mine: {task: translation, corpus: mine, data: {source: de, target: en}, title: A pair}
-searches: {}
-defaults: {translation: {embedding_dim: 8, hidden_size: 8, epochs: 1, batch_size: 16, beam: 1}}
-models:
-  mine-baseline:
-    {experiment: mine, corpus: mine, variant: baseline, search: none,
-     match_parameters_of: mine-baseline, decoder: last-state}
-"""
+STUDY = (ROOT / "tests/studies/references.yaml").read_text()
 DATA = "data: {source: de, target: en"
+LANGUAGES = ["german", "english", "american", "scottish"]
 ANIMALS = ("dog", "cat", "horse", "bird", "mouse", "fish", "cow", "hen", "duck", "goat")
 
 
@@ -66,8 +48,7 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name in ANIMALS
     ]  # fmt: skip
     with contextlib.chdir(folder):
-        columns = ["german", "english", "american", "scottish"]
-        pd.DataFrame(rows, columns=columns).to_csv("pairs.csv", index=False)
+        pd.DataFrame(rows, columns=LANGUAGES).to_csv("pairs.csv", index=False)
         write_study("")
         stages.download("mine")
         stages.tokenize("mine")
@@ -85,9 +66,7 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def multi_bleu(table: pd.DataFrame) -> float:
     """Return sacrebleu's own score of predictions, with the references of the table of pairs."""
     pairs = pd.read_csv("pairs.csv", keep_default_na=False).set_index("german").loc[table["source"]]
-    columns = [
-        [text or None for text in pairs[name]] for name in ("english", "american", "scottish")
-    ]
+    columns = [[text or None for text in pairs[name]] for name in LANGUAGES[1:]]
     return sacrebleu.corpus_bleu(table["hypothesis"].tolist(), columns, force=True).score / 100
 
 
@@ -124,18 +103,13 @@ def test_references_are_scored_as_they_stand_in_the_users_file(tmp_path, newline
     tokens, data = load_tokens(tmp_path / "tokens"), Data("de", "en", "xx", "xx", False)
     scoring, rows = Prediction(tokenize=tokenize), np.arange(10)
     hypotheses = [unicodedata.normalize("NFC", text) for text in RAW[:4]] * 2 + ["plain words", ""]
-    table = sentence_table(tokens, data, scoring, rows).assign(
-        hypothesis=hypotheses, unknown_words=0
-    )
+    table = sentence_table(tokens, data, scoring, rows)
+    table = table.assign(hypothesis=hypotheses, unknown_words=0)
     scores = make_metrics(data).compute(statistics_table(table, None, data, scoring).to_numpy())
     references = [[text.rstrip() for text in pairs["english"]]]  # as sacrebleu reads a line
-    bleu, chrf = BLEU(tokenize=tokenize), CHRF()
-    assert 100 * scores["bleu"] == pytest.approx(
-        bleu.corpus_score(hypotheses, references).score, abs=1e-12
-    )
-    assert 100 * scores["chrf"] == pytest.approx(
-        chrf.corpus_score(hypotheses, references).score, abs=1e-12
-    )
+    for name, scorer in (("bleu", BLEU(tokenize=tokenize)), ("chrf", CHRF())):
+        expected = scorer.corpus_score(hypotheses, references).score
+        assert 100 * scores[name] == pytest.approx(expected, abs=1e-12)
     ter = TER().corpus_score(hypotheses, [table["reference"].tolist()])
     assert ter.score == TER().corpus_score(hypotheses, references).score
     assert tokens.sides["en"].texts(rows[:1]) == [unicodedata.normalize("NFC", RAW[0])]

@@ -90,10 +90,8 @@ def test_the_language_model_is_kneser_and_neys_by_hand():
     # Unigrams count the words before: a 1 (BOS), b 2 (a, c), c 1 (BOS), EOS 1 (b): 5. Discounts:
     # unigrams 3 / (3 + 2 * 1), bigrams: all 5 once, so 1/2; vocabulary a b c EOS UNKNOWN.
     discount = 3 / 5
-    unigram = {
-        word: (count - discount) / 5 + discount * 4 / 5 / 5
-        for word, count in {0: 1, 1: 2, 2: 1, EOS: 1}.items()
-    }
+    counts, backed_off = {0: 1, 1: 2, 2: 1, EOS: 1}, discount * 4 / 5 / 5
+    unigram = {word: (count - discount) / 5 + backed_off for word, count in counts.items()}
     # Bigrams count the words before them: BOS a, BOS c, a b, c b once each, b EOS twice (a, c).
     # Once: 4, twice: 1, so the discount is 4 / 6.
     bigram = (1 - 4 / 6) / 1 + 4 / 6 * unigram[1]  # P(b | a)
@@ -110,18 +108,15 @@ def every_translation(options, model: LanguageModel, weights: Weights):
     """Yield the score and the words of each order of the source and each choice of options."""
     for order in itertools.permutations(range(len(options))):
         jumps = sum(abs(i - last - 1) for last, i in zip((-1, *order), order, strict=False))
-        open_words = [
-            min(set(range(len(options))) - set(order[:step])) for step in range(len(options))
-        ]
+        words = range(len(options))
+        open_words = [min({*words} - {*order[:step]}) for step in words]
         if any(i - first > weights.limit for i, first in zip(order, open_words, strict=True)):
             continue
         for choice in itertools.product(*(options[i] for i in order)):
             words = [word for option in choice for word in option.words]
             known = [BOS, BOS, *(word if word >= 0 else UNKNOWN for word in words), EOS]
-            fluency = sum(
-                model.log_probability(*three)
-                for three in zip(known, known[1:], known[2:], strict=False)
-            )
+            threes = zip(known, known[1:], known[2:], strict=False)
+            fluency = sum(model.log_probability(*three) for three in threes)
             score = sum(option.log_probability for option in choice)
             score += weights.language_model * fluency + weights.word * len(words)
             yield score - weights.distortion * jumps, tuple(words)
@@ -137,10 +132,8 @@ def test_a_wide_beam_finds_the_best_of_all_translations(limit, seed):
     def option(words: tuple[int, ...]) -> Option:
         return Option(words, float(generator.normal(-2, 1)))
 
-    options = [
-        [option(()), option((int(word),)), option((3, int(word)))]
-        for word in generator.integers(0, 5, 4)
-    ]
+    words = generator.integers(0, 5, 4).tolist()
+    options = [[option(()), option((word,)), option((3, word))] for word in words]
     options[2] = [option((-3,))]
     weights = Weights(language_model=0.7, word=0.4, distortion=0.3, limit=limit)
     best, words = max(every_translation(options, model, weights))

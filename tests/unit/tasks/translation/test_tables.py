@@ -53,11 +53,8 @@ class InMemory(ParallelTokens):
         return dict(enumerate(read_links(pd.Series([row[LINKS] for row in self._rows]))))
 
 
-ROWS = [
-    row
-    for row in generate_rows(1200, seed=1)
-    if len(row[NORVIC].split()) <= 10 and row["part"] != "long"
-]
+GENERATED = (row for row in generate_rows(1200, seed=1) if row["part"] != "long")
+ROWS = [row for row in GENERATED if len(row[NORVIC].split()) <= 10]
 
 
 @pytest.fixture(autouse=True)
@@ -90,9 +87,8 @@ def test_the_reference_models_are_the_source_and_the_statistical_road(fitted):
 def test_the_reference_models_read_no_test_sentence(fitted):
     """With other test references the translations of the test split are the same."""
     _, fits = fitted
-    changed = [
-        row | {SOLDAN: "mi mi mi", LINKS: ""} if row["part"] == "test" else row for row in ROWS
-    ]
+    other = {SOLDAN: "mi mi mi", LINKS: ""}
+    changed = [row | other if row["part"] == "test" else row for row in ROWS]
     others = reference_models.fit(InMemory(changed, gold=True), DATA, EXPERIMENT)
     for key, table in fits.predictions.items():
         assert others.predictions[key]["hypothesis"].tolist() == table["hypothesis"].tolist()
@@ -101,19 +97,16 @@ def test_the_reference_models_read_no_test_sentence(fitted):
 
 def test_words_are_joined_to_text_as_the_training_part_is():
     tokens = InMemory(ROWS[:50], gold=False, end=".")
-    sentences, side = (
-        reference_models.read_sentences(tokens, NORVIC, lowercase=False),
-        tokens.sides[NORVIC],
-    )
+    sentences = reference_models.read_sentences(tokens, NORVIC, lowercase=False)
+    side = tokens.sides[NORVIC]
     detokenizer = reference_models.learn_sentence_detokenizer(sentences, side, np.arange(50))
     unknown = len(sentences.words)
     for row, text in enumerate(side.texts(np.arange(50))):
         ids = sentences.rows[row].tolist()
         words = [sentences.words[id_] for id_ in ids]
         assert reference_models.join_words(ids, words, detokenizer, unknown) == text
-        copied = reference_models.join_words(
-            [-1, *ids[1:]], ["Zug", *words[1:]], detokenizer, unknown
-        )
+        ids, other = [-1, *ids[1:]], ["Zug", *words[1:]]
+        copied = reference_models.join_words(ids, other, detokenizer, unknown)
         assert copied == text.replace(words[0], "Zug", 1)
     assert reference_models.join_words([], [], detokenizer, unknown) == ""
 
@@ -127,9 +120,8 @@ def as_model(table: pd.DataFrame, fits, data: Data, learns_weights=True) -> eval
         data=data,
         hyperparameters=SimpleNamespace(segmentation="words", learns_weights=learns_weights),
     )
-    return evaluated.TestedModel(
-        "m", [0], [statistics], recipe, SCORING, [3], [1000], [{"bleu": [0.1]}], [""]
-    )
+    rest = ([3], [1000], [{"bleu": [0.1]}], [""])
+    return evaluated.TestedModel("m", [0], [statistics], recipe, SCORING, *rest)
 
 
 def test_the_tables_of_a_model_with_gold_links(fitted, monkeypatch):
@@ -140,9 +132,7 @@ def test_the_tables_of_a_model_with_gold_links(fitted, monkeypatch):
     # rows in another order change nothing: they are found by id
     tables = evaluation.tables(tested, [7], predictions.sample(frac=1, random_state=0))
     assert set(tables) == {"summary", "lengths", "distances"}
-    assert all(
-        table.columns[0] == "seed" and set(table["seed"]) == {7} for table in tables.values()
-    )
+    assert all(each.columns[0] == "seed" and {*each["seed"]} == {7} for each in tables.values())
     summary, distances = tables["summary"].iloc[0], tables["distances"]
     assert summary["aer_shifted"] > 0.8 > summary["aer"], "links moved by one word are wrong"
     assert summary["support"] == tables["lengths"]["sentences"].sum() == len(tested.statistics[0])

@@ -1,0 +1,81 @@
+"""Declared looks: a comparison is tested with a few seeds, and with more where it is undecided.
+
+Each look may spend a part of the level, by the function of Lan & DeMets (1983) that is like the
+boundaries of O'Brien & Fleming (1979), so that all looks together raise no more false alarms than
+one test at the level.
+"""
+
+import dataclasses
+import functools
+
+import numpy as np
+from scipy import optimize, special
+
+NODES = 200  # of Gauss and Legendre; the boundaries are right to six digits
+
+
+@dataclasses.dataclass(frozen=True)
+class Looks:
+    """The numbers of seeds at which a comparison is looked at, and with how many it is now."""
+
+    planned: tuple[int, ...]  # rising
+    seeds: int  # one of them
+
+    @property
+    def number(self) -> int:
+        """Which look it is, from 1."""
+        return self.planned.index(self.seeds) + 1
+
+    @property
+    def later(self) -> tuple[int, ...]:
+        """The numbers of seeds of the looks after this one."""
+        return self.planned[self.number :]
+
+    def at_least(self, seeds: int) -> int:
+        """Return the seeds of the first later look with as many; without one, as many."""
+        return next((each for each in self.later if each >= seeds), seeds)
+
+    def level(self, alpha: float) -> float:
+        """Return the level of this look's tests, two-sided, where all looks share `alpha`."""
+        return levels(self.planned, alpha)[self.number - 1]
+
+    def last_level(self, alpha: float) -> float:
+        """Return the level of the last look's tests."""
+        return levels(self.planned, alpha)[-1]
+
+
+def spent(fraction: float, alpha: float) -> float:
+    """Return how much of the level, two-sided, may be spent up to a fraction of the seeds."""
+    return float(4 * special.ndtr(special.ndtri(alpha / 4) / np.sqrt(fraction)))
+
+
+@functools.cache
+def levels(planned: tuple[int, ...], alpha: float) -> tuple[float, ...]:
+    """Return the two-sided level of each look's test, with which all spend what they may.
+
+    The information of a look is taken to be its share of the seeds (Armitage, McPherson & Rowe
+    1969). All looks have the same test items, so that they depend on each other still more, and
+    false alarms over all of them are fewer.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    time, used, places, mass = 0.0, 0.0, np.zeros(1), np.ones(1)  # of paths that have not crossed
+    found = []
+    for fraction in (seeds / planned[-1] for seeds in planned):
+        step, more = np.sqrt(fraction - time), spent(fraction, alpha) - used
+        z = optimize.brentq(_excess, 0, 40, args=(places, mass, step, np.sqrt(fraction), more))
+        found.append(float(2 * special.ndtr(-z)))
+        end = z * np.sqrt(fraction)
+        inner = end * nodes
+        shifted = (inner[:, None] - places) / step
+        density = np.exp(-(shifted**2) / 2) @ mass / (step * np.sqrt(2 * np.pi))
+        places, mass = inner, end * weights * density
+        time, used = fraction, used + more
+    return tuple(found)
+
+
+def _excess(
+    z: float, places: np.ndarray, mass: np.ndarray, step: float, root: float, more: float
+) -> float:
+    """Return by how much the probability to cross a boundary now is above what may be spent."""
+    upper, lower = (special.ndtr((side * places - z * root) / step) for side in (1, -1))
+    return float(mass @ (upper + lower)) - more
