@@ -51,13 +51,18 @@ def _runs(experiment: Experiment) -> dict[str, list[float]]:
     return {name: [scale * each for each in values] for name, values in scores.items()}
 
 
+def _domain(results: Results, experiment: Experiment) -> tuple[float, float]:
+    own = experiment.corpus_name, experiment.measure
+    alike = [each for each in results.experiments if (each.corpus_name, each.measure) == own]
+    marks: list[Mark] = [{"x": x} for each in alike for of in _runs(each).values() for x in of]
+    return variants.least_extent(results, own[1].metric, marks, "x", factor(own[1]))
+
+
 def _panel(results: Results, experiment: Experiment) -> Panel:
     """Return a row for each model of an experiment, on the scale of all those of its corpus."""
     look, measure, result = looks(experiment), experiment.measure, experiment.result
-    runs, scale, own = _runs(experiment), factor(measure), (experiment.corpus_name, measure)
-    alike = [each for each in results.experiments if (each.corpus_name, each.measure) == own]
-    every: list[Mark] = [{"x": x} for each in alike for of in _runs(each).values() for x in of]
-    low, high = domain = variants.least_extent(results, measure.metric, every, "x", scale)
+    runs, scale = _runs(experiment), factor(measure)
+    low, high = domain = _domain(results, experiment)
     marks: list[Mark] = []
     margin = results.comparison.significance.equivalence_margin * scale / 100
     for name in result.attention[:1]:

@@ -49,8 +49,8 @@ def learning_curve(found: Sequence[Compared]) -> Figure | None:
     for each in sorted(found, key=lambda each: each.texts):
         if each.is_whole and each.texts:
             by_source.setdefault(each.source, []).append(each)
-    enough = (of for of in by_source.values() if len({each.texts for each in of}) >= FEWEST)
-    if not (groups := [*enough]):
+    groups = [*filter(_has_amounts, by_source.values())]
+    if not groups:
         return None
     rows = [*itertools.chain(*groups)]
     best = [max(each.kinds, key=each.mean) for each in rows]
@@ -60,6 +60,10 @@ def learning_curve(found: Sequence[Compared]) -> Figure | None:
         "; ".join(map(str, rows)), columns=len(groups), leader=all_words()[leader].sentence,
         leads=some(each == leader for each in best),
     )  # fmt: skip
+
+
+def _has_amounts(group: Sequence[Compared]) -> bool:
+    return len({each.texts for each in group}) >= FEWEST
 
 
 def _curve(group: Sequence[Compared], named: bool) -> Panel:
@@ -91,11 +95,9 @@ def ladder(found: Sequence[Compared]) -> Figure | None:
 
     It has the scores of last state, average and attention on each corpus, the largest gain first.
     """
-    whole = [each for each in found if each.is_whole]
-    rows = [each for each in whole if each.measure == whole[0].measure]
+    rows = _whole(found)
     if len(rows) < FEWEST or len({each.corpus for each in rows}) < 2:
         return None
-    rows.sort(key=lambda each: each.mean(each.roles[0]) - each.mean(each.roles[2]))
     marks = [mark for place, row in enumerate(rows) for mark in _rung(row, place)]
     labels = (f"{textwrap.fill(row.title, 22)} ({row.mean(row.roles[0]):.1f})" for row in rows)
     measure, height = rows[0].measure, ROW * len(rows)
@@ -107,6 +109,12 @@ def ladder(found: Sequence[Compared]) -> Figure | None:
         "; ".join(map(str, rows)), unit=measure.long_unit,
         read=some(each.verdict(each.roles[1], each.roles[0]) == BETTER for each in rows),
     )  # fmt: skip
+
+
+def _whole(found: Sequence[Compared]) -> list[Compared]:
+    whole = [each for each in found if each.is_whole]
+    rows = (each for each in whole if each.measure == whole[0].measure)
+    return sorted(rows, key=lambda each: each.mean(each.roles[0]) - each.mean(each.roles[2]))
 
 
 def _rung(row: Compared, place: int) -> Iterator[Mark]:
