@@ -111,10 +111,7 @@ class Browser(NamedTuple):
 
 
 def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
-    """Return the browser of a model from its predictions; `others` are of the variants beside it.
-
-    Raises HeedError: a file is missing or broken.
-    """
+    """Return a model's browser; `others`: predictions beside it. Raises HeedError, of a file."""
     paths = (folder / f"{name}.parquet" for name in ("documents", "weights"))
     documents, weights = map(read_prediction_table, paths)
     tokens: dict[Any, pd.DataFrame] = dict(list(weights.groupby("id", sort=False)))

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -42,8 +42,7 @@ class Addresses:
     has_files: bool = True  # whether figures/ and tables/ stand beside the page
 
 
-@dataclasses.dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The beginning of a report: its first sentences, and lines on failures.
 
     These are on the expected results that are known of the study, and that it did not find.
@@ -69,10 +68,8 @@ def render(
     """Write all of reports/: the same bytes for the same results; return what it says first.
 
     `published` has the talk's scores, `results_folder` is results/, `folder` reports/, and
-    `with_documents` is whether to write the document browser, which has text of the corpora.
-
-    Raises HeedError: an experiment names one that the talk does not have; a file is missing or
-    broken.
+    `with_documents` is whether to write the document browser, which has text of the corpora. Raises
+    HeedError: an experiment names one that the talk does not have; a file is missing or broken.
     """
     results = read_results(params, comparison, published, results_folder, with_documents)
     return write_report(results, folder, links)
@@ -106,7 +103,6 @@ def write_report(results: Results, folder: Path, links: Addresses = Addresses())
 
 
 def _texts(table: Table) -> dict[str, str]:
-    """Return a table in each format in which the page offers it."""
     texts = {"CSV": of_tables.csv_table(table)} if "csv" in table.files else {}
     return texts | {"LaTeX": typesetting.table(table), "Markdown": of_tables.markdown_table(table)}
 
