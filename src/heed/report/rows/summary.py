@@ -94,10 +94,7 @@ def best(results: Results) -> Rows | None:
         return None
     records = [
         each.named(name)
-        | {
-            "difference": each.difference(each.attention, name),
-            "score": each.short_score(name),
-        }
+        | {"difference": each.difference(each.attention, name), "score": each.short_score(name)}
         for each in experiments
         for name in _best(each, MOST_MODELS // len(experiments))
     ]
