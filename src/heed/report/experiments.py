@@ -183,8 +183,10 @@ def _line(
     named, tested, marked = declared.published, published.talk_test(talk), mark(result.corpus)
     of_talk = tested.gain_pp if tested else None
     comparable = bool(named and named.comparable and not marked)
-    reproduction = _reproduction(of_talk, gain) if comparable else None
-    if named and not comparable:
+    reproduction = None
+    if comparable:
+        reproduction = _reproduction(of_talk, gain)
+    elif named:
         reasons = "; ".join(filter(None, [named.reason, marked]))
         reproduction = Reproduction(NOT_COMPARABLE, reasons)
     printed = (baseline, attention) if baseline and attention else None

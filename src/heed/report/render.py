@@ -13,6 +13,7 @@ from heed.explanation.registry import CRITERIA, TESTS
 from heed.files import write_text, writing_folder
 from heed.report import pages, typesetting
 from heed.report import tables as of_tables
+from heed.report.differences import TestedDifference
 from heed.report.drawing import Figures, figure_names, make_figures
 from heed.report.experiments import Experiment
 from heed.report.figures.vega import draw_figures
@@ -141,11 +142,7 @@ def _write_plots(results: Results, folder: Path) -> None:
             curves.append(history.assign(**of_model))
             if (evaluation / "confusion.csv").exists():
                 confusions.append(_confusion(evaluation))
-        comparisons += [
-            (each.key, f"{it.first} − {it.second}", it.mean_pp, *(it.interval_pp or (None, None)),
-             it.p_corrected)
-            for it in each.comparisons
-        ]  # fmt: skip
+        comparisons += [_compared(each.key, one) for one in each.comparisons]
     series = {
         "curves": pd.concat(curves) if curves else pd.DataFrame(columns=CURVES),
         "confusion": pd.concat(confusions) if confusions else pd.DataFrame(columns=CONFUSION),
@@ -154,6 +151,11 @@ def _write_plots(results: Results, folder: Path) -> None:
     with writing_folder(folder) as out:
         for name, table in series.items():
             write_csv(out / f"{name}.csv", table, "%.6g")
+
+
+def _compared(experiment: str, row: TestedDifference) -> tuple[Any, ...]:
+    ends = row.interval_pp or (None, None)
+    return experiment, f"{row.first} − {row.second}", row.mean_pp, *ends, row.p_corrected
 
 
 def _confusion(evaluation: Path) -> pd.DataFrame:

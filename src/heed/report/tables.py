@@ -254,12 +254,12 @@ def markdown_table(table: Table) -> str:
     """Return the columns that the page has of a table, each cell with its small second line."""
     indices = table.column_indices(PAGE)
     columns = [table.columns[index] for index in indices]
-    lines = [
-        [escape_markdown(each.title) for each in columns],
-        ["---" if each.format.align == "left" else "---:" for each in columns],
-    ]
-    for row in table.rows:
-        cells = (row.cells[index] for index in indices)
-        parts = ([each.text, each.note, each.mark and f"({each.mark})"] for each in cells)
-        lines.append([escape_markdown(" ".join(filter(None, each))) for each in parts])
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+    heads = [escape_markdown(each.title) for each in columns]
+    marks = ["---" if each.format.align == "left" else "---:" for each in columns]
+    rows = ([_markdown_cell(row.cells[index]) for index in indices] for row in table.rows)
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (heads, marks, *rows))
+
+
+def _markdown_cell(cell: Cell) -> str:
+    added = f"({cell.mark})" if cell.mark else ""
+    return escape_markdown(" ".join(filter(None, [cell.text, cell.note, added])))
