@@ -111,10 +111,7 @@ class Browser(NamedTuple):
 
 
 def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
-    """Return the browser of a model from its predictions; `others` are of the variants beside it.
-
-    Raises HeedError: a file is missing or broken.
-    """
+    """Return a model's browser; `others`: predictions beside it. Raises HeedError, of a file."""
     paths = (folder / f"{name}.parquet" for name in ("documents", "weights"))
     documents, weights = map(read_prediction_table, paths)
     tokens: dict[Any, pd.DataFrame] = dict(list(weights.groupby("id", sort=False)))
@@ -123,7 +120,10 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
         table = read_prediction_table(other / PREDICTED)
         table = table[(table["split"] == "test") & table["id"].isin(documents["id"])]
         for name, rows in table.groupby("id", sort=False):
-            predictions[str(name)].append(_count_predictions(variant, rows))
+            right = rows["label"] == rows["predicted"]
+            often = "always" if right.all() else "sometimes" if right.any() else "never"
+            classes = Counter(sorted(rows["predicted"])).most_common()
+            predictions[str(name)].append(VariantPredictions(variant, classes, often))
     found = [Document(tokens[e.id], predictions[e.id], **e._asdict()) for e in _rows(documents)]
     has_sentences = bool(weights["sentence_weight"].notna().any())
     return Browser(found, Legend(bool(weights["rationale"].any()), has_sentences))
@@ -138,12 +138,6 @@ def read_prediction_table(path: Path) -> pd.DataFrame:
 def _rows(table: pd.DataFrame) -> Iterable[Any]:
     """Return the rows of a table, as objects whose types mypy does not know."""
     return table.itertuples(index=False)
-
-
-def _count_predictions(variant: str, rows: pd.DataFrame) -> VariantPredictions:
-    right = rows["label"] == rows["predicted"]
-    often = "always" if right.all() else "sometimes" if right.any() else "never"
-    return VariantPredictions(variant, Counter(sorted(rows["predicted"])).most_common(), often)
 
 
 def typical_documents(documents: pd.DataFrame, limit: int) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from heed.evaluation import results
 from heed.evaluation.results import BASELINE, BETTER, SAME, WORSE, ExperimentResult
@@ -67,8 +67,7 @@ class TestedDifference(results.Difference):
         return self.measure.points(self.method.equivalence_margin)
 
 
-@dataclasses.dataclass(frozen=True)
-class AttentionComparison:
+class AttentionComparison(NamedTuple):
     """The tests of an experiment's first attention variant against what it is compared with."""
 
     variant: str

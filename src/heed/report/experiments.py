@@ -31,12 +31,10 @@ class Reproduction(NamedTuple):
     reason: str
 
     def __str__(self) -> str:
-        """Return both in a sentence."""
         return ": ".join(filter(None, self))
 
 
-@dataclasses.dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """The talk's scores in an experiment's row of the first table."""
 
     talk: tuple[str, str] | None  # baseline, attention
@@ -127,10 +125,7 @@ class Experiment:
 
 
 def read_experiments(params: "Params", comparison: Comparison, folder: Path) -> list[Experiment]:
-    """Return the experiments in the order of params.yaml; `folder` has the talk's scores.
-
-    Raises HeedError: params.yaml names an experiment that the talk does not have.
-    """
+    """Return the experiments as in params.yaml. Raises HeedError: the talk lacks one it names."""
     scores, talk = published.read_published(folder), dict[str, dict[str, Talk]]()
     for name in filter(comparison.experiments.__contains__, params.experiments):
         declared = params.experiments[name].published
@@ -189,8 +184,10 @@ def _line(
     named, tested, marked = declared.published, published.talk_test(talk), mark(result.corpus)
     of_talk = tested.gain_pp if tested else None
     comparable = bool(named and named.comparable and not marked)
-    reproduction = _reproduction(of_talk, gain) if comparable else None
-    if named and not comparable:
+    reproduction = None
+    if comparable:
+        reproduction = _reproduction(of_talk, gain)
+    elif named:
         reasons = "; ".join(filter(None, [named.reason, marked]))
         reproduction = Reproduction(NOT_COMPARABLE, reasons)
     printed = (baseline, attention) if baseline and attention else None
@@ -198,7 +195,6 @@ def _line(
 
 
 def _reproduction(talk_gain: float | None, gain: TestedDifference | None) -> Reproduction:
-    """Return whether the talk's gain, on a comparable corpus, was reproduced."""
     if talk_gain is None or gain is None:
         return Reproduction("", "comparable, but one of the two has no gain")
     if gain.interval_pp is None:

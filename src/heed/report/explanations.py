@@ -108,7 +108,6 @@ def _read_encoder(params: "Params", experiment: Experiment, folder: Path) -> Ite
 
 
 def _read_adversarial(params: "Params", model: str, folder: Path) -> Iterator[AdversarialAttention]:
-    """Yield the adversarial models of a model that were trained."""
     for name, section in params.adversarial_attention.items():
         path = folder / "adversarial_attention" / name
         if section.model == model and path.exists():

@@ -49,10 +49,11 @@ def environment() -> jinja2.Environment:
     functions = {"script": script, "policy": policy, "groups": groups}
     jinja.globals |= functions | {"PAGE": PAGE, "version": __version__}
     jinja.filters |= {
-        "number": formats.format_number, "points": formats.format_points, "capital": capital,
+        "number": formats.format_number, "points": formats.format_points,
         "join_and": formats.join_and, "count": formats.format_count,
         "interval": formats.format_interval, "coverage": formats.format_coverage,
     }  # fmt: skip
+    jinja.filters["capital"] = lambda text: text[:1].upper() + text[1:]
     return jinja
 
 
@@ -60,11 +61,6 @@ def shown(value: Any) -> Any:
     """Return the text with the code point of each invisible character; jinja escapes it later."""
     is_text = isinstance(value, str) and not isinstance(value, Markup)
     return visible(value) if is_text else value
-
-
-def capital(text: str) -> str:
-    """Return a text with a capital first letter."""
-    return text[:1].upper() + text[1:]
 
 
 def groups(columns: Sequence[Column], indices: Sequence[int]) -> list[tuple[str, int]]:

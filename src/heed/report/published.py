@@ -1,7 +1,6 @@
 """The scores that others print, in data/published/: the talk's, and papers' on explanations."""
 
 import csv
-import dataclasses
 import math
 from pathlib import Path
 from typing import NamedTuple
@@ -17,8 +16,7 @@ TALK_VARIANTS = ("baseline", "attention")
 SHOWN_BELOW = 0.05  # the p of a gain of the talk, two-sided
 
 
-@dataclasses.dataclass(frozen=True)
-class Talk:
+class Talk(NamedTuple):
     """The talk's scores of one experiment and variant; empty where it has none."""
 
     summary: dict[str, str]
@@ -34,15 +32,6 @@ class Talk:
         columns = {"f1": "accuracy"} if row == "accuracy" else columns
         columns["support"] = "test_items"
         return _as_printed({key: self.summary.get(name, "") for key, name in columns.items()})
-
-    @property
-    def misprints(self) -> list[str]:
-        """The supports that the talk's text has otherwise than its other classes leave."""
-        return [
-            f"{row['class']} {row['support']} (printed as {row['support_as_printed']})"
-            for row in self.classes.values()
-            if row["support_as_printed"]
-        ]
 
 
 SCORES = ("precision", "recall", "f1")
@@ -67,10 +56,7 @@ def read_published(folder: Path) -> dict[str, dict[str, Talk]]:
 def experiment_scores(
     published: dict[str, dict[str, Talk]], name: str, key: str
 ) -> dict[str, Talk]:
-    """Return the talk's scores of experiment `name` by variant; params.yaml names it at `key`.
-
-    Raises HeedError: the talk has no such experiment.
-    """
+    """Return those of an experiment, which `key` of params.yaml names. Raises HeedError: none."""
     if name not in published:
         raise HeedError(
             f"params.yaml: {key}: the talk has no experiment {name} (data/published/{RESULTS}). "
@@ -86,11 +72,7 @@ class TalkTest(NamedTuple):
     documents: int
     z: float
     p: float
-
-    @property
-    def shown(self) -> bool:
-        """Whether another draw of test documents alone would hardly have given such a gain."""
-        return self.p < SHOWN_BELOW
+    shown: bool  # whether another draw of test documents would hardly have given such a gain
 
 
 def talk_test(talk: dict[str, Talk]) -> TalkTest | None:
@@ -109,7 +91,8 @@ def talk_test(talk: dict[str, Talk]) -> TalkTest | None:
     variances = (s * (1 - s) / count for s, count in zip(shares, counts, strict=True))
     gain = shares[1] - shares[0]
     z = gain / math.sqrt(sum(variances))
-    return TalkTest(100 * gain, counts[0], z, 2 * float(stats.norm.sf(abs(z))))
+    p = 2 * float(stats.norm.sf(abs(z)))
+    return TalkTest(100 * gain, counts[0], z, p, p < SHOWN_BELOW)
 
 
 class Papers(NamedTuple):

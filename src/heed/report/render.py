@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -13,6 +13,7 @@ from heed.explanation.registry import CRITERIA, TESTS
 from heed.files import write_text, writing_folder
 from heed.report import pages, typesetting
 from heed.report import tables as of_tables
+from heed.report.differences import TestedDifference
 from heed.report.drawing import FIGURE_NAMES, Figures, make_figures
 from heed.report.experiments import Experiment
 from heed.report.figures.vega import draw_figures
@@ -42,8 +43,7 @@ class Addresses:
     has_files: bool = True  # whether figures/ and tables/ stand beside the page
 
 
-@dataclasses.dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The beginning of a report: its first sentences, and lines on failures.
 
     These are on the expected results that are known of the study, and that it did not find.
@@ -69,10 +69,8 @@ def render(
     """Write all of reports/: the same bytes for the same results; return what it says first.
 
     `published` has the talk's scores, `results_folder` is results/, `folder` reports/, and
-    `with_documents` is whether to write the document browser, which has text of the corpora.
-
-    Raises HeedError: an experiment names one that the talk does not have; a file is missing or
-    broken.
+    `with_documents` is whether to write the document browser, which has text of the corpora. Raises
+    HeedError: an experiment names one that the talk does not have; a file is missing or broken.
     """
     results = read_results(params, comparison, published, results_folder, with_documents)
     return write_report(results, folder, links)
@@ -106,7 +104,6 @@ def write_report(results: Results, folder: Path, links: Addresses = Addresses())
 
 
 def _texts(table: Table) -> dict[str, str]:
-    """Return a table in each format in which the page offers it."""
     texts = {"CSV": of_tables.csv_table(table)} if "csv" in table.files else {}
     return texts | {"LaTeX": typesetting.table(table), "Markdown": of_tables.markdown_table(table)}
 
@@ -145,11 +142,7 @@ def _write_plots(results: Results, folder: Path) -> None:
             curves.append(history.assign(**of_model))
             if (evaluation / "confusion.csv").exists():
                 confusions.append(_confusion(evaluation))
-        comparisons += [
-            (each.key, f"{it.first} − {it.second}", it.mean_pp, *(it.interval_pp or (None, None)),
-             it.p_corrected)
-            for it in each.comparisons
-        ]  # fmt: skip
+        comparisons += [_compared(each.key, one) for one in each.comparisons]
     series = {
         "curves": pd.concat(curves) if curves else pd.DataFrame(columns=CURVES),
         "confusion": pd.concat(confusions) if confusions else pd.DataFrame(columns=CONFUSION),
@@ -158,6 +151,11 @@ def _write_plots(results: Results, folder: Path) -> None:
     with writing_folder(folder) as out:
         for name, table in series.items():
             write_csv(out / f"{name}.csv", table, "%.6g")
+
+
+def _compared(experiment: str, row: TestedDifference) -> tuple[Any, ...]:
+    ends = row.interval_pp or (None, None)
+    return experiment, f"{row.first} − {row.second}", row.mean_pp, *ends, row.p_corrected
 
 
 def _confusion(evaluation: Path) -> pd.DataFrame:

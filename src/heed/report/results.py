@@ -12,7 +12,7 @@ from heed.evaluation.results import BASELINE, Comparison
 from heed.files import reading, verify_checksums
 from heed.paths import LONGER
 from heed.pipeline import folder_md5, md5, stage_name
-from heed.report import published as others
+from heed.report import published as printed
 from heed.report.browser import Browser, read_browser
 from heed.report.experiments import Experiment, read_experiments
 from heed.report.explanations import Explanation, read_explanations
@@ -59,7 +59,6 @@ class Sources:
     """The sources of a report; a file is hashed once, when it is first added."""
 
     def __init__(self, folder: Path) -> None:
-        """Start with no source; `folder` is results/."""
         self._folder = folder
         self._sources: dict[Path, Source] = {}
 
@@ -111,7 +110,7 @@ class Results:
     browsers: dict[str, Browser]
     with_documents: bool = True
     explanations: tuple[Explanation, ...] = ()
-    papers: others.Papers | tuple[()] = ()
+    papers: printed.Papers | tuple[()] = ()
 
     @property
     def comparison_sources(self) -> tuple[Source, ...]:
@@ -199,10 +198,7 @@ class Results:
 def read_results(
     params: "Params", comparison: Comparison, published: Path, folder: Path, with_documents: bool
 ) -> Results:
-    """Return the results of a study; `published` has the talk's scores, `folder` is results/.
-
-    Raises HeedError: the talk lacks an experiment that is named; a file is missing or broken.
-    """
+    """Return the results in `folder`, beside the `published`. Raises HeedError, of a file."""
     experiments, sources = read_experiments(params, comparison, published), Sources(folder)
     results = Results(params, comparison, experiments, folder, sources, {}, with_documents)
     for experiment in experiments:
@@ -212,30 +208,25 @@ def read_results(
         for search in params.searches_of(experiment.key):
             command = f"heed recipe {experiment.key}"
             verify_checksums(folder / "search" / experiment.key / search, command)
-    talk = (published / name for name in (others.RESULTS, others.CLASSES))
+    talk = (published / name for name in (printed.RESULTS, printed.CLASSES))
     sources.add(*filter(Path.exists, [folder / "compare" / "comparison.json", *talk]))
     explanations = read_explanations(params, comparison, experiments, folder)
-    papers = others.read_papers(published) if explanations else ()
+    papers = printed.read_papers(published) if explanations else ()
     if explanations:
-        sources.add(published / others.EXPLANATION, published / others.SENTENCES)
+        sources.add(published / printed.EXPLANATION, published / printed.SENTENCES)
     browsers = dict(itertools.chain(*(_read_browsers(results, each) for each in experiments)))
     return dataclasses.replace(results, browsers=browsers, explanations=explanations, papers=papers)
 
 
 def _read_browsers(results: Results, experiment: Experiment) -> Iterator[tuple[str, Browser]]:
     """Yield the browsers of an experiment by model; a browser compares it with the first ones."""
-    if not report_of(experiment.measure.task).HAS_BROWSER:
-        return
-    models = results.models(experiment)
+    has_browser = report_of(experiment.measure.task).HAS_BROWSER
+    models = results.models(experiment) if has_browser else {}
     for variant, model in models.items():
         if experiment.result.models[variant].hyperparameters.chooses_weights:
             names = (BASELINE, experiment.attention, variant)
-            compared = {
-                name: results.prediction_folder(own)
-                for name, own in models.items()
-                if name in names
-            }
-            yield model, read_browser(results.prediction_folder(model), compared)
+            others = {n: results.prediction_folder(m) for n, m in models.items() if n in names}
+            yield model, read_browser(results.prediction_folder(model), others)
             # Adds the sources here: a browser is no table or figure, which add theirs.
             results.document_sources(model)
 

@@ -6,7 +6,7 @@ is in the CSV file alone, and one with `csv: false` in none.
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -65,8 +65,7 @@ class Column:
         return f"{self.heading} ({self.unit})" if self.heading and self.unit else self.heading
 
 
-@dataclasses.dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """A value of a table, as `text` for people; `note` is a small second line."""
 
     value: Any
@@ -77,8 +76,7 @@ class Cell:
     strong: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A row with a cell for each column; `kind` is its CSS class, `key` its id for links."""
 
     cells: tuple[Cell, ...]
@@ -117,11 +115,8 @@ class Table:
 # --- declarations ---------------------------------------------------------------------------------
 
 # The first columns of every CSV file of an experiment, by which files can be joined.
-JOINED = [
-    {"key": "experiment", "value": "@key"},
-    {"key": "corpus", "value": "@corpus_name"},
-    {"key": "mark", "value": "@mark"},
-]
+FIRST = {"experiment": "@key", "corpus": "@corpus_name", "mark": "@mark"}
+JOINED = [{"key": key, "value": path} for key, path in FIRST.items()]
 PATHS = {"value", "note", "strong", "link", "mark"}
 
 
@@ -185,10 +180,14 @@ def _build(
     experiment: Experiment | None,
     made: Rows | Iterable[Rows] | None,
 ) -> Iterator[Table]:
-    """Yield the tables that the records of a declaration make."""
     default = f"{{key}}_{name}" if experiment else name
-    coverage = format_coverage(results.comparison.significance.alpha)
-    known = {"coverage": coverage, **(_facts(experiment) if experiment else {})}
+    known = {"coverage": format_coverage(results.comparison.significance.alpha)}
+    if experiment:
+        measure = experiment.measure
+        known |= {
+            "key": experiment.key, "experiment": experiment.title, "mark": experiment.mark,
+            "metric": measure.name, "unit": measure.unit, "long_unit": measure.long_unit,
+        }  # fmt: skip
     first = JOINED if experiment or "joined" in declared else []
     for part in [made] if isinstance(made, Rows) else made or []:
         facts = {**known, **part.facts, "part": part.part}
@@ -202,15 +201,6 @@ def _build(
             mark=facts.get("mark", ""), style=declared.get("style", ""),
             files=tuple(declared.get("files", ("csv", "tex"))),
         )  # fmt: skip
-
-
-def _facts(experiment: Experiment) -> dict[str, str]:
-    """Return what every declaration of a table of an experiment may name."""
-    measure = experiment.measure
-    return {
-        "key": experiment.key, "experiment": experiment.title, "mark": experiment.mark,
-        "metric": measure.name, "unit": measure.unit, "long_unit": measure.long_unit,
-    }  # fmt: skip
 
 
 def _row(

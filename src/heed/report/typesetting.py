@@ -16,20 +16,12 @@ import jinja2
 import regex
 
 from heed import __version__
-from heed.report.formats import format_coverage
+from heed.report.formats import format_coverage, read_yaml
 from heed.report.tables import PAPER, Column, Row, Table
 
-SPECIAL = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%",
-    "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
-    "`": r"\textasciigrave{}", "−": r"\textminus{}", "–": "--", "→": r"$\rightarrow$",
-    "≠": r"$\neq$", "✗": r"$\times$", "▲": r"$\bigtriangleup$", "▼": r"$\bigtriangledown$",
-    # LaTeX reads these as an argument after the \\ of a table row, and a [ also after \item.
-    "[": "{[}", "]": "{]}", "*": "{*}",
-}  # fmt: skip
-# In the PDF's outline other characters stand for these; hyperref knows some of the special ones.
-IN_BOOKMARKS = {"−": "-", "–": "-", "→": "->"} | {sign: SPECIAL[sign] for sign in "\\{}$&%#_~^"}
+SPECIAL: dict[str, str] = read_yaml("latex")["special"]
+# In the PDF's outline other characters stand for signs; hyperref knows some of the special ones.
+IN_BOOKMARKS = read_yaml("latex")["outline"] | {sign: SPECIAL[sign] for sign in "\\{}$&%#_~^"}
 # Tested with pdflatex, T1, lmodern and textcomp: it prints U+0020 to U+017F but for the first
 # list, and the second list beyond U+017F.
 NOT_PRINTED, ALSO_PRINTED = "ĦħĸĿŀŉŦŧſ", "‘’“”„‚…—•‹›€™†‡‰"

@@ -89,17 +89,15 @@ def slide(results: Results, experiment: Experiment) -> Rows | None:
     ]
     last = len(order)
     records.sort(key=lambda row: (row["kind"] != "class", order.get(row["name"].casefold(), last)))
-    return Rows(records, _words_of(experiment, pair))
+    return Rows(
+        records, dict(zip(("without", "with"), map(experiment.words.get, pair), strict=True))
+    )
 
 
-def pair_of(experiment: Experiment) -> tuple[str, str] | None:
-    """Return the models of a slide, without and with attention; None where one is missing."""
+def pair_of(experiment: Experiment) -> tuple[str, ...]:
+    """Return the models of a slide, without and with attention; none where one is missing."""
     attention = experiment.attention
-    return (BASELINE, attention) if attention and BASELINE in experiment.result.models else None
-
-
-def _words_of(experiment: Experiment, pair: tuple[str, str]) -> dict[str, str]:
-    return {"without": experiment.words[pair[0]], "with": experiment.words[pair[1]]}
+    return (BASELINE, attention) if attention and BASELINE in experiment.result.models else ()
 
 
 def seeds(results: Results, experiment: Experiment) -> Rows:
@@ -169,11 +167,12 @@ def beneath(results: Results, experiment: Experiment) -> Rows | None:
         {"group": group, "words": words, "ours": ours, "talk": [e.get(column, "") for e in talk]}
         for group, words, column, ours in rows
     ]
-    return Rows(records, _words_of(experiment, pair))
+    return Rows(
+        records, dict(zip(("without", "with"), map(experiment.words.get, pair), strict=True))
+    )
 
 
 def _settings(models: list[ModelResult]) -> Iterator[tuple[str, str, str, list[str]]]:
-    """Yield group, words, the talk's column and our values of its hyperparameters."""
     for group, keys in GROUPS.items():
         for place, (key, words) in enumerate(keys.items()):
             values = [f"{shown_setting(each.hyperparameters, key):g}" for each in models]
@@ -184,17 +183,17 @@ def slide_facts(experiment: Experiment) -> dict[str, list[Any]]:
     """Return what the sentences around the slide of an experiment of the talk name.
 
     `never`: the classes of which a model has no right prediction, `others` those that the talk
-    alone has.
+    alone has, `misprints` those whose support it has otherwise than its other classes leave.
     """
     of_talk = next(iter(experiment.talk.values()), NO_SCORES)
     ours = {name.casefold() for name in experiment.result.groups["classes"]}
     others = [row["class"] for name, row in of_talk.classes.items() if name not in ours]
-    never = [*_never_predicted(experiment)]
-    return {"never": never, "others": others, "misprints": of_talk.misprints}
+    misprints = [row for row in of_talk.classes.values() if row["support_as_printed"]]
+    return {"never": [*_never_predicted(experiment)], "others": others, "misprints": misprints}
 
 
 def _never_predicted(experiment: Experiment) -> Iterator[dict[str, Any]]:
-    for variant in pair_of(experiment) or ():
+    for variant in pair_of(experiment):
         report, classes = report_of(experiment, variant), experiment.result.groups["classes"]
         tested = {n: report[n]["f1"] for n in classes if report[n]["support"]["score"].mean}
         never = {name: f1["published"] for name, f1 in tested.items() if not f1["score"].mean}

@@ -63,7 +63,6 @@ def judge(
 
 
 def _wanted(experiment: Experiment, expected: "ExpectedResult", **_: Any) -> str:
-    """Return the result that an expected result demands."""
     model = expected.variant or expected.adversarial_model or ""
     if expected.verdict:
         return f"{model} against {expected.against}: {expected.verdict}"
@@ -81,7 +80,6 @@ def _printed(
     experiment: Experiment, expected: "ExpectedResult", found: str, value: float | None,
     difference: Difference | None, **_: Any,
 ) -> str:  # fmt: skip
-    """Return the result that the study found."""
     if difference is not None:
         return f"{found}, {experiment.measure.difference(difference.mean_pp)}"
     if value is None:

@@ -54,25 +54,30 @@ def model_settings(model: ModelResult, talk: Talk | None) -> Iterator[Setting]:
     """
     h, group = model.hyperparameters, "What the talk leaves open" if talk else ""
     defaults = {field.name: field.default for field in dataclasses.fields(h)}
-    of_talk = talk.summary if talk else {}
-    for name, keys in GROUPS.items() if talk else ():
-        for key in filter(defaults.__contains__, keys):
-            value, known = shown_setting(h, key), of_talk.get(talk_column(key), "")
-            printed = format_setting(int(known) if known.isdigit() else known)
-            differs, default = bool(known) and float(known) != value, defaults.pop(key)
-            yield Setting(name.capitalize(), key, value, default, talk=printed, differs=differs)
-    millions = of_talk.get("parameters_million", "")
-    printed = f"{millions} million" if millions else ""
-    own = ("Group 2" if talk else "", "parameters", model.parameters)
-    parameters = Setting(*own, talk=printed, differs=bool(millions))
     if talk:
-        yield parameters
+        yield from _talk_settings(model, talk, defaults)
     for key, default in defaults.items():
         value = getattr(h, key)
         yield Setting(group, key, value, default, value != default)
     if not talk:
-        yield parameters
+        yield Setting("", "parameters", model.parameters)
     yield Setting(group, "best_epochs", ", ".join(map(str, model.best_epochs)))
+
+
+def _talk_settings(
+    model: ModelResult, talk: Talk, defaults: dict[str, object]
+) -> Iterator[Setting]:
+    """Yield the hyperparameters of the talk's groups, which it takes from `defaults`."""
+    h = model.hyperparameters
+    for group, keys in GROUPS.items():
+        for key in filter(defaults.__contains__, keys):
+            value, known = shown_setting(h, key), talk.summary.get(talk_column(key), "")
+            printed = format_setting(int(known) if known.isdigit() else known)
+            differs, default = bool(known) and float(known) != value, defaults.pop(key)
+            yield Setting(group.capitalize(), key, value, default, talk=printed, differs=differs)
+    millions = talk.summary.get("parameters_million", "")
+    printed = f"{millions} million" if millions else ""
+    yield Setting("Group 2", "parameters", model.parameters, talk=printed, differs=bool(millions))
 
 
 def format_setting(value: object) -> str:

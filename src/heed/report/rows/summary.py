@@ -94,10 +94,7 @@ def best(results: Results) -> Rows | None:
         return None
     records = [
         each.named(name)
-        | {
-            "difference": each.difference(each.attention, name),
-            "score": each.short_score(name),
-        }
+        | {"difference": each.difference(each.attention, name), "score": each.short_score(name)}
         for each in experiments
         for name in _best(each, MOST_MODELS // len(experiments))
     ]
@@ -141,20 +138,17 @@ def _question(found: dict[str, Any]) -> dict[str, Any]:
 
 def talk(results: Results) -> Rows | None:
     """Return the talk's gains, tested over its documents, beside ours; None without any."""
-    records = [_talk(each) for each in results.experiments if each.line.talk_test]
+    records = []
+    for each in results.experiments:
+        if each.line.talk_test:
+            scores = _scores(each)
+            pair = (scores[name] for name in (BASELINE, each.attention) if name in scores)
+            ours, of_talk = " → ".join(map("{:.4f}".format, pair)), " → ".join(each.line.talk or ())
+            record = {"talk_scores": of_talk, "our_scores": ours}
+            records.append(record | {"experiment": each, "scores": known(scores)})
     published = (each for each in results.sources.all() if each.path.endswith(RESULTS))
     sources = (*published, *results.comparison_sources)
     return Rows(records, sources=sources) if records else None
-
-
-def _talk(experiment: Experiment) -> dict[str, Any]:
-    scores = _scores(experiment)
-    pair = [scores[name] for name in (BASELINE, experiment.attention) if name in scores]
-    return {
-        "experiment": experiment, "scores": known(scores),
-        "talk_scores": " → ".join(experiment.line.talk or ()),
-        "our_scores": " → ".join(f"{score:.4f}" for score in pair),
-    }  # fmt: skip
 
 
 def finding(experiment: Experiment, difference: TestedDifference) -> dict[str, Any]:

@@ -1,9 +1,8 @@
 """The rows of trainings: what twice the epochs reached, what all cost, and gains for it."""
 
-import dataclasses
 import functools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from heed.evaluation.results import BASELINE, NOT_CONVERGED, LongerTraining
 from heed.report.experiments import Experiment
@@ -96,8 +95,7 @@ def _settings(results: Results, line: dict[str, Any]) -> Iterator[str]:
         yield f"models.{name}.patience: 0"
 
 
-@dataclasses.dataclass(frozen=True)
-class Cost:
+class Cost(NamedTuple):
     """The cost of a model of an experiment, and its mean test score, by which models compare.
 
     `total` and `mean` are the core-minutes of all trainings, and of one of them.

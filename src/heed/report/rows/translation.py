@@ -43,9 +43,7 @@ def _scored(results: Results, experiment: Experiment) -> list[dict[str, Any]]:
             times = results.training_times(model.model)
             minutes = float(np.mean([each.core_minutes for each in times]))
         stds = {name: each.std_pp for name, each in scores.items()}
-        notes = {
-            name: f"± {format_number(std, 2)}" for name, std in stds.items() if std is not None
-        }
+        notes = {n: f"± {format_number(std, 2)}" for n, std in stds.items() if std is not None}
         record = {
             "scores": scores, "values": known({name: 100 * e.mean for name, e in scores.items()}),
             "stds": known(stds), "notes": known(notes), "core_minutes": minutes,
