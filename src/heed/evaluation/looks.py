@@ -11,6 +11,8 @@ import functools
 import numpy as np
 from scipy import optimize, special
 
+from heed.evaluation.results import Significance
+
 NODES = 200  # of Gauss and Legendre; the boundaries are right to six digits
 
 
@@ -35,6 +37,17 @@ class Looks:
         """Return the seeds of the first later look with as many; without one, as many."""
         return next((each for each in self.later if each >= seeds), seeds)
 
+    def __str__(self) -> str:
+        """Say which look this is, and what its tests allow for."""
+        said = (
+            f"This is look {self.number} of {len(self.planned)}, which were declared at "
+            f"{', '.join(map(str, self.planned))} seeds: all of them together raise no more false "
+            "alarms than one test."
+        )
+        if not self.later:
+            return said
+        return f"{said} What is undecided is looked at again with {self.later[0]} seeds."
+
     def level(self, alpha: float) -> float:
         """Return the level of this look's tests, two-sided, where all looks share `alpha`."""
         return levels(self.planned, alpha)[self.number - 1]
@@ -42,6 +55,25 @@ class Looks:
     def last_level(self, alpha: float) -> float:
         """Return the level of the last look's tests."""
         return levels(self.planned, alpha)[-1]
+
+
+def said_of_looks(method: Significance, seeds: int) -> str:
+    """Return what is to be said of looks at a comparison with so many seeds; mostly nothing."""
+    if method.looks:
+        return str(Looks((*method.looks,), seeds))
+    if not method.looked:
+        return ""
+    return (
+        f"This was looked at before, with {', '.join(map(str, method.looked))} seeds, and no plan "
+        "of looks was declared: false alarms are more than those of one test."
+    )
+
+
+def look_number(method: Significance, seeds: int) -> int:
+    """Return which look it is with so many seeds; 0: the only one."""
+    if method.looks:
+        return Looks((*method.looks,), seeds).number
+    return len(method.looked) + bool(method.looked)
 
 
 def spent(fraction: float, alpha: float) -> float:

@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Iterator
 
-from heed.evaluation.looks import Looks
 from heed.evaluation.results import BETTER, SAME, UNDECIDED, WORSE, Interval
 from heed.evaluation.significance import ALPHA, MAX_SEEDS, POWER
 from heed.report.differences import VERDICT_WORDS, reading_of
@@ -178,24 +177,12 @@ def design(verdict: Verdict) -> Iterator[str]:
     if pairs > 1:
         yield f"The {format_coverage(ALPHA)} intervals of all {pairs} pairs hold together."
     if verdict.looks:
-        yield look(verdict.looks)
+        yield str(verdict.looks)
     if any(row[-1] != DASH for row in rows(verdict)):
         yield (
             "To decide: as many would find a difference of the size that was seen, with a "
             f"probability of {POWER:.0%}."
         )
-
-
-def look(looks: Looks) -> str:
-    """Return which of the declared looks this is, and what its intervals allow for."""
-    counts = join_and([str(seeds) for seeds in looks.planned])
-    said = (
-        f"This is look {looks.number} of {len(looks.planned)}, which were declared at {counts} "
-        f"seeds: over all of them there are at most {ALPHA:.0%} false alarms."
-    )
-    if not looks.later:
-        return said
-    return f"{said} What is undecided is looked at again with {looks.later[0]} seeds."
 
 
 def scores(verdict: Verdict) -> str:

@@ -5,6 +5,7 @@ import statistics
 from collections.abc import Iterator
 from typing import Any
 
+from heed.evaluation.looks import said_of_looks
 from heed.evaluation.results import BASELINE, BETTER, NOT_CONVERGED, UNDECIDED, is_coarse
 from heed.explanation.test import measured
 from heed.report.browser import (
@@ -252,6 +253,16 @@ def cautions(results: Results) -> dict[str, Any]:
         "degenerate": any(_has_degenerate(results, each) for each in results.experiments),
         "differently_tuned": [each for each in found if each.difference.remark],
     }
+
+
+def looks(results: Results) -> list[str]:
+    """Return what is to be said of several looks at a study; mostly nothing."""
+    comparison = results.comparison
+    said = (
+        said_of_looks(comparison.significance, len(comparison.seeds_of(each.key)))
+        for each in results.experiments
+    )
+    return [*filter(None, dict.fromkeys(said))]
 
 
 def _has_degenerate(results: Results, experiment: Experiment) -> bool:
