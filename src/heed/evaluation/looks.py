@@ -90,18 +90,16 @@ def levels(planned: tuple[int, ...], alpha: float) -> tuple[float, ...]:
     false alarms over all of them are fewer.
     """
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
-    time, used, places, mass = 0.0, 0.0, np.zeros(1), np.ones(1)  # of paths that have not crossed
+    before, used, places, mass = 0.0, 0.0, np.zeros(1), np.ones(1)  # of paths that did not cross
     found = []
-    for fraction in (seeds / planned[-1] for seeds in planned):
-        step, more = np.sqrt(fraction - time), spent(fraction, alpha) - used
-        z = optimize.brentq(_excess, 0, 40, args=(places, mass, step, np.sqrt(fraction), more))
+    for share in (seeds / planned[-1] for seeds in planned):
+        step, root, may = (share - before) ** 0.5, share**0.5, spent(share, alpha)
+        z = optimize.brentq(_excess, 0, 40, args=(places, mass, step, root, may - used))
         found.append(float(2 * special.ndtr(-z)))
-        end = z * np.sqrt(fraction)
-        inner = end * nodes
-        shifted = (inner[:, None] - places) / step
-        density = np.exp(-(shifted**2) / 2) @ mass / (step * np.sqrt(2 * np.pi))
-        places, mass = inner, end * weights * density
-        time, used = fraction, used + more
+        grid = z * root * nodes
+        density = np.exp(-(((grid[:, None] - places) / step) ** 2) / 2) @ mass
+        mass = z * root * weights * density / (step * (2 * np.pi) ** 0.5)
+        places, before, used = grid, share, may
     return tuple(found)
 
 

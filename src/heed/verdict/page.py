@@ -5,7 +5,6 @@ from pathlib import Path
 
 from heed.files import HeedError, write_text
 from heed.report import typesetting
-from heed.report.figures.shapes import Figure
 from heed.report.figures.vega import as_svg
 from heed.report.forest_plot import interval_plot
 from heed.report.formats import NAMED, TEXT
@@ -29,10 +28,12 @@ def write(
         write_text(latex, "\n".join(map(typesetting.table, tables)))
     if not (html or svg):
         return
-    figure = draw(kind, sections)
-    drawing = as_svg(figure) if figure else ""
-    if svg and not figure:
+    groups = {each.title or "Differences": each.intervals for each in sections if each.intervals}
+    if svg and not groups:
         raise HeedError(f"--svg {svg}: no pair has an interval, so there is nothing to draw")
+    told = " ".join(each.sentences[0] for each in sections)
+    figure = interval_plot(kind, groups, told) if groups else None
+    drawing = as_svg(figure) if figure else ""
     if svg:
         write_text(svg, drawing)
     if html:
@@ -41,13 +42,6 @@ def write(
             image=lambda _: inline(drawing), copies=_copies, has_files=False,
         )  # fmt: skip
         write_text(html, page)
-
-
-def draw(kind: str, sections: Sequence[Section]) -> Figure | None:
-    """Return the figure of all intervals, a panel for each section; None without any."""
-    groups = {each.title or "Differences": each.intervals for each in sections if each.intervals}
-    told = " ".join(each.sentences[0] for each in sections)
-    return interval_plot(kind, groups, told) if groups else None
 
 
 def _table(key: str, section: Section) -> Table:
