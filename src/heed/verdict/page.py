@@ -39,7 +39,8 @@ def write(
     if html:
         page = environment().get_template("verdict.html.jinja").render(
             title=title, sections=[*zip(sections, tables, strict=True)], picture=figure,
-            image=lambda _: inline(drawing), copies=_copies, has_files=False,
+            image=lambda _: inline(drawing), has_files=False,
+            copies=lambda it: {"Markdown": markdown_table(it)},
         )  # fmt: skip
         write_text(html, page)
 
@@ -51,7 +52,3 @@ def _table(key: str, section: Section) -> Table:
     ]
     rows = [Row(tuple(Cell(text, text) for text in row)) for row in section.rows]
     return Table(key, section.title or "Differences", (*columns,), (*rows,), files=())
-
-
-def _copies(table: Table) -> dict[str, str]:
-    return {"LaTeX": typesetting.table(table), "Markdown": markdown_table(table)}

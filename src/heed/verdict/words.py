@@ -60,18 +60,16 @@ def rows(verdict: Verdict) -> list[tuple[str, ...]]:
 
 def intervals(verdict: Verdict) -> list[dict[str, str]]:
     """Return the pairs that have an interval, for the figure: all, or those of the best model."""
-    tested = [pair for pair in verdict.pairs if pair.result.interval_pp]
+    tested = [(each, ends) for each in verdict.pairs if (ends := each.result.interval_pp)]
     if len(tested) > MOST_DRAWN:
         best = next(iter(verdict.scores))
-        tested = [pair for pair in tested if best in (pair.first, pair.second)]
-    margin = f"{verdict.margin or 0:g}"
+        tested = [each for each in tested if best in (each[0].first, each[0].second)]
     return [
         interval_row(
-            f"{pair.first} against {pair.second}", pair.result.mean_pp, pair.result.interval_pp,
-            verdict=pair.result.verdict, margin=margin,
+            f"{pair.first} against {pair.second}", pair.result.mean_pp, ends,
+            verdict=pair.result.verdict, margin=f"{verdict.margin or 0:g}",
         )
-        for pair in tested
-        if pair.result.interval_pp
+        for pair, ends in tested
     ]  # fmt: skip
 
 
