@@ -193,6 +193,7 @@ def compare() -> None:
         tuning, [*params.pretrained],
         {name: each.control for name, each in params.experiments.items()},
         {name: each.seeds for name, each in params.experiments.items() if each.seeds},
+        asked.looks, asked.looked,
     )  # fmt: skip
     comparison = compare(models, params.seeds, question, paths.COMPARISON, paths.METRICS)
     for message in mixed_machine_kinds(comparison):

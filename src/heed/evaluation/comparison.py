@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 import statistics
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from heed.evaluation import results, significance
+from heed.evaluation.looks import Looks, look_number
 from heed.evaluation.results import (
     BASELINE,
     Comparison,
@@ -48,7 +49,8 @@ class Question:
     `study` is its name. `tuning`: how each model is tuned, equal texts for equal spaces and
     budgets; empty: not.
     `pretrained` are the corpora with a pretrained reference model, `controls` the controls that
-    experiments declare, `seeds` the seeds of those that have their own.
+    experiments declare, `seeds` the seeds of those that have their own. `looks` are the numbers of
+    seeds at which looks are declared, `looked` those at which the study was looked at without.
     """
 
     study: str
@@ -60,6 +62,8 @@ class Question:
     pretrained: Collection[str] = ()
     controls: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
     seeds: Mapping[str, list[int]] = dataclasses.field(default_factory=dict)
+    looks: Sequence[int] = ()
+    looked: Sequence[int] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,6 +76,7 @@ class _Experiment:
     recipe: Recipe[Any, Any]  # of the first model: of all models task, data and corpus are the same
     metrics: Metrics
     metric: Metric  # the one that decides
+    looks: Looks | None  # that are declared
 
 
 def compare(
@@ -88,12 +93,14 @@ def compare(
     }
     folds = [bool(each.recipe.folds) for each in tested.values()]
     method = results.Significance(
-        significance.signature(folds=any(folds), fixed=not all(folds)),
+        significance.signature(any(folds), not all(folds), question.looks),
         significance.ALPHA,
         significance.POWER,
         question.equivalence_margin,
         question.convergence_pp,
         results.FAMILIES,
+        [*question.looks],
+        [*question.looked],
     )
     judged = {
         name: dataclasses.replace(
@@ -105,7 +112,10 @@ def compare(
     with writing_folder(folder, checksums=True) as out:
         results.write_comparison(out / "comparison.json", comparison)
         write_csv(out / RESULTS_TABLE, _results_table(question.study, tested, comparison))
-    rows = {name: metrics_row(experiment) for name, experiment in comparison.experiments.items()}
+    rows = {
+        name: metrics_row(experiment, look_number(method, len(comparison.seeds_of(name))))
+        for name, experiment in comparison.experiments.items()
+    }
     write_json(metrics_file, rows)
     return comparison
 
@@ -163,7 +173,8 @@ def _read_experiment(
     )
     metrics: Metrics = task_module(recipe.task, "metrics").make_metrics(recipe.data)
     metric = metrics.named(question.metrics[name])
-    return _Experiment(tested, reference_models, roles, recipe, metrics, metric)
+    looks = Looks((*question.looks,), len(seeds)) if question.looks else None
+    return _Experiment(tested, reference_models, roles, recipe, metrics, metric, looks)
 
 
 def _assess_pairs(experiment: _Experiment) -> Differences:
@@ -178,6 +189,7 @@ def _assess_pairs(experiment: _Experiment) -> Differences:
             families[family],
             family,
             experiment.recipe.repeats,
+            looks=experiment.looks,
         )
         for first, second, family in pairs
     }
@@ -349,15 +361,16 @@ def _summarize_details(tested: Tested, metrics: Metrics) -> results.Details:
     }
 
 
-def metrics_row(experiment: ExperimentResult) -> dict[str, float]:
+def metrics_row(experiment: ExperimentResult, look: int = 0) -> dict[str, float]:
     """Return an experiment's columns of `dvc exp show` in metrics.json, in the report's digits.
 
     Numbers alone, which `dvc metrics diff` can subtract: the difference of the primary comparison
-    in percentage points, and the score of each model. comparison.json has intervals and verdicts.
+    in percentage points, and the score of each model; after several looks also their number, which
+    is `look`. comparison.json has intervals and verdicts.
     """
     scores = {name: experiment.score_of(name) for name in experiment.models}
     row = {name: results.round_half_up(score, 4) for name, score in scores.items()}
     variant = next(iter(experiment.attention), "")
     if primary := experiment.comparisons.get(variant, {}).get(experiment.control):
         row = {"difference_pp": results.round_half_up(primary.mean_pp, 2)} | row
-    return row
+    return row | ({"looks": look} if look else {})

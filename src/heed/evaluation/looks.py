@@ -11,6 +11,8 @@ import functools
 import numpy as np
 from scipy import optimize, special
 
+from heed.evaluation.results import Significance
+
 NODES = 200  # of Gauss and Legendre; the boundaries are right to six digits
 
 
@@ -35,6 +37,17 @@ class Looks:
         """Return the seeds of the first later look with as many; without one, as many."""
         return next((each for each in self.later if each >= seeds), seeds)
 
+    def __str__(self) -> str:
+        """Say which look this is, and what its tests allow for."""
+        said = (
+            f"This is look {self.number} of {len(self.planned)}, which were declared at "
+            f"{', '.join(map(str, self.planned))} seeds: all of them together raise no more false "
+            "alarms than one test."
+        )
+        if not self.later:
+            return said
+        return f"{said} What is undecided is looked at again with {self.later[0]} seeds."
+
     def level(self, alpha: float) -> float:
         """Return the level of this look's tests, two-sided, where all looks share `alpha`."""
         return levels(self.planned, alpha)[self.number - 1]
@@ -42,6 +55,25 @@ class Looks:
     def last_level(self, alpha: float) -> float:
         """Return the level of the last look's tests."""
         return levels(self.planned, alpha)[-1]
+
+
+def said_of_looks(method: Significance, seeds: int) -> str:
+    """Return what is to be said of looks at a comparison with so many seeds; mostly nothing."""
+    if method.looks:
+        return str(Looks((*method.looks,), seeds))
+    if not method.looked:
+        return ""
+    return (
+        f"This was looked at before, with {', '.join(map(str, method.looked))} seeds, and no plan "
+        "of looks was declared: false alarms are more than those of one test."
+    )
+
+
+def look_number(method: Significance, seeds: int) -> int:
+    """Return which look it is with so many seeds; 0: the only one."""
+    if method.looks:
+        return Looks((*method.looks,), seeds).number
+    return len(method.looked) + bool(method.looked)
 
 
 def spent(fraction: float, alpha: float) -> float:
@@ -58,18 +90,16 @@ def levels(planned: tuple[int, ...], alpha: float) -> tuple[float, ...]:
     false alarms over all of them are fewer.
     """
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
-    time, used, places, mass = 0.0, 0.0, np.zeros(1), np.ones(1)  # of paths that have not crossed
+    before, used, places, mass = 0.0, 0.0, np.zeros(1), np.ones(1)  # of paths that did not cross
     found = []
-    for fraction in (seeds / planned[-1] for seeds in planned):
-        step, more = np.sqrt(fraction - time), spent(fraction, alpha) - used
-        z = optimize.brentq(_excess, 0, 40, args=(places, mass, step, np.sqrt(fraction), more))
+    for share in (seeds / planned[-1] for seeds in planned):
+        step, root, may = (share - before) ** 0.5, share**0.5, spent(share, alpha)
+        z = optimize.brentq(_excess, 0, 40, args=(places, mass, step, root, may - used))
         found.append(float(2 * special.ndtr(-z)))
-        end = z * np.sqrt(fraction)
-        inner = end * nodes
-        shifted = (inner[:, None] - places) / step
-        density = np.exp(-(shifted**2) / 2) @ mass / (step * np.sqrt(2 * np.pi))
-        places, mass = inner, end * weights * density
-        time, used = fraction, used + more
+        grid = z * root * nodes
+        density = np.exp(-(((grid[:, None] - places) / step) ** 2) / 2) @ mass
+        mass = z * root * weights * density / (step * (2 * np.pi) ** 0.5)
+        places, before, used = grid, share, may
     return tuple(found)
 
 

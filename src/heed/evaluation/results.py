@@ -227,6 +227,8 @@ class Significance:
     equivalence_margin: float
     convergence_pp: float | None  # None: as `compare_longer` has it
     families: dict[str, str]  # descriptions
+    looks: Annotated[list[int], OMITTED] = dataclasses.field(default_factory=list)  # declared
+    looked: Annotated[list[int], OMITTED] = dataclasses.field(default_factory=list)  # without
 
 
 @dataclasses.dataclass(frozen=True)

@@ -276,8 +276,9 @@ def minimum_detectable(
 
 
 def planned_difference(
-    seeds: int, documents: float, planned: tuple[float, float], folds: int = 0, repeats: int = 1
-) -> float | None:
+    seeds: int, documents: float, planned: tuple[float, float], folds: int = 0, repeats: int = 1,
+    alpha: float = ALPHA,
+) -> float | None:  # fmt: skip
     """Return the difference, in points, that a primary comparison finds with 80% power.
 
     `documents` are of one test split; `planned` is as in `task.interface.Scale`. None: too few.
@@ -288,9 +289,10 @@ def planned_difference(
     components = VarianceComponents(
         folds, of_seeds, of_documents, models=2, repeats=repeats, number=round(documents)
     )
-    freedom = components.degrees_of_freedom(seeds)
+    freedom = components.degrees_of_freedom(seeds, alpha)
     error = components.standard_error(seeds)
-    return 100 * float(minimum_detectable(error, freedom))
+    found = 100 * float(minimum_detectable(error, freedom, alpha))
+    return found if found < 100 else None
 
 
 class Test(NamedTuple):
@@ -413,7 +415,7 @@ def _possible(points: float) -> float:
     return min(100.0, max(-100.0, points))
 
 
-def signature(folds: bool, fixed: bool) -> str:
+def signature(folds: bool, fixed: bool, looks: Sequence[int] = ()) -> str:
     """Return the method in one line, as sacrebleu does; reports compare where they are the same."""
     designs = ["crossed:seeds(Welch)×documents(Howe)"] * fixed + ["folds:t(Nadeau-Bengio)"] * folds
     fields: dict[str, object] = {
@@ -426,4 +428,6 @@ def signature(folds: bool, fixed: bool) -> str:
         "numpy": np.__version__,
         "scipy": scipy.__version__,
     }
+    if looks:
+        fields["looks"] = f"{','.join(map(str, looks))}(Lan-DeMets,OBrien-Fleming)"
     return "|".join(f"{key}:{value}" for key, value in fields.items())

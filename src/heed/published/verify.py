@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 import yaml
 from scipy import optimize, stats
+from scipy.stats import norm
 
 PARAMS, EDITION, SCORES = "params.yaml", "edition.json", "results.csv"  # of a published study
 STATISTICS, VERDICTS = "statistics.parquet", "verdicts.csv"
@@ -187,10 +188,37 @@ def folds(differences: Sequence[Array], k: int) -> Variance:
     return Variance(factor * number * of_seeds, factor * (whole - of_seeds / runs), 0, number - 1)
 
 
-def compare(first: Sequence[Array], second: Sequence[Array], k: int, tests: int) -> Numbers:
+def _crossing(places: Array, mass: Array, step: float, more: float, end: float) -> float:
+    """Return by how much the probability to cross an end, above or below, is more than `more`."""
+    return float(mass @ (norm.sf(end, places, step) + norm.cdf(-end, places, step)) - more)
+
+
+@functools.cache
+def look_levels(looks: tuple[int, ...], alpha: float) -> list[float]:
+    """Return the level of each look at so many seeds (Lan & DeMets 1983, as O'Brien & Fleming).
+
+    A path is a sum of normal steps; `mass` has those that have crossed no boundary, by place.
+    """
+    places, mass, before, used, found = np.zeros(1), np.ones(1), 0.0, 0.0, []
+    for share in np.array(looks) / looks[-1]:
+        step, spent = (share - before) ** 0.5, 4 * norm.sf(norm.isf(alpha / 4) / share**0.5)
+        crossing = functools.partial(_crossing, places, mass, step, spent - used)
+        end = _root(crossing, 0, 40 * share**0.5)
+        found.append(float(2 * norm.sf(end / share**0.5)))
+        grid = np.linspace(-end, end, 4001)
+        mass = (grid[1] - grid[0]) * (mass @ norm.pdf(grid, places[:, None], step))
+        mass[[0, -1]] /= 2
+        places, before, used = grid, share, spent
+    return found
+
+
+def compare(
+    first: Sequence[Array], second: Sequence[Array], k: int, tests: int, looks: Sequence[int] = ()
+) -> Numbers:
     """Return the numbers of a comparison, corrected by Bonferroni for the tests of its family.
 
-    The arguments have for each test split what each item (column) contributes to each run.
+    The first arguments have for each test split what each item (column) contributes to each run.
+    Of declared looks each has a level of its own, and `seeds_needed` is by that of the last.
     """
     differences = [one - other for one, other in zip(first, second, strict=True)]
     runs, items = zip(*(each.shape for each in differences), strict=True)
@@ -203,7 +231,8 @@ def compare(first: Sequence[Array], second: Sequence[Array], k: int, tests: int)
         number = sum(items) * k // step  # of different items
     else:
         variance, step, number = crossed(first[0], second[0]), 1, items[0]
-    level, size = ALPHA / tests, abs(mean)
+    levels = dict(zip(looks, look_levels((*looks,), ALPHA / tests), strict=True)) if looks else {}
+    level, size = levels.get(seeds, ALPHA / tests), abs(mean)
     if (error := variance.error(seeds)) > NOTHING:
         half, within = (variance.critical(each, seeds) for each in (level, min(2 * level, 1)))
         within = max(size + within, _largest_share(differences, number, size, level))
@@ -213,11 +242,12 @@ def compare(first: Sequence[Array], second: Sequence[Array], k: int, tests: int)
     else:
         half, p = _of_equal_differences(size, level, number)
         found, within = half, size + half
-    numbers |= _seeds_needed(variance, size, level, range(max(step, 2), MAX_SEEDS + 1, step))
+    last = levels[looks[-1]] if looks else level
+    numbers |= _seeds_needed(variance, size, last, range(max(step, 2), MAX_SEEDS + 1, step))
     low, high, within = max(mean - half, -1.0), min(mean + half, 1.0), min(within, 1.0)
     ends = {"low_pp": 100 * low, "high_pp": 100 * high, "p": p}
     others = {"equal_within_pp": 100 * within, "detectable_pp": min(100 * found, 100)}
-    return numbers | ends | others | {"p_corrected": min(1.0, tests * p)}
+    return numbers | ends | others | {"p_corrected": min(1.0, ALPHA / level * p)}
 
 
 def _of_equal_differences(size: float, level: float, number: int) -> tuple[float, float]:
@@ -335,7 +365,8 @@ def _wrong_rows(params: Any, name: str, rows: pd.DataFrame, runs: Runs) -> Itera
         first, second = row["first"], row["second"]
         if absent := {first, second} - {*runs}:
             raise PublishedError(f"{name}: no statistics of {min(absent)}. {AGAIN}")
-        numbers = compare(runs[first], runs[second], k, families[row["family"]])
+        looks = params["study"].get("looks", ())
+        numbers = compare(runs[first], runs[second], k, families[row["family"]], looks)
         rises = (float(row[f"{each}_rise_pp"] or 0) for each in ("first", "second"))
         found: dict[str, Any] = {**numbers, "verdict": verdict(numbers, margin, *rises)}
         if wrong := [

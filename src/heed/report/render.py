@@ -84,6 +84,7 @@ def write_report(results: Results, folder: Path, links: Addresses = Addresses())
     tables = of_tables.build_tables(results)
     texts = [(each, _texts(each)) for found in tables.values() for each in found]
     answer = pages.first_sentences(summary.findings(results), len(results.comparison.seeds))
+    answer += summary.looks(results)
     with writing_folder(folder / "tables") as out:
         write_text(out / ANSWER, "".join(f"{line}\n" for line in answer))
         for table, copies in texts:

@@ -13,8 +13,9 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from heed.evaluation.looks import Looks
 from heed.evaluation.results import COARSE_PP, is_coarse
-from heed.evaluation.significance import planned_difference
+from heed.evaluation.significance import ALPHA, planned_difference
 from heed.files import HeedError
 from heed.hyperparameters import CorpusSizes
 from heed.paths import TOKENS
@@ -179,8 +180,13 @@ def describe_gain(params: Params, name: str, tested: int) -> str:
     others = (each.split.folds or 1 for other, each in params.corpora.items() if other != corpus)
     step = math.lcm(folds or 1, *others)
     more = math.ceil((seeds + MORE_SEEDS * (not is_repeated)) / step) * step
-    given = planned_difference(seeds, tested, planned, split.folds, split.repeats)
-    better = planned_difference(more, tested, planned, folds, repeats)
+    level, last = ALPHA, ALPHA
+    if planned_looks := params.study.looks:
+        looks = Looks((*planned_looks,), seeds)
+        more, level, last = planned_looks[-1], looks.level(ALPHA), looks.last_level(ALPHA)
+        folds, repeats, is_repeated = split.folds, split.repeats, False
+    given = planned_difference(seeds, tested, planned, split.folds, split.repeats, level)
+    better = planned_difference(more, tested, planned, folds, repeats, last)
     coarse = f" Nothing below {COARSE_PP:.0f} points is found so often." * is_coarse(given)
     return (
         "a gain over the control that is found in 80% of cases is "

@@ -312,6 +312,10 @@ class Study:
     convergence_pp: float | None = key(None, "largest gain in validation points by longer training "
         "of a converged model (default: 1.64 standard errors, at least 0.2 and 3 validation items)",
         or_zero=0.001, le=20)  # fmt: skip
+    looks: list[Count] = key([], "the numbers of seeds at which the study is looked at, such as "
+        "5, 10 and 20, fixed before the first look: these share the level")  # fmt: skip
+    looked: list[Count] = key([], "the numbers of seeds at which the study was looked at before, "
+        "without `looks`; `heed study --seeds` writes them")  # fmt: skip
     note: str = key("", "text at the top of the report")
     authors: str = key("", "authors of the paper, as it prints them")
     date: str = key("", "date of the paper, as it prints it")

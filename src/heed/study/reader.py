@@ -18,8 +18,9 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
+from heed.evaluation.results import UNDECIDED, Comparison, read_comparison
 from heed.files import HeedError, locked, require_readable, write_text
-from heed.paths import LOCKS, PARAMS
+from heed.paths import COMPARISON, LOCKS, PARAMS
 from heed.records import Key, RecordError, read_section
 from heed.study.rules import complete
 from heed.study.schema import AnyParams, Params, add_kinds
@@ -207,11 +208,46 @@ def set_seeds(path: Path, count: int) -> str:
     read_text(path)  # its message; no lock in a folder that is no clone
     with locked(path.parent / LOCKS / path.name, f"{path}: another command edits it: waiting"):
         text = read_text(path)
-        before = len(parse(text, path).seeds)
-        seeds = as_yaml([*range(1, count + 1)])
-        write_text(path, changed_text(text, path, lambda tree: tree.update(seeds=seeds)))
+        params = parse(text, path)
+        before, comparison = len(params.seeds), _comparison_of(params, path.parent / COMPARISON)
+        decided = _decided(comparison) if comparison and params.study.looks else []
+        looked = params.study.looked
+        if comparison and count > before and not params.study.looks:
+            looked = sorted({*looked, before})
+
+        def change(tree: Any) -> None:
+            tree.update(seeds=as_yaml([*range(1, count + 1)]))
+            for name in decided:
+                tree["experiments"][name]["seeds"] = as_yaml(params.seeds_of(name))
+            if looked:
+                tree["study"]["looked"] = as_yaml(looked)
+
+        write_text(path, changed_text(text, path, change))
     kept = " Those that are trained stay" if count > before else ""
+    kept += f". Decided, and not trained further: {', '.join(decided)}" * bool(decided)
     return f"{path}: seeds 1 to {count}, {before} before.{kept}"
+
+
+def _comparison_of(params: Params, folder: Path) -> Comparison | None:
+    """Return the comparison of a study with the seeds that it has, if it was run."""
+    if not (folder / "comparison.json").exists():
+        return None
+    found = read_comparison(folder / "comparison.json")
+    is_own = [*found.experiments] == [*params.experiments] and all(
+        found.seeds_of(name) == params.seeds_of(name) for name in params.experiments
+    )
+    return found if is_own else None
+
+
+def _decided(comparison: Comparison) -> list[str]:
+    """Return the experiments whose primary comparison is decided: it needs no more seeds."""
+    return [
+        name
+        for name, result in comparison.experiments.items()
+        for others in result.comparisons.values()
+        for each in others.values()
+        if each.family == "primary" and each.verdict != UNDECIDED
+    ]
 
 
 def without_schema(text: str) -> str:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from heed.files import HeedError, write_text
 from heed.report import typesetting
-from heed.report.figures.shapes import Figure
 from heed.report.figures.vega import as_svg
 from heed.report.forest_plot import interval_plot
 from heed.report.formats import NAMED, TEXT
@@ -29,25 +28,21 @@ def write(
         write_text(latex, "\n".join(map(typesetting.table, tables)))
     if not (html or svg):
         return
-    figure = draw(kind, sections)
-    drawing = as_svg(figure) if figure else ""
-    if svg and not figure:
+    groups = {each.title or "Differences": each.intervals for each in sections if each.intervals}
+    if svg and not groups:
         raise HeedError(f"--svg {svg}: no pair has an interval, so there is nothing to draw")
+    told = " ".join(each.sentences[0] for each in sections)
+    figure = interval_plot(kind, groups, told) if groups else None
+    drawing = as_svg(figure) if figure else ""
     if svg:
         write_text(svg, drawing)
     if html:
         page = environment().get_template("verdict.html.jinja").render(
             title=title, sections=[*zip(sections, tables, strict=True)], picture=figure,
-            image=lambda _: inline(drawing), copies=_copies, has_files=False,
+            image=lambda _: inline(drawing), has_files=False,
+            copies=lambda it: {"Markdown": markdown_table(it)},
         )  # fmt: skip
         write_text(html, page)
-
-
-def draw(kind: str, sections: Sequence[Section]) -> Figure | None:
-    """Return the figure of all intervals, a panel for each section; None without any."""
-    groups = {each.title or "Differences": each.intervals for each in sections if each.intervals}
-    told = " ".join(each.sentences[0] for each in sections)
-    return interval_plot(kind, groups, told) if groups else None
 
 
 def _table(key: str, section: Section) -> Table:
@@ -57,7 +52,3 @@ def _table(key: str, section: Section) -> Table:
     ]
     rows = [Row(tuple(Cell(text, text) for text in row)) for row in section.rows]
     return Table(key, section.title or "Differences", (*columns,), (*rows,), files=())
-
-
-def _copies(table: Table) -> dict[str, str]:
-    return {"LaTeX": typesetting.table(table), "Markdown": markdown_table(table)}

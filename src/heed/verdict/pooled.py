@@ -24,11 +24,12 @@ from heed.report.forest_plot import CORPUS, MEAN
 from heed.report.formats import format_coverage, format_interval, format_points
 from heed.report.words import all_words
 from heed.tables import write_csv
-from heed.terminal import print_line, wrap
-from heed.verdict import page, words
+from heed.terminal import print_line
+from heed.verdict import page
+from heed.verdict.command import described
 from heed.verdict.pairs import SHARES, by_model, repeats_of
 from heed.verdict.scores import read_scores
-from heed.verdict.words import Section
+from heed.verdict.words import Section, interval_row
 
 FEWEST = 3  # corpora: with two the interval of another one has no degrees of freedom
 
@@ -164,14 +165,6 @@ def pool_editions(
     return answers
 
 
-def described(section: Section) -> Iterator[str]:
-    """Yield the lines that are printed of an answer."""
-    yield wrap([f"{section.title}:"])
-    yield from (wrap([f"  {sentence}"]) for sentence in section.sentences)
-    named = ", ".join(f"{corpus} {points}" for corpus, points, *_ in section.rows[:-1])
-    yield wrap([f"  {named}"])
-
-
 def section(answer: Answer) -> Section:
     """Return an answer in words, a row for each corpus, and the mean over them."""
     question, found = answer
@@ -181,22 +174,14 @@ def section(answer: Answer) -> Section:
     said = "is better" if low > 0 else "is worse" if high < 0 else "is not shown to differ"
     mean = format_points(found.mean), format_interval(found.interval)
     weights = np.array([1 / (each.error**2 + found.deviation**2) for each in found.values])
-    ends = [
-        (each.difference - near * each.error, each.difference + near * each.error)
-        for each in found.values
-    ]
-    rows = [
-        (each.corpus, format_points(each.difference), format_interval(own), f"{weight:.0%}")
-        for each, own, weight in zip(found.values, ends, weights / weights.sum(), strict=True)
-    ]
-    drawn = [
-        words.interval_row(each.corpus, each.difference, own, verdict=CORPUS, margin="0")
-        for each, own in zip(found.values, ends, strict=True)
-    ]
-    expected = dict(zip(("from_pp", "to_pp"), map(str, found.prediction), strict=True))
-    drawn.append(
-        words.interval_row("mean", found.mean, found.interval, verdict=MEAN, margin="0", **expected)
-    )
+    rows, drawn = [], []
+    for each, weight in zip(found.values, weights / weights.sum(), strict=True):
+        half, points = near * each.error, format_points(each.difference)
+        own = each.difference - half, each.difference + half
+        rows.append((each.corpus, points, format_interval(own), f"{weight:.0%}"))
+        drawn.append(interval_row(each.corpus, each.difference, own, verdict=CORPUS, margin="0"))
+    ends = dict(zip(("from_pp", "to_pp"), map(str, found.prediction), strict=True))
+    drawn.append(interval_row("mean", found.mean, found.interval, verdict=MEAN, margin="0", **ends))
     return Section(
         f"{first} against {second}",
         [

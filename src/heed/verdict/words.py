@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Iterator
 
-from heed.evaluation.looks import Looks
 from heed.evaluation.results import BETTER, SAME, UNDECIDED, WORSE, Interval
 from heed.evaluation.significance import ALPHA, MAX_SEEDS, POWER
 from heed.report.differences import VERDICT_WORDS, reading_of
@@ -61,18 +60,16 @@ def rows(verdict: Verdict) -> list[tuple[str, ...]]:
 
 def intervals(verdict: Verdict) -> list[dict[str, str]]:
     """Return the pairs that have an interval, for the figure: all, or those of the best model."""
-    tested = [pair for pair in verdict.pairs if pair.result.interval_pp]
+    tested = [(each, ends) for each in verdict.pairs if (ends := each.result.interval_pp)]
     if len(tested) > MOST_DRAWN:
         best = next(iter(verdict.scores))
-        tested = [pair for pair in tested if best in (pair.first, pair.second)]
-    margin = f"{verdict.margin or 0:g}"
+        tested = [each for each in tested if best in (each[0].first, each[0].second)]
     return [
         interval_row(
-            f"{pair.first} against {pair.second}", pair.result.mean_pp, pair.result.interval_pp,
-            verdict=pair.result.verdict, margin=margin,
+            f"{pair.first} against {pair.second}", pair.result.mean_pp, ends,
+            verdict=pair.result.verdict, margin=f"{verdict.margin or 0:g}",
         )
-        for pair in tested
-        if pair.result.interval_pp
+        for pair, ends in tested
     ]  # fmt: skip
 
 
@@ -178,24 +175,12 @@ def design(verdict: Verdict) -> Iterator[str]:
     if pairs > 1:
         yield f"The {format_coverage(ALPHA)} intervals of all {pairs} pairs hold together."
     if verdict.looks:
-        yield look(verdict.looks)
+        yield str(verdict.looks)
     if any(row[-1] != DASH for row in rows(verdict)):
         yield (
             "To decide: as many would find a difference of the size that was seen, with a "
             f"probability of {POWER:.0%}."
         )
-
-
-def look(looks: Looks) -> str:
-    """Return which of the declared looks this is, and what its intervals allow for."""
-    counts = join_and([str(seeds) for seeds in looks.planned])
-    said = (
-        f"This is look {looks.number} of {len(looks.planned)}, which were declared at {counts} "
-        f"seeds: over all of them there are at most {ALPHA:.0%} false alarms."
-    )
-    if not looks.later:
-        return said
-    return f"{said} What is undecided is looked at again with {looks.later[0]} seeds."
 
 
 def scores(verdict: Verdict) -> str:

@@ -13,6 +13,7 @@ import pytest
 from heed import recipe as recipes
 from heed.evaluation import significance
 from heed.evaluation.comparison import Question, compare
+from heed.evaluation.looks import levels, said_of_looks
 from heed.evaluation.results import Comparison, read_comparison, write_comparison
 from heed.files import CHECKSUMS, HeedError, read_text
 from heed.prediction import write_predictions
@@ -58,6 +59,26 @@ METRICS = Path("metrics.json")
 
 def compared(variants: dict[str, str] = MODELS["tiny"], seeds: tuple[int, ...] = (1, 2)):
     return compare({"tiny": variants}, list(seeds), QUESTION, FILE.parent, METRICS)
+
+
+def test_a_declared_look_has_its_level_and_an_undeclared_one_is_said(study):
+    plain = compared()
+    declared = dataclasses.replace(QUESTION, looks=(2, 4))
+    found = compare(MODELS, [1, 2], declared, FILE.parent, METRICS)
+    assert json.loads(METRICS.read_text())["tiny"]["looks"] == 1
+    one, other = (
+        each.experiments["tiny"].comparisons["attention"]["baseline"] for each in (plain, found)
+    )
+    assert other.p == one.p
+    assert other.p_corrected == pytest.approx(min(1.0, one.p * 0.05 / levels((2, 4), 0.05)[0]))
+    assert "This is look 1 of 2" in said_of_looks(found.significance, 2)
+    assert found.significance.signature.endswith("|looks:2,4(Lan-DeMets,OBrien-Fleming)")
+    assert read_comparison(FILE) == found
+    looked = dataclasses.replace(QUESTION, looked=(1,))
+    found = compare(MODELS, [1, 2], looked, FILE.parent, METRICS)
+    assert json.loads(METRICS.read_text())["tiny"]["looks"] == 2
+    assert "looked at before, with 1 seeds" in said_of_looks(found.significance, 2)
+    assert said_of_looks(plain.significance, 2) == ""
 
 
 def test_means_deviations_and_gains_are_those_of_the_predictions(study):

@@ -1,5 +1,6 @@
 """`heed verify` says what heed says, and finds what was changed in a published study."""
 
+import itertools
 import os
 import re
 import shutil
@@ -14,7 +15,7 @@ import pytest
 from scipy import stats
 
 from heed.cli import commands
-from heed.evaluation import significance
+from heed.evaluation import looks, significance
 from heed.evaluation.results import Significance
 from heed.evaluation.results import verdict as heeds_verdict
 from heed.files import HeedError
@@ -348,3 +349,9 @@ def test_the_module_needs_nothing_of_heed(study):
 )
 def test_a_published_study_comes_out_as_printed(name):
     assert " are as printed in verdicts.csv" in verify.recompute(ROOT / PUBLISHED_STUDIES / name)
+
+
+def test_levels_of_looks_are_those_of_the_study():
+    for plan, alpha in itertools.product(((5, 10, 20), (3, 5, 10, 20)), (0.05, 0.01)):
+        expected = looks.levels(plan, alpha)
+        assert verify.look_levels(plan, alpha) == pytest.approx(expected, rel=1e-4)

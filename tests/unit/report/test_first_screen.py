@@ -10,6 +10,7 @@ from heed.explanation.test import measured
 from heed.report.results import read_results
 from heed.report.rows.summary import example, explained_share
 from tests.fixtures.report import made_up, made_up_explanation, made_up_translation
+from tests.fixtures.report.pages import render_to
 from tests.unit.report.conftest import PUBLISHED
 from tests.unit.report.text import first_screen
 
@@ -64,3 +65,17 @@ def test_a_text_that_may_not_be_published_is_left_out(tmp_path):
     folder = made_up.results(data, tmp_path / "results")
     results = read_results(made_up.study("sample"), data, PUBLISHED, folder, False)
     assert example(results) is None
+
+
+@pytest.mark.parametrize(("known", "said"), [
+    ({"looks": [3, 10]}, "This is look 1 of 2, which were declared at 3, 10 seeds"),
+    ({"looked": [3]}, "This was looked at before, with 3 seeds, and no plan of looks was declared"),
+])  # fmt: skip
+def test_several_looks_at_a_study_are_said_first(rendered, tmp_path, known, said):
+    data = made_up.comparison("sample")
+    method = dataclasses.replace(data.significance, **known)
+    data = dataclasses.replace(data, significance=method)
+    report = render_to(made_up.study("sample"), data, tmp_path / "report")
+    assert said in first_screen((report / "index.html").read_text(encoding="utf-8"))
+    assert said in (report / "tables/answer.txt").read_text(encoding="utf-8")
+    assert "look" not in (rendered("sample") / "tables/answer.txt").read_text(encoding="utf-8")

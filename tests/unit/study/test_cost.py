@@ -106,6 +106,20 @@ def test_a_study_says_what_it_finds_and_what_more_finds(split, seeds, found, bet
     assert ("Nothing below 3 points is found so often." in text) == is_coarse
 
 
+def test_power_counts_that_looks_share_the_level() -> None:
+    text = SAMPLE.replace("kind: random, test: 0.25", "kind: random, test: 400")
+    found = []
+    for looks in ("", "\n  looks: [3, 10]"):
+        own = text.replace("\nstudy:", f"\nstudy:{looks}", 1)
+        assert study.parse(own).study.looks == ([3, 10] if looks else [])
+        words = re.search(r"about ([\d.]+) points; with the seeds 1 to (\d+) ([\d.]+)\.", told(own))
+        assert words
+        found.append([float(each) for each in words.groups()])
+    (one, _, _), (first, last, at_last) = found
+    assert first > one > at_last
+    assert last == 10
+
+
 SMALL = {"embedding_dim": 6, "hidden_size": 4, "batch_size": 4}
 OF_PAIRS = {"source_vocabulary": 40, "target_vocabulary": 50, "heads": 2, "feed_forward_size": 10}
 

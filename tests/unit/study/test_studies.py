@@ -1,5 +1,6 @@
 """One study is active; edits are not overwritten, nor does a study from elsewhere harm."""
 
+import dataclasses
 import json
 import os
 import re
@@ -15,10 +16,12 @@ import pytest
 
 from heed import study
 from heed.cli import commands, stages
+from heed.evaluation.results import write_comparison
 from heed.files import HeedError
 from heed.study.reader import set_seeds
 from heed.study.studies import activate_study, format_studies
 from tests.conftest import ROOT
+from tests.fixtures.report import made_up
 from tests.makers.hostile_names import NAMES, with_name
 from tests.makers.hostile_names import PARAMS as TOY
 
@@ -201,6 +204,55 @@ def test_an_encoding_without_a_character_stops_nothing(clone: Path) -> None:
     params = study.load()
     assert params.study.title == "Hilft es — bei Grüßen?"
     assert next(iter(params.sources["grusse"].copied_files())).path == "grüße.csv"
+
+
+def compared(verdicts: list[str]) -> None:
+    """Write the comparison of the active study, with these verdicts of the primary comparisons."""
+    params, made = study.load(), made_up.comparison("sample")
+    result = next(each for each in made.experiments.values() if each.control)
+    experiments = {}
+    for name, verdict in zip(params.experiments, verdicts, strict=True):
+        rows = {
+            first: {
+                second: dataclasses.replace(each, verdict=verdict)
+                if each.family == "primary"
+                else each
+                for second, each in others.items()
+            }
+            for first, others in result.comparisons.items()
+        }
+        own = params.experiments[name].seeds
+        experiments[name] = dataclasses.replace(result, comparisons=rows, seeds=own)
+    written = dataclasses.replace(made, seeds=params.seeds, experiments=experiments)
+    write_comparison(Path("results/compare/comparison.json"), written)
+
+
+def test_only_what_is_undecided_at_a_declared_look_trains_further_seeds(clone: Path) -> None:
+    params = Path("params.yaml")
+    text = params.read_text().replace("  name: sample\n", "  name: sample\n  looks: [3, 5, 10]\n")
+    params.write_text(text)
+    count = len(study.load().experiments)
+    compared(["better"] + ["undecided"] * (count - 1))
+    first, *others = study.load().experiments
+    message = set_seeds(params, 5)
+    assert message.endswith(f"Decided, and not trained further: {first}")
+    found = study.load()
+    assert found.seeds_of(first) == [1, 2, 3]
+    assert {len(found.seeds_of(name)) for name in others} == {5}
+    with pytest.raises(HeedError, match=r"as many as one of study.looks, \[3, 5, 10\], found 7"):
+        set_seeds(params, 7)
+
+
+def test_seeds_that_are_raised_without_declared_looks_are_noted(clone: Path) -> None:
+    params = Path("params.yaml")
+    compared(["undecided"] * len(study.load().experiments))
+    set_seeds(params, 5)
+    assert study.load().study.looked == [3]
+    set_seeds(params, 10)
+    assert study.load().study.looked == [3], "with five seeds nothing was compared"
+    compared(["undecided"] * len(study.load().experiments))
+    set_seeds(params, 20)
+    assert study.load().study.looked == [3, 10]
 
 
 def test_a_command_sets_the_seeds_of_the_active_study(clone: Path) -> None:

@@ -115,6 +115,6 @@ def test_declared_looks_widen_intervals_and_say_what_comes_next():
     (pair,), (wider,) = now.pairs, planned.pairs
     assert wider.result.interval_pp[0] < pair.result.interval_pp[0]
     said = " ".join(words.design(planned))
-    assert "declared at 2, 4 and 8 seeds" in said and "This is look" in said
+    assert "declared at 2, 4, 8 seeds" in said and "This is look" in said
     with pytest.raises(HeedError, match=f"there are {seeds} seeds"):
         judge(table(runs), Asked(looks=(7, 9)))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from heed.evaluation.looks import said_of_looks
 from heed.evaluation.results import BASELINE, BETTER, NOT_CONVERGED, UNDECIDED, is_coarse
 from heed.explanation.test import measured
 from heed.report.browser import Browser, Document, excerpt, shade_sentences, typical_documents
@@ -202,6 +203,16 @@ def cautions(results: Results) -> dict[str, Any]:
         ),
         "differently_tuned": not all(each["difference"].tuned_alike for each in found),
     }
+
+
+def looks(results: Results) -> list[str]:
+    """Return what is to be said of several looks at a study; mostly nothing."""
+    comparison = results.comparison
+    said = (
+        said_of_looks(comparison.significance, len(comparison.seeds_of(each.key)))
+        for each in results.experiments
+    )
+    return [*filter(None, dict.fromkeys(said))]
 
 
 def _lacks_control(found: dict[str, Any]) -> bool:
