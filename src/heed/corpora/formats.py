@@ -15,7 +15,6 @@ from heed.corpora.rows import (
     DELIMITERS,
     FASTTEXT_LABEL,
     FORMATS,
-    HIDDEN,
     Format,
     JoinedRowsError,
     RowError,
@@ -193,17 +192,23 @@ def _make_names(columns: "list[Column]") -> list[str]:
 
 def _has_header(rows: Lines) -> bool:
     """Return whether the first row has names: all are known, or it does not look like the rest."""
-    first, rest = [cell.strip() for cell in rows[0]], rows[1:]
-    unknown = {*map(str.lower, first)} - KNOWN_NAMES
-    if not rest or not unknown:
+    first, rest = [*map(str.strip, rows[0])], rows[1:]
+    names = {*map(str.lower, first)}
+    if not rest or names <= KNOWN_NAMES:
         return True
     columns = [*map(Column, zip(*rest, strict=True))]
-    labels = [pair for pair in zip(first, columns, strict=True) if pair[1].is_label]
-    if any(cell in column.values for cell, column in labels):
+    if any(col.is_label and cell in col.values for cell, col in zip(first, columns, strict=True)):
         return False
-    if len(unknown) < len({*map(str.lower, first)}):
-        return True
-    has_roles = bool(labels) and any(map(operator.attrgetter("is_text"), columns))
+    return not names.isdisjoint(KNOWN_NAMES) or _are_names(first, columns)
+
+
+def _are_names(first: list[str], columns: "list[Column]") -> bool:
+    """Return whether no cell of a first row is a text, or a number above texts and labels."""
+    roles = (
+        map(operator.attrgetter("is_label"), columns),
+        map(operator.attrgetter("is_text"), columns),
+    )
+    has_roles = all(map(any, roles))
     return not any(map(_is_text, first)) and not (has_roles and any(map(is_number, first)))
 
 
@@ -247,7 +252,7 @@ class Column:
 
 def find_roles(table: "pa.Table", texts: list[str], labels: list[str]) -> tuple[Choices, Choices]:
     """Return the likely columns of texts and of labels: as given, or by their names or content."""
-    names = [name for name in table.column_names[1:] if name.strip()]  # the first is AT
+    names = [*filter(str.strip, table.column_names[1:])]  # the first is AT
     numbered = [name for name in names if re.fullmatch(r"text_\d+", name)]
     texts = texts or _first_known(names, TEXT_NAMES, labels) or numbered
     labels = labels or _first_known(names, LABEL_NAMES, texts)
@@ -281,8 +286,7 @@ def folder_files(folder: Path) -> list[Path]:
         )
     if text_files(folder):
         return []
-    files = sorted({*folder.iterdir()} - {*map(folder.joinpath, NO_TABLES)})
-    files = [path for path in files if not HIDDEN.match(path.name)]
+    files = sorted({*folder.glob("[!.]*")} - {*map(folder.joinpath, NO_TABLES)})
     of_lines = (path for path in files if suffix_of(path) == ".txt" and split_of(path.stem))
     if tables := [*filter(is_table, files)] or [*of_lines]:  # of lines: train.txt and test.txt
         return tables

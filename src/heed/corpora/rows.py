@@ -16,6 +16,7 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
@@ -140,16 +141,21 @@ def _as_array(
     import pyarrow as pa
 
     kinds = [*map(_kind_of, cells)]
-    not_text = (i for i, kind in enumerate(kinds) if kind)  # a list may be labels or rationale
-    first = min(not_text, key=lambda i: (kinds[i] == "a list", i), default=None)
-    metadata = None if first is None else {NOT_TEXT: f"{places[first]}\t{kinds[first]}".encode()}
+    not_text = filter(itemgetter(1), zip(places, kinds, strict=True))
+    # a list may be labels or rationale, and is named last
+    first = min(not_text, key=lambda found: found[1] == "a list", default=None)
+    metadata = None if first is None else {NOT_TEXT: "\t".join(first).encode()}
     pairs = zip(cells, kinds, strict=True)
     known = [cell if kind in ("", "a list") else None for cell, kind in pairs]
     if "a list" not in kinds:
         return pa.array(map(_as_text, known), pa.string()), metadata
-    lists = (cell if isinstance(cell, list) or cell is None else [cell] for cell in known)
-    texts = [each and [text for item in each if (text := _as_text(item))] for each in lists]
-    return pa.array(texts, pa.list_(pa.string())), metadata
+    return pa.array(map(_as_texts, known), pa.list_(pa.string())), metadata
+
+
+def _as_texts(cell: object) -> list[str] | None:
+    """Return the texts of a cell of a column with lists, without empty ones; None of none."""
+    items = cell if isinstance(cell, list) else [cell]
+    return None if cell is None else [*filter(None, map(_as_text, items))]
 
 
 def _kind_of(cell: object) -> str:
@@ -401,12 +407,7 @@ def find_joined_rows(rows: Sequence[Fields], delimiter: str) -> tuple[int, int, 
         return None
     all_fields = [fields for _, fields in rows]
     reduce, known = _find_known(texts, all_fields)
-    # without quotes too each line would be a row, and nothing is escaped
-    no_quotes = not any('"' in cell for text in texts for cell in text.row[1]) and all(
-        line.count(delimiter) == len(fields) - 1 > 0
-        for fields in all_fields
-        for line in filter(None, _lines(delimiter.join(fields)))
-    )
+    no_quotes = _needs_no_quotes(texts, all_fields, delimiter)
     for text in texts:
         told = _judge_lines(text, reduce, known)
         if 2 * sum(told) > len(told) or no_quotes:
@@ -414,6 +415,15 @@ def find_joined_rows(rows: Sequence[Fields], delimiter: str) -> tuple[int, int, 
             last = first + len(_lines("".join(fields))) - 1
             return first, last, delimiter.join(text.lines[1])
     return None
+
+
+def _needs_no_quotes(texts: list[_Text], rows: list[list[str]], delimiter: str) -> bool:
+    """Return whether without quotes too each line would be a row, and nothing is escaped."""
+    if any('"' in cell for text in texts for cell in text.row[1]):
+        return False
+    lines = (filter(None, _lines(delimiter.join(fields))) for fields in rows)
+    width = len(rows[0]) - 1
+    return all(line.count(delimiter) == width > 0 for line in itertools.chain(*lines))
 
 
 def _find_known(texts: list[_Text], rows: list[list[str]]) -> tuple[Callable[[str], str], Known]:
@@ -602,23 +612,35 @@ def text_files(folder: Path) -> list[Path]:
     Hidden files, such as those of macOS and Jupyter, are none. Raises HeedError where a file is at
     another depth.
     """
-    found = {*folder.rglob("*"), *folder.glob("*/*"), *folder.glob("*/*/*")}  # links too
-    names = {path: path.relative_to(folder).parts for path in sorted(found)}
-    names = {
-        path: parts
-        for path, parts in names.items()
-        if path.suffix.lower() == ".txt" and len(parts) > 1 and not any(map(HIDDEN.match, parts))
-    }
-    deep = [split_of(parts[0]) for parts in names.values() if len(parts) == 3]
-    wanted = 3 if deep and all(deep) else 2
+    names = _visible_texts(folder)
+    wanted = _depth(names.values())
     chosen = [path for path, parts in names.items() if len(parts) == wanted]
     for path, parts in names.items() if chosen else ():
-        if len(parts) > wanted or (len(parts) < wanted and not split_of(parts[0])):
+        # beside the classes of a split there may be other files
+        if len(parts) != wanted and not (len(parts) == 2 and split_of(parts[0])):
             raise HeedError(
                 f"{path}: is at another depth than {chosen[0]}. Put each text into the folder of "
                 "its class, which may be in the folder of its split"
             )
     return chosen
+
+
+def _depth(files: Iterable[tuple[str, ...]]) -> int:
+    """Return the number of parts of each text's name: CLASS/FILE, or SPLIT/CLASS/FILE."""
+    deep = {split_of(parts[0]) for parts in files if len(parts) == 3}
+    return 3 if deep and None not in deep else 2
+
+
+def _visible_texts(folder: Path) -> dict[Path, tuple[str, ...]]:
+    """Return the .txt files in the folders of a folder, with the parts of their names in it."""
+    found = {*folder.rglob("*"), *folder.glob("*/*"), *folder.glob("*/*/*")}  # links too
+    texts = sorted(path for path in found if path.suffix.lower() == ".txt")
+    names = {path: path.relative_to(folder).parts for path in texts}
+    return {
+        path: parts
+        for path, parts in names.items()
+        if len(parts) > 1 and not any(map(HIDDEN.match, parts))
+    }
 
 
 READERS: dict[str, Callable[[Path, Format], Rows]] = {

@@ -158,9 +158,7 @@ def find_files(address: str) -> HubFiles:
     found: dict[str, dict[str, list[str]]] = {}
     for path in sorted(paths):
         of_config, split = _place(path)
-        file = f"{PREFIX}datasets/{dataset}@{commit}/{path}"
-        if not FILE.fullmatch(file):
-            raise HeedError(f"{address}: the hub names a file that cannot be: {file!r}")
+        file = _address_of(dataset, commit, path)
         found.setdefault(of_config, {}).setdefault(split, []).append(file)
     if not found:
         raise HeedError(f"{address}: the hub has no parquet files of it. {_by_hand(dataset)}")
@@ -177,6 +175,13 @@ def find_files(address: str) -> HubFiles:
             "some 5 GB: the corpus has these rows alone"
         )
     return HubFiles("-".join([*names[:1], config] if names else [owner]).strip("-"), found[chosen])
+
+
+def _address_of(dataset: str, commit: str, path: str) -> str:
+    address = f"{PREFIX}datasets/{dataset}@{commit}/{path}"
+    if not FILE.fullmatch(address):
+        raise HeedError(f"{PREFIX}{dataset}: the hub names a file that cannot be: {address!r}")
+    return address
 
 
 def _list(dataset: str) -> tuple[str, list[str]]:

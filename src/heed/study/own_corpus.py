@@ -119,7 +119,7 @@ def _fit(
     times = own_entries.training_times(entries, statistics, params)
     is_free, folds = _seeds_are_free(options, params), entries.split.get("k", 0)
     longer = LONGER_SHARE * params.study.longer_training
-    least = (folds or LEAST_SEEDS) if is_free else len(params.seeds)
+    least = max(folds, LEAST_SEEDS) if is_free else len(params.seeds)
     longest = max(times) * max(1, longer)  # a training runs on one core
     seeds = 60 * minutes * cores / sum(times)  # for which there is time, with the longer trainings
     fits = min(seeds / (least + longer), 60 * minutes / longest)
@@ -127,29 +127,28 @@ def _fit(
     whole, wanted = trained + validated, fits * entries.epochs / epochs * (trained + validated)
     fewest = trained if options.train or folds else min(trained, FEWEST_TEXTS)
     texts = min(trained, max(fewest, int(wanted - validated)))
-    if wanted < texts + validated:
-        needed = math.ceil(SAFETY * minutes * (texts + validated) / wanted)
-        raise UnclearError(
-            f"--minutes {minutes:g}: even {least} seeds of {epochs} epochs take longer.",
-            replace(typed, minutes=needed),
-            *[replace(typed, test=own_entries.TEST)] * bool(folds),
-        )
+    if (needed := (texts + validated) / wanted) > 1:
+        question = f"--minutes {minutes:g}: even {least} seeds of {epochs} epochs take longer."
+        longer_time = replace(typed, minutes=math.ceil(SAFETY * minutes * needed))
+        single = [replace(typed, test=own_entries.TEST)] * bool(folds)
+        raise UnclearError(question, longer_time, *single)
     split = {"train": texts} if texts < trained else {}
     if is_free:
         seeds *= entries.epochs / epochs * whole / (texts + validated)
-        most = min(studies.SEEDS, int(seeds) - longer)
-        most -= most % (folds or 1)
-        options = replace(options, seeds=max(least, most))
-        split |= {"repeats": max(least, most) // folds} if folds else {}
-    less = [
-        f"{all_of - now:,} of the {all_of:,} {what}"
-        for all_of, now, what in (
-            (entries.epochs, epochs, "epochs"), (trained, texts, "texts to train on"),
-        )
-        if now < all_of
-    ]  # fmt: skip
+        count = _most_seeds(seeds - longer, least, folds)
+        options = replace(options, seeds=count)
+        split |= {"repeats": count // folds} if folds else {}
+    less = [f"{entries.epochs - epochs:,} of the {entries.epochs:,} epochs"]
+    less *= epochs < entries.epochs
+    less += [f"{trained - texts:,} of the {trained:,} texts to train on"] * (texts < trained)
     lines = [f"  left out for --minutes {minutes:g}: {', '.join(less)}"] * bool(less)
     return options, entries.with_less(epochs, **split), lines
+
+
+def _most_seeds(possible: float, least: int, folds: int) -> int:
+    """Return the number of seeds: of those that are possible a multiple of the folds, or least."""
+    most = min(studies.SEEDS, int(possible))
+    return max(least, most - most % max(1, folds))
 
 
 def _extends(options: CorpusOptions) -> bool:
@@ -201,16 +200,21 @@ def _read_tables(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions,
     if form.format == "text-folder":
         done = replace(done, id_column=typed.id_column or "file")
     tables = {key: read_table(path, form) for key, path in files.paths.items()}
-    if form.quote == "" and typed.quote is None:
-        _require_no_quotes(files, form, typed)
-    is_drawn = typed.no_split_column or typed.test or typed.group_column
-    if not (typed.split_column or is_drawn or files.have_splits):
-        for column in _split_columns(tables, done):
-            cells = itertools.chain(*(_column(each, column) for each in tables.values()))
-            splits = {*map(split_of, {*map(str, cells)})}
-            if {"train", "test"} <= splits <= {*SPLITS}:
-                done = replace(done, split_column=column)
+    _require_no_quotes(files, form, typed)
+    if not files.have_splits:
+        done = replace(done, split_column=_find_split_column(tables, done))
     return done, form, tables
+
+
+def _find_split_column(tables: Tables, options: CorpusOptions) -> str:
+    """Return the split column: given, or the first that is named and filled like one; "": none."""
+    if options.split_column or options.no_split_column or options.test or options.group_column:
+        return options.split_column
+    for column in _split_columns(tables, options):
+        cells = itertools.chain(*(_column(each, column) for each in tables.values()))
+        if {"train", "test"} <= {*map(split_of, {*map(str, cells)})} <= {*SPLITS}:
+            return column
+    return ""
 
 
 def _split_columns(tables: Tables, options: CorpusOptions) -> list[str]:
@@ -224,7 +228,7 @@ def _split_columns(tables: Tables, options: CorpusOptions) -> list[str]:
 
 def _require_no_quotes(files: UserFiles, form: Format, typed: CorpusOptions) -> None:
     """Raise UnclearError where quotes that do not pair up in one file do in another."""
-    for path in files.paths.values():
+    for path in files.paths.values() if form.quote == "" and typed.quote is None else ():
         table = read_table(path, form)
         quoted = table
         with contextlib.suppress(HeedError):

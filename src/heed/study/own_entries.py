@@ -258,18 +258,22 @@ def _split_section(
             "--no-split-column"
         )
     split: dict[str, object] = {"kind": "given"}
-    if not is_given and documents < FEW_TEXTS and not (options.test or options.train):
-        if seeds % FOLDS:
-            raise HeedError(
-                f"fewer than {FEW_TEXTS:,} texts are tested in {FOLDS} folds, and {seeds} seeds "
-                f"are no multiple of {FOLDS}. Choose: --seeds {FOLDS * -(-seeds // FOLDS)} for "
-                f"all models of the study, or --test {TEST} for a single split"
-            )
-        split = {"kind": "folds", "k": FOLDS, "repeats": seeds // FOLDS, "validation": VALIDATION}
-    elif not is_given:
-        split = {"kind": "random", "test": options.test or TEST, "validation": VALIDATION}
+    if not is_given:
+        split = _drawn_split(options, documents, seeds)
     split |= {"grouped": bool(options.group_column), "train": options.train}
     return {key: value for key, value in split.items() if value}
+
+
+def _drawn_split(options: CorpusOptions, documents: int, seeds: int) -> dict[str, object]:
+    if documents >= FEW_TEXTS or options.test or options.train:
+        return {"kind": "random", "test": options.test or TEST, "validation": VALIDATION}
+    if seeds % FOLDS:
+        raise HeedError(
+            f"fewer than {FEW_TEXTS:,} texts are tested in {FOLDS} folds, and {seeds} seeds are no "
+            f"multiple of {FOLDS}. Choose: --seeds {FOLDS * -(-seeds // FOLDS)} for all models of "
+            f"the study, or --test {TEST} for a single split"
+        )
+    return {"kind": "folds", "k": FOLDS, "repeats": seeds // FOLDS, "validation": VALIDATION}
 
 
 def check_corpus(section: dict[str, object]) -> "Corpus":

@@ -123,9 +123,8 @@ def name_files(arguments: list[str], is_drawn: bool = False) -> UserFiles:
             raise HeedError(f"{first}: is named twice")
     if len(files) == 1 and not files[0][0]:
         return UserFiles({"": files[0][1]})
-    if is_drawn:
-        return UserFiles(_number([path for _, path in files]))
-    return _key_files({path: split or _split_of_file(path) for split, path in files})
+    keep = int(not is_drawn)
+    return _key_files({path: keep * (split or _split_of_file(path)) for split, path in files})
 
 
 def _key_files(split_of_each: dict[Path, str]) -> UserFiles:

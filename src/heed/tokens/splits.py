@@ -127,23 +127,26 @@ def require_learnable(labels: dict[str, pd.Categorical], columns: dict[str, np.n
     """
     for name, column in columns.items():
         of_fold = f" of fold {name.removeprefix('split_')}" if name != "split" else ""
-        for split in SPLITS:
-            if not (column == split).any():
-                raise HeedError(f"the split {split}{of_fold} has no documents")
+        if missing := sorted({*SPLITS} - {*column}, key=SPLITS.index):
+            raise HeedError(f"the split {missing[0]}{of_fold} has no documents")
         values = {key: label[column == "train"].unique() for key, label in labels.items()}
         if values and all(len(names) < 2 for names in values.values()):
             only = " and ".join(f"{key} {min(names)!r}" for key, names in values.items())
             raise HeedError(
                 f"the split train{of_fold} has 1 class ({only}): there is nothing to learn"
             )
-        tested = {key: label[column == "test"].unique() for key, label in labels.items()}
-        if values and all({*values[key]}.isdisjoint(names) for key, names in tested.items()):
-            (key, names), *_ = values.items()
-            raise HeedError(
-                f"the splits train and test{of_fold} have no class in common (label {key!r}: "
-                f"{_name_some(map(repr, names))}, and {_name_some(map(repr, tested[key]))}). Write "
-                "their labels alike"
-            )
+        _require_common(values, {key: label[column == "test"] for key, label in labels.items()})
+
+
+def _require_common(trained: dict[str, Any], tested: dict[str, pd.Categorical]) -> None:
+    """Raise HeedError unless train and test have a class in common, of some label."""
+    if tested and all({*trained[key]}.isdisjoint(label) for key, label in tested.items()):
+        (key, label), *_ = tested.items()
+        names = (_name_some(map(repr, each)) for each in (trained[key], label.unique()))
+        raise HeedError(
+            f"the splits train and test have no class in common (label {key!r}: "
+            f"{', and '.join(names)}). Write their labels alike"
+        )
 
 
 def require_text(lengths: np.ndarray, columns: dict[str, np.ndarray], place: str = "") -> None:
