@@ -212,6 +212,12 @@ def look_levels(looks: tuple[int, ...], alpha: float) -> list[float]:
     return found
 
 
+def _levels(looks: Sequence[int], seeds: int, alpha: float) -> tuple[float, float]:
+    """Return the level of the look with so many seeds, and of the last one."""
+    levels = look_levels((*looks,), alpha) if looks else [alpha]
+    return levels[looks.index(seeds) if looks else 0], levels[-1]
+
+
 def compare(
     first: Sequence[Array], second: Sequence[Array], k: int, tests: int, looks: Sequence[int] = ()
 ) -> Numbers:
@@ -231,8 +237,8 @@ def compare(
         number = sum(items) * k // step  # of different items
     else:
         variance, step, number = crossed(first[0], second[0]), 1, items[0]
-    levels = dict(zip(looks, look_levels((*looks,), ALPHA / tests), strict=True)) if looks else {}
-    level, size = levels.get(seeds, ALPHA / tests), abs(mean)
+    level, last = _levels(looks, seeds, ALPHA / tests)
+    size = abs(mean)
     if (error := variance.error(seeds)) > NOTHING:
         half, within = (variance.critical(each, seeds) for each in (level, min(2 * level, 1)))
         within = max(size + within, _largest_share(differences, number, size, level))
@@ -242,7 +248,6 @@ def compare(
     else:
         half, p = _of_equal_differences(size, level, number)
         found, within = half, size + half
-    last = levels[looks[-1]] if looks else level
     numbers |= _seeds_needed(variance, size, last, range(max(step, 2), MAX_SEEDS + 1, step))
     low, high, within = max(mean - half, -1.0), min(mean + half, 1.0), min(within, 1.0)
     ends = {"low_pp": 100 * low, "high_pp": 100 * high, "p": p}

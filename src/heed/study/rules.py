@@ -93,17 +93,21 @@ def _references(params: Params) -> Iterator[tuple[Key, str, str]]:
         yield ("explain", "models", name, "noise"), explained.noise, "corpora"
 
 
+def _look_contradictions(looks: list[int], places: dict[Key, list[int] | None]) -> Mistakes:
+    if looks != sorted({*looks}):
+        yield ("study", "looks"), f"numbers of seeds that rise, found {looks}"
+    for key, seeds in places.items():
+        if looks and seeds and len(seeds) not in looks:
+            yield key, f"as many as one of study.looks, {looks}, found {len(seeds)}"
+
+
 def _contradictions(params: Params) -> Mistakes:
     places: dict[Key, list[int] | None] = {("seeds",): params.seeds}
     places |= {("experiments", n, "seeds"): e.seeds for n, e in params.experiments.items()}
-    looks = params.study.looks
     for key, seeds in places.items():
         if seeds and len({*seeds}) < len(seeds):
             yield key, f"each seed once, found {seeds}"
-        if looks and seeds and len(seeds) not in looks:
-            yield key, f"as many as one of study.looks, {looks}, found {len(seeds)}"
-    if looks != sorted({*looks}):
-        yield ("study", "looks"), f"numbers of seeds that rise, found {looks}"
+    yield from _look_contradictions(params.study.looks, places)
     for names, rule in (
         (params.study.attention, _attention_contradictions),
         (params.corpora, _corpus_contradictions),

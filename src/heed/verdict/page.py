@@ -5,6 +5,7 @@ from pathlib import Path
 
 from heed.files import HeedError, write_text
 from heed.report import typesetting
+from heed.report.figures.shapes import Figure
 from heed.report.figures.vega import as_svg
 from heed.report.forest_plot import interval_plot
 from heed.report.formats import NAMED, TEXT
@@ -26,23 +27,29 @@ def write(
     tables = [_table(f"{kind}-{number}", each) for number, each in enumerate(sections, 1)]
     if latex:
         write_text(latex, "\n".join(map(typesetting.table, tables)))
-    if not (html or svg):
-        return
-    groups = {each.title or "Differences": each.intervals for each in sections if each.intervals}
-    if svg and not groups:
-        raise HeedError(f"--svg {svg}: no pair has an interval, so there is nothing to draw")
-    told = " ".join(each.sentences[0] for each in sections)
-    figure = interval_plot(kind, groups, told) if groups else None
+    figure = _draw(kind, sections) if html or svg else None
     drawing = as_svg(figure) if figure else ""
+    if svg and not figure:
+        raise HeedError(f"--svg {svg}: no pair has an interval, so there is nothing to draw")
     if svg:
         write_text(svg, drawing)
     if html:
-        page = environment().get_template("verdict.html.jinja").render(
-            title=title, sections=[*zip(sections, tables, strict=True)], picture=figure,
-            image=lambda _: inline(drawing), has_files=False,
-            copies=lambda it: {"Markdown": markdown_table(it)},
-        )  # fmt: skip
-        write_text(html, page)
+        write_text(html, _page(title, [*zip(sections, tables, strict=True)], figure, drawing))
+
+
+def _draw(kind: str, sections: Sequence[Section]) -> Figure | None:
+    drawn = {each.title or "Differences": each.intervals for each in sections if each.intervals}
+    told = " ".join(each.sentences[0] for each in sections)
+    return interval_plot(kind, drawn, told) if drawn else None
+
+
+def _page(
+    title: str, sections: list[tuple[Section, Table]], figure: Figure | None, drawing: str
+) -> str:
+    return environment().get_template("verdict.html.jinja").render(
+        title=title, sections=sections, picture=figure, image=lambda _: inline(drawing),
+        copies=lambda it: {"Markdown": markdown_table(it)}, has_files=False,
+    )  # fmt: skip
 
 
 def _table(key: str, section: Section) -> Table:
