@@ -119,12 +119,12 @@ def test_no_function_is_longer_than_45_lines():
 # is raised.
 
 CEILINGS = {
-    "cli": 802, "corpora": 3114, "evaluation": 1441, "explanation": 2916, "hyperparameters": 494,
-    "inputs": 997, "models": 2512, "modules": 2403, "published": 843, "report": 6763,
-    "search": 1033, "study": 3073, "task": 277, "tasks": 4193, "tokens": 1843, "training": 1135,
-    "verdict": 875,
+    "cli": 835, "corpora": 3220, "evaluation": 1580, "explanation": 2904, "hyperparameters": 494,
+    "inputs": 997, "models": 2512, "modules": 2409, "published": 878, "report": 6169,
+    "search": 1028, "study": 3259, "task": 277, "tasks": 4193, "tokens": 1870, "training": 1135,
+    "verdict": 1030,
 }  # fmt: skip  # `modules` are those of no package
-MOST_MODULES = 176
+MOST_MODULES = 175
 # functions by their cyclomatic complexity, comprehensions and boolean operators included (as radon
 # counts it; ruff counts neither, and stops at 12)
 MOST_ABOVE_10, MOST_COMPLEX = 9, 14

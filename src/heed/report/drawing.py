@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from heed.report.figures import classification, curves, heatmaps, scores, translation
+from heed.report.figures import curves, heatmaps, scores, translation
 from heed.report.figures.recency import recency
 from heed.report.figures.shapes import Figure
 from heed.report.figures.study import study_figure
@@ -27,7 +27,7 @@ TASK_FIGURES: dict[str, Makers] = {
     "classification": {
         "lengths": curves.by_length,
         "heads": heatmaps.heads,
-        "matrices": classification.matrices,
+        "matrices": heatmaps.matrices,
     },
     "translation": {
         "alignment": translation.first_alignment,
