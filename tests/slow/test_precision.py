@@ -33,7 +33,7 @@ def scores(model: str) -> list[np.ndarray]:
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_bfloat16_learns_the_same_within_half_a_point(experiment, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    shutil.copy(ROOT / "tests/studies/precision.yaml", "params.yaml")
+    shutil.copy(ROOT / "tests/studies/parts/precision.yaml", "params.yaml")
     stages.download(experiment)
     stages.tokenize(experiment)
     stages.recipe(experiment)

@@ -325,7 +325,7 @@ def test_a_base_without_a_weighted_sum_is_one_message():
         write("last")
 
 
-STUDY = (ROOT / "tests/studies/known.yaml").read_text()
+STUDY = (ROOT / "tests/studies/parts/known.yaml").read_text()
 
 
 def summary_of(corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pd.Series:

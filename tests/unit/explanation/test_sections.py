@@ -10,7 +10,7 @@ from heed.study import parse
 from tests.conftest import ROOT
 
 SAMPLE, EXPLAINED = (
-    (ROOT / f"tests/studies/{name}.yaml").read_text() for name in ("small", "explained")
+    (ROOT / f"tests/studies/{name}.yaml").read_text() for name in ("small", "parts/explained")
 )
 EXPLAIN, LIAR = EXPLAINED.split("adversarial_attention:")
 

@@ -22,7 +22,7 @@ def clone(tmp_path: Path) -> Path:
     (folder / "programs").mkdir(parents=True)
     for name in ("Makefile", "pyproject.toml", "uv.lock"):
         shutil.copy(ROOT / name, folder)
-    for name in ("sh", "make", "mkdir", "chmod", "touch", "ln", "env", "sed", "tr", "grep"):
+    for name in ("sh", "make", "mkdir", "chmod", "rm", "touch", "ln", "env", "sed", "tr", "grep"):
         (folder / "programs" / name).symlink_to(str(shutil.which(name)))
     return folder
 

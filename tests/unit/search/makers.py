@@ -15,7 +15,7 @@ SPACE = (
     "{learning_rate: {loguniform: [0.001, 0.05]}, hidden_size: {integer: [2, 9]}, heads: {choice: "
     "[1, 2, 3, 4]}}"
 )
-STUDY = (ROOT / "tests/studies/search.yaml").read_text()
+STUDY = (ROOT / "tests/studies/parts/search.yaml").read_text()
 
 
 def planned(text: str = STUDY, model: str = "") -> TrialSetup:

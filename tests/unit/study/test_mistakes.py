@@ -24,7 +24,7 @@ STUDIES = {
     "table": TABLE.replace("FILE", f"path: x.csv, sha256: {'a' * 64}"),
     "lectures": (ROOT / "workflow/studies/lectures.yaml").read_text(),
     "search": SEARCH,
-    "explained": (ROOT / "tests/studies/explained.yaml").read_text() + SMALL,
+    "explained": (ROOT / "tests/studies/parts/explained.yaml").read_text() + SMALL,
     "pair": PAIR,
     "presets": QUICK,
     "old": OLD,

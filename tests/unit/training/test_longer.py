@@ -135,8 +135,8 @@ def test_a_study_says_whether_it_is_made(workplace, study, is_made):
     Path("params.yaml").write_text(f"{study}seeds: [1]\n")
     stages.train(MODEL)
     names = {"1", LONGER} if is_made else {"1"}
-    assert {path.name for path in RUN.parent.iterdir()} == names
-    assert {path.stem for path in timing_file(MODEL, 1).parent.iterdir()} == names
+    assert {path.name for path in RUN.parent.glob("[!.]*")} == names
+    assert {path.stem for path in timing_file(MODEL, 1).parent.glob("[!.]*")} == names
     write_predictions(MODEL, [1])
     assert longer.exists() == is_made and (read_model(MODEL, [1]).longer is not None) == is_made
     if is_made:

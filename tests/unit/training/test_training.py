@@ -582,7 +582,7 @@ def test_train_deletes_runs_of_other_seeds_unless_seeds_are_named(workplace, cap
     stages.train("tiny-attention", [])
     printed = capfd.readouterr().out
     for folder in (RUN.parent, timing_file("tiny-attention", 1).parent):
-        assert sorted(path.stem for path in folder.iterdir()) == ["1", "3", "longer"]
+        assert sorted(path.stem for path in folder.glob("[!.]*")) == ["1", "3", "longer"]
     assert RUN.stat().st_mtime_ns == of_seed_1, "a run that was trained by --seeds is kept"
     assert "seed 1: epoch" in printed and "seed 1: epoch 1/3" not in printed
 

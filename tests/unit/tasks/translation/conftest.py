@@ -24,7 +24,7 @@ MODELS = {
     "tied_readout: true",
     "transformer": "encoder: transformer, decoder: transformer, heads: 2, feed_forward_size: 16",
 }
-STUDY = (ROOT / "tests/studies/pair.yaml").read_text()
+STUDY = (ROOT / "tests/studies/parts/pair.yaml").read_text()
 MODEL = (
     "  pair-{0}: {{experiment: pair, corpus: pair, variant: {0}, search: none, "
     "match_parameters_of: pair-{0}, {1}}}\n"

@@ -22,7 +22,7 @@ from heed.tokens.arrays import load_tokens
 from heed.tokens.corpus import tokenize as tokenize_corpus
 from tests.conftest import ROOT, train
 
-STUDY = (ROOT / "tests/studies/references.yaml").read_text()
+STUDY = (ROOT / "tests/studies/parts/references.yaml").read_text()
 DATA = "data: {source: de, target: en"
 LANGUAGES = ["german", "english", "american", "scottish"]
 ANIMALS = ("dog", "cat", "horse", "bird", "mouse", "fish", "cow", "hen", "duck", "goat")
