@@ -90,11 +90,11 @@ EDITS: dict[str, tuple[Callable[[Toy], None], list[str]]] = {
     "a comment": (add_to(ATTENTION, "\n# a comment\n"), ["code"]),
     "a value of the models": (add_to(ATTENTION, "\nADDED = 1\n"), TRAINED),
     "a template": (
-        add_to("src/heed/report/templates/index.html.jinja", "<!-- added -->"), ["code", "report"],
+        add_to("src/heed/report/page/index.html.jinja", "<!-- added -->"), ["code", "report"],
     ),
     "the evaluation alone": (edit_evaluation, EVALUATED),
     "a module that nothing imports": (add_to("src/heed/models/unused.py", "ADDED = 1\n"), ["code"]),
-    "a comment in params.yaml": (add_to("params.yaml", "# a comment\n"), ["code"]),
+    "a comment in params.yaml": (add_to("params.yaml", "# a comment\n"), []),
 }  # fmt: skip
 
 
@@ -144,12 +144,14 @@ def test_results_that_the_study_no_longer_has_are_moved_and_nothing_made_by_hand
     old, new, commands = CHANGES["one model less"]
     toy.change(old, new)
     removed = "results/train/feelings-attention"
-    assert planned(toy) == commands and (toy.path / removed).exists()
+    assert {stage.replace("@", " ") for stage in planned(toy)} >= {*commands}
+    assert (toy.path / removed).exists()
     assert toy.executed(*SNAKEMAKE) == commands and not (toy.path / removed).exists()
     assert (toy.path / ".heed/removed" / removed / "1/model.safetensors").exists()
     assert by_hand.exists()
     toy.change(new, old)
-    assert toy.executed(*SNAKEMAKE) == ["code"]  # the model comes from the cache
+    # the model comes from the cache; a search, and so its recipe, is never there
+    assert toy.executed(*SNAKEMAKE) == ["code", "recipe feelings"]
     assert (toy.path / removed).exists()
 
 

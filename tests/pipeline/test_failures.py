@@ -55,9 +55,9 @@ def test_a_dvc_lock_cut_off_by_a_kill_is_repaired_and_nothing_is_run_again(toy, 
         (toy.path / ".heed/dvc.lock").unlink()
     code, output = toy.try_("snakemake", "-n")
     assert code == 1 and "heed: dvc.lock cannot be read: a kill has cut it off" in output
-    # Downloads and the digests of code persist, and what persists is never in DVC's run-cache: heed
-    # verifies the files that are there.
-    persisting = ["code", "download one", "download two"]
+    # Downloads, searches and the digests of code persist, and what persists is never in DVC's
+    # run-cache: heed verifies the files that are there.
+    persisting = ["code", "download one", "download two", "recipe author", "recipe feelings"]
     assert toy.executed(*SNAKEMAKE) == ([] if has_backup else persisting) and toy.is_up_to_date()
 
 
