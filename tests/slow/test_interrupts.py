@@ -87,7 +87,8 @@ def test_a_driver(toy: Toy, driver: str, undisturbed: Callable[[str], Report]) -
 
 
 def test_snakemake_while_it_plans(toy: Toy) -> None:
-    toy.params.write_text(toy.params.read_text() + "# a comment\n")
+    code = toy.path / "src/heed/models/attention.py"
+    code.write_text(code.read_text() + "# a comment\n")
     log = toy.path / "logs/quick.log"
     log.unlink(missing_ok=True)
     process = toy.start(*SNAKEMAKE)
