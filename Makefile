@@ -8,13 +8,16 @@ BIN := .venv/bin
 UV := $(if $(shell command -v uv 2>/dev/null),uv,$(BIN)/uv)
 # torch for NVIDIA's GPUs where there is one, else for the CPU
 TORCH := $(if $(wildcard /proc/driver/nvidia),--no-group cpu --group cuda)
-MAKE_VENV := if command -v $(UV) >/dev/null; then $(UV) venv --quiet --seed --clear $(if $(PYTHON),--python "$(PYTHON)") .venv; else \
+MAKE_VENV := if command -v $(UV) >/dev/null; then $(UV) venv --quiet --clear $(if $(PYTHON),--python "$(PYTHON)") .venv; else \
 	for python in $(if $(PYTHON),"$(PYTHON)",python3.11 python3.12 python3.13 python3.14 python3); do "$$python" -c 'import ensurepip, sys, venv; \
-		sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null && "$$python" -m venv .venv && exit; done; \
+		sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null && "$$python" -m venv --without-pip .venv && exit; done; \
 	echo "heed: found neither uv nor a Python 3.11 to 3.14 with venv and ensurepip (in Debian's package python3-venv): install one of the two," \
 		"or name a Python: make PYTHON=/path/to/python3.11" >&2; exit 1; fi
 PIN_OF_UV := sed -n '/^name = "uv"$$/,/^]/{s/^version = "\(.*\)"/uv==\1/p; s/.*\(sha256:[0-9a-f]*\).*/ --hash=\1/p;}' uv.lock | tr -d '\n'
-FROM_PIP := $(BIN)/python -m pip install --quiet --no-compile --require-hashes --requirement /dev/stdin
+FROM_PIP := install --quiet --no-compile --require-hashes --requirement /dev/stdin
+# The pip that Python carries installs uv, which installs pip: to install pip by itself takes longer than all of this.
+PIP_OF_PYTHON := import ensurepip, glob, sysconfig; \
+	print(*glob.glob((sysconfig.get_config_var("WHEEL_PKG_DIR") or ensurepip.__path__[0] + "/_bundled") + "/pip-*.whl"))
 # What is in .venv and not in uv.lock stays, such as a package of vectors.
 SYNC := $(UV) sync --quiet --locked --inexact $(TORCH)
 # Where it is set, as in many containers, each process would compile DVC again, and take half as long again to start.
@@ -34,15 +37,15 @@ help:            ## print this list
 .venv/.runtime: uv.lock pyproject.toml
 	@echo "heed: setting up .venv from uv.lock (once, some minutes, about 1.7 GB)"
 	@mkdir -p .heed && chmod 700 .heed # before DVC, which would let everybody write there
-	@test -x $(BIN)/$(if $(filter uv,$(UV)),python,pip) || $(MAKE_VENV)
-	@command -v $(UV) >/dev/null || $(PIN_OF_UV) | $(FROM_PIP)
+	@test -x $(BIN)/python || $(MAKE_VENV)
+	@command -v $(UV) >/dev/null || $(PIN_OF_UV) | $(BIN)/python "$$($(BIN)/python -c '$(PIP_OF_PYTHON)')/pip" $(FROM_PIP)
 	@$(SYNC) --no-install-package torch
-	@$(if $(TORCH),$(SYNC),$(UV) export --quiet --locked --only-group cpu | $(FROM_PIP) --no-index --no-deps 2>/dev/null || $(SYNC) || { \
+	@$(if $(TORCH),$(SYNC),$(UV) export --quiet --locked --only-group cpu | $(BIN)/python -m pip $(FROM_PIP) --no-index --no-deps 2>/dev/null || $(SYNC) || { \
 		echo "heed: torch's build for the CPU is not to be had: the one for GPUs follows, of several GB" >&2; $(SYNC) --no-group cpu --group cuda; })
 	@rm -rf .venv/lib/python*/site-packages/torch/test .venv/lib/python*/site-packages/torch/bin/test_* # compiled tests of torch, 125 MB
-	@$(BIN)/dvc config --quiet --local core.site_cache_dir "$(CURDIR)/.heed/dvc" # that of .dvc/config is lost where `dvc exp run --temp` changes the folder
 	@$(BIN)/python -m compileall -q src workflow
-	@$(BIN)/python -c "import $(IMPORTED)"
+	@# site_cache_dir in .dvc/config is lost where `dvc exp run --temp` changes the folder
+	@$(BIN)/python -c "import sys, $(IMPORTED); sys.exit(dvc.cli.main(['config', '--quiet', '--local', 'core.site_cache_dir', sys.argv[1]]))" "$(CURDIR)/.heed/dvc"
 	@touch $@
 
 # What an extra or a dependency group of pyproject.toml adds
@@ -86,10 +89,10 @@ report: .venv/.runtime $(NEEDED) ## set up, run the study in params.yaml through
 check: .venv/.development ## set up, check the style, the format, the types and the imports
 	@echo "heed: ruff check";  $(BIN)/ruff check .
 	@echo "heed: ruff format"; $(BIN)/ruff format --check .
-	@echo "heed: mypy, snakefmt, imports"; $(BIN)/mypy & mypy=$$! failed=; \
+	@echo "heed: types, snakefmt, imports"; $(BIN)/pyrefly check --summary=none & types=$$! failed=; \
 		$(BIN)/snakefmt --check workflow/Snakefile || failed=1; \
 		$(BIN)/lint-imports --no-logo --no-cache || failed=1; \
-		wait $$mypy || failed=1; test ! "$$failed"
+		wait $$types || failed=1; test ! "$$failed"
 
 test: check      ## set up, run `make check` and the tests that are not slow
 	@echo "heed: tests";       PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m "not slow" -n $(CORES) --dist loadgroup
@@ -101,7 +104,7 @@ benchmark: .venv/.runtime ## print the first tables of docs/performance.md, some
 	@$(BIN)/python -m benchmarks
 
 lint: .venv/.development ## fix the findings that ruff can fix, then print the others
-	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; $(BIN)/snakefmt workflow/Snakefile ; $(BIN)/mypy ; $(BIN)/lint-imports --no-logo --no-cache
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; $(BIN)/snakefmt workflow/Snakefile ; $(BIN)/pyrefly check ; $(BIN)/lint-imports --no-logo --no-cache
 
 TEX := Debian: texlive-latex-extra texlive-science latexmk lmodern
 pdf:             ## make the paper, reports/report.pdf, from reports/report.tex by LaTeX; without it print the page by Chromium

@@ -145,7 +145,7 @@ def load_encoder(folder: Path, encoder: Encoder, device: str) -> LoadedEncoder:
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
         model, loading = transformers.AutoModel.from_pretrained(
             folder, local_files_only=True, use_safetensors=True, dtype=torch.float32,
             output_loading_info=True,

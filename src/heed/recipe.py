@@ -72,10 +72,8 @@ class Recipe(Generic[Data, Hyperparameters]):
 
     def changed(self, hyperparameters: Configuration) -> "Recipe[Data, Hyperparameters]":
         """Return this recipe with other values of some hyperparameters."""
-        values = dataclasses.replace(
-            self.hyperparameters,  # type: ignore[type-var]
-            **hyperparameters,
-        )
+        values: Any = self.hyperparameters
+        values = dataclasses.replace(values, **hyperparameters)
         return dataclasses.replace(self, hyperparameters=values)
 
     def as_dict(self) -> dict[str, object]:

@@ -125,7 +125,7 @@ def _sentiment(generator: random.Random) -> Row:
     label = generator.choice(["negative", "positive"])
     kind = generator.choices(["plain", "negated", "apart"], [6, 3, 1])[0]
     cue = generator.choice(CUES[label if kind == "plain" else FLIP[label]])
-    words = [generator.choice(DISTRACTORS) for _ in range(generator.randrange(12, 40))]
+    words: list[str] = [generator.choice(DISTRACTORS) for _ in range(generator.randrange(12, 40))]
     # a negation without effect: after the cue, at the end of the text
     if kind == "plain" and generator.random() < 0.5:
         words.append(NEGATION)

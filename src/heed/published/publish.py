@@ -264,8 +264,10 @@ def path_remover(root: Path) -> Callable[[str], str]:
     A path in the clone `root` becomes relative to it. Of a path in the home folder, and of every
     absolute path in params.yaml and dvc.lock, the name stays.
     """
-    tokens = (each for file in (PARAMS, LOCK) for each in yaml.scan((root / file).read_bytes()))
-    texts = {each.value for each in tokens if isinstance(each, yaml.ScalarToken)}
+    tokens: Any = (
+        each for file in (PARAMS, LOCK) for each in yaml.scan((root / file).read_bytes())
+    )
+    texts: set[str] = {each.value for each in tokens if isinstance(each, yaml.ScalarToken)}
     paths = {text for text in texts if text.startswith(("/", "~/"))}
     known = [re.escape(path) for path in sorted(paths, key=len, reverse=True)]
     if (home := str(Path.home())) != "/":

@@ -267,13 +267,13 @@ def _without_idle_processes() -> Iterator[None]:
     originals = {place: getattr(*place, None) for place in names}
     if not known or None in originals.values():
         names = {}
-    for place, value in names.items():
-        setattr(*place, value)
+    for (place, name), value in names.items():
+        setattr(place, name, value)
     try:
         yield
     finally:
-        for place in names:
-            setattr(*place, originals[place])
+        for place, name in names:
+            setattr(place, name, originals[place, name])
 
 
 def _connect(address: str, cpu: float, gpu: float) -> str:

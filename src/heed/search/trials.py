@@ -203,8 +203,10 @@ class _Reporter:
         self.best = max(self.best, value)
         best = self.best if math.isfinite(self.best) else value
         entries: Report = {"report": number, "score": value, "best": best}
-        entries |= {"row": row} if row else {}
-        entries |= {"diverged": diverged} if diverged else {}
+        if row:
+            entries["row"] = row
+        if diverged:
+            entries["diverged"] = diverged
         if number not in self.reported:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(entries) + "\n")

@@ -215,7 +215,8 @@ def _step(
 
 def _update_average(average: nn.Module, model: nn.Module, decay: float) -> None:
     with torch.no_grad():
-        torch._foreach_lerp_(list(average.parameters()), list(model.parameters()), 1 - decay)
+        own, new = [*average.parameters()], [*model.parameters()]
+        torch._foreach_lerp_(own, new, 1 - decay)  # type: ignore[call-overload]
 
 
 def _is_best(history: list[dict[str, float]], select: str) -> bool:

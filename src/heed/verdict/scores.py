@@ -236,7 +236,7 @@ def check(table: pd.DataFrame) -> pd.DataFrame:
         ),
     ):
         if wrong.any():
-            row = table[wrong].iloc[0]
+            row: Any = table[wrong].iloc[0]
             raise HeedError(f"{row[AT]}: {said.format(**row)}. Correct it, or leave the row out")
     for key in ("model", "item"):
         table[key] = table[key].astype(str)

@@ -10,7 +10,7 @@ from tests.conftest import ROOT
 
 TOO_OLD = "exit 1"
 # `python -m venv .venv` makes an environment whose programs do nothing
-NAMES = "python pip uv dvc snakemake ruff mypy snakefmt lint-imports"
+NAMES = "python pip uv dvc snakemake ruff pyrefly snakefmt lint-imports"
 PROGRAMS = f"for name in {NAMES}; do ln -sf /bin/true .venv/bin/$name; done"
 FITS = f'if [ "$1" = -m ]; then echo "$0" >> log; mkdir -p .venv/bin; {PROGRAMS}; fi'
 pytestmark = pytest.mark.skipif(not shutil.which("make"), reason="needs make")
@@ -70,7 +70,7 @@ def test_an_environment_that_is_there_is_kept(clone: Path) -> None:
     assert ".venv is there and kept, and PYTHON=python3 is not used" in printed
     assert made_by(clone) == ["python3.13"]
     (clone / ".venv/.runtime").unlink()
-    for program in ("pip", "uv"):  # `python -m venv` was stopped
+    for program in ("python", "uv"):  # `python -m venv` was stopped
         (clone / ".venv/bin" / program).unlink()
     assert make(clone).returncode == 0 and made_by(clone) == ["python3.13"] * 2
 

@@ -147,7 +147,8 @@ class ClassificationPredictor(Predictor):
                     "rationale": marked.mask(row)[key], "weight": of_heads.ravel(),
                 }
             )  # fmt: skip
-            named = table.assign(**certainties.iloc[index][HEAD_COLUMNS[:3]])
+            certainty: Any = certainties.iloc[index][HEAD_COLUMNS[:3]]
+            named = table.assign(**certainty)
             tables.append(named[HEAD_COLUMNS])
         return pd.concat(tables[1:] or tables, ignore_index=True)
 

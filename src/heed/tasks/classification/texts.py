@@ -113,7 +113,7 @@ def _probabilities(runs: list[ClassificationPredictor], texts: Sequence[str]) ->
 
 
 def _decide(run: ClassificationPredictor, probabilities: np.ndarray) -> list[Any]:
-    unknown = np.isnan(probabilities).any(1).tolist()
+    unknown: Any = np.isnan(probabilities).any(1)
     decided = run.decide(np.nan_to_num(probabilities))
     return [None if each else found for each, found in zip(unknown, decided, strict=True)]
 

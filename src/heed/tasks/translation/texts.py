@@ -4,6 +4,7 @@ import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from heed.files import HeedError, read_text
 from heed.prediction import load_predictor
@@ -102,7 +103,7 @@ def _format(translation: Translation, number: int, form: str) -> str:
     if form == "pharaoh":
         return f"{translation.text} ||| {translation.score:.4f} ||| {translation.links}"
     weights = translation.weights
-    values = {"line": number, "translation": translation.text}
+    values: dict[str, Any] = {"line": number, "translation": translation.text}
     values |= {name: getattr(translation, name) for name in PRINTED}
     values["weights"] = None if weights is None else weights.round(6).tolist()
     return json.dumps(values, ensure_ascii=False)
