@@ -67,15 +67,15 @@ $(patsubst WHAT_%,.venv/.%,$(filter WHAT_%,$(.VARIABLES))): .venv/.%: .venv/.run
 
 setup: .venv/.runtime ## make the virtual environment only
 
-slurm: .venv/.slurm ## add what `snakemake --workflow-profile slurm` needs (docs/cluster.md)
+slurm: .venv/.slurm ## add what `snakemake --workflow-profile slurm` needs (docs/run/cluster.md)
 
-pretrained: .venv/.pretrained ## add what a pretrained encoder needs (docs/corpora.md)
+pretrained: .venv/.pretrained ## add what a pretrained encoder needs (docs/reference/corpora.md)
 
-search: .venv/.search ## add what searches and a cluster of Ray need (docs/search.md, docs/cluster.md)
+search: .venv/.search ## add what searches and a cluster of Ray need (docs/run/search.md, docs/run/cluster.md)
 
-excel: .venv/.excel ## add what a corpus in .xlsx needs (docs/corpora.md)
+excel: .venv/.excel ## add what a corpus in .xlsx needs (docs/reference/corpora.md)
 
-remotes: .venv/.remotes ## add what a DVC remote over SSH or S3 needs (docs/sharing.md)
+remotes: .venv/.remotes ## add what a DVC remote over SSH or S3 needs (docs/run/sharing.md)
 
 # What an extra installs, and the study in params.yaml needs
 NEEDED := $(if $(shell grep -s '^searches: *[^{]*$$' params.yaml),.venv/.search) $(if $(shell grep -s '^pretrained: *[^{]*$$' params.yaml),.venv/.pretrained)
@@ -100,7 +100,7 @@ test: check      ## set up, run `make check` and the tests that are not slow
 test-slow: .venv/.servers .venv/.slurm .venv/.docs .venv/.notebook ## run the tests that are slow or need a browser or LaTeX
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow --timeout=3000 -n 2 --dist loadgroup
 
-benchmark: .venv/.runtime ## print the first tables of docs/performance.md, some minutes on an idle machine
+benchmark: .venv/.runtime ## print the first tables of docs/internals/performance.md, some minutes on an idle machine
 	@$(BIN)/python -m benchmarks
 
 lint: .venv/.development ## fix the findings that ruff can fix, then print the others
@@ -131,9 +131,9 @@ docs: .venv/.docs ## make the docs site in .heed/site from README.md and docs/; 
 picture: .venv/.runtime ## make the picture of README.md from reports/ of the sample study (needs chromium), and those of the docs from docs/studies
 	@$(BIN)/python -c "from pathlib import Path; from heed.report.forest_plot import write_pictures; write_pictures(Path())"
 	@chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,900 --screenshot=docs/report.png "file://$(CURDIR)/reports/index.html" 2>/dev/null
-	@echo "heed: docs/forest.svg, docs/figures, docs/report.png"
+	@echo "heed: docs/studies/forest.svg, docs/figures, docs/report.png"
 
-schema: .venv/.runtime ## generate docs/params.md and docs/params.schema.json from src/heed/study
+schema: .venv/.runtime ## generate docs/reference/params.md and docs/params.schema.json from src/heed/study
 	@$(BIN)/python -m docs.params
 
 snapshots: .venv/.development ## write what pages and messages say now into tests/**/snapshots; git diff shows what changed

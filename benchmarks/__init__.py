@@ -1,1 +1,1 @@
-"""Benchmarks for docs/performance.md: `make benchmark`, or `python -m benchmarks.NAME` for one."""
+"""Benchmarks of docs/internals/performance.md: `make benchmark` or `python -m benchmarks.NAME`."""

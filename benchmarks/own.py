@@ -1,4 +1,4 @@
-"""What `heed corpus add` makes of files that heed does not know: docs/own-corpus.md.
+"""What `heed corpus add` makes of files that heed does not know: docs/start/own-corpus.md.
 
 `python -m benchmarks.own FILE ... [--minutes 5] [--cores 2] [--seeds N] [--split test]`. Each file
 is added in a new clone of the last commit and its study is run by snakemake; a row says what each

@@ -1,7 +1,7 @@
-"""Models with heed's presets beside the linear model: docs/presets.md.
+"""Models with heed's presets beside the linear model: docs/reference/presets.md.
 
 `python -m benchmarks.presets [DATASET ...] [--variants NAME ...] [--seeds N ...] [--set KEY=VALUE
-...]`. Downloads (see docs/corpora.md for HEED_MIRROR) and tokenizes the corpora in a temporary
+...]`. Downloads (HEED_MIRROR: docs/reference/corpora.md) and tokenizes the corpora in a temporary
 folder, or in `--folder`. A dataset is a corpus or a part of it; `--set` changes hyperparameters of
 the preset. Its models are the variants of `heed corpus add` with the
 preset that this chooses. They are scored on documents of the training and validation splits that

@@ -1,4 +1,4 @@
-"""What chose the library of float32 products and attention in bfloat16 (docs/decisions.md).
+"""What chose the library of float32 products, and bfloat16 attention (docs/internals/decisions.md).
 
 Steps of trainings with MKL's and with oneDNN's float32 products, in turns, and attention by torch's
 fused kernel and by two products. One thread, processor time. With AMX oneDNN rounds to bfloat16, so

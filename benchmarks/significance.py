@@ -1,4 +1,4 @@
-"""The calibration of `heed compare`, whole: the tables of docs/statistics.md.
+"""The calibration of `heed compare`, whole: the tables of docs/read/statistics.md.
 
 `python -m benchmarks.significance [--studies N] [--fold-studies N]`. Of a fixed split nothing is
 trained: the scores of runs and the mean squares of test texts are drawn from their distributions.

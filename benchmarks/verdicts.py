@@ -1,4 +1,4 @@
-"""False alarms of `heed verdict` and of what others do: the table of docs/verdict.md.
+"""False alarms of `heed verdict` and of what others do: the table of docs/read/verdict.md.
 
 `python -m benchmarks.verdicts [--studies N]`. Two models are drawn that do as well over all seeds
 and items. A false alarm is a study in which a test at 5% calls one better.

@@ -1,4 +1,4 @@
-"""Generate docs/params.md and docs/params.schema.json from the sections:
+"""Generate docs/reference/params.md and docs/params.schema.json from the sections:
 
 `python -m docs.params`, or make schema.
 """
@@ -134,7 +134,7 @@ MANY = 12  # values of a key, of which the page names only some
 
 
 def reference() -> str:
-    """Return docs/params.md: every key with its type, default and meaning."""
+    """Return docs/reference/params.md: every key with its type, default and meaning."""
     text = StringIO()
     text.write(INTRODUCTION)
     known: dict[str, dict[str, str]] = {}  # rows by title
@@ -223,5 +223,5 @@ def _format_type(schema: Schema) -> str:
 
 
 if __name__ == "__main__":
-    write_text("docs/params.md", reference())
+    write_text("docs/reference/params.md", reference())
     write_json("docs/params.schema.json", json_schema())

@@ -87,7 +87,7 @@ def real_study(tmp_path_factory: pytest.TempPathFactory) -> Toy:
 def write_tokens(
     path: Path, texts: list[list[str]], labels: list[str], splits: list[str], folds: int = 0
 ) -> dict:
-    """Write a tokenised corpus by hand (docs/contracts.md) and return its meta.json."""
+    """Write a tokenised corpus by hand (docs/internals/contracts.md) and return its meta.json."""
     path.mkdir(parents=True)
     lexicon: dict[str, int] = {}
     ids = [lexicon.setdefault(word, len(lexicon)) for words in texts for word in words]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.conftest import ROOT
 
-FOLDERS = ("", "docs/", "config/", "envs/")
+FOLDERS = ("", "docs/", "docs/*/", "config/", "envs/")
 PAGES = sorted(page for folder in FOLDERS for page in ROOT.glob(f"{folder}*.md"))
 BLOCK = re.compile(r"^```(?:sh)?\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 ASSIGNMENT = re.compile(r"[A-Za-z_]+=.*")

@@ -61,7 +61,7 @@ def dvc(*arguments: str) -> None:
     if subprocess.run(command, check=False).returncode:
         sys.exit(
             f"heed: dvc {arguments[0]} failed: stages on other machines get data by the DVC "
-            "remote (docs/cluster.md)"
+            "remote (docs/run/cluster.md)"
         )
 
 

@@ -20,7 +20,7 @@ __all__ = ["load_run"]
 
 
 def load_run(model: str | Path, seed: int | None = None) -> Any:
-    """Return a trained run that is ready for texts of one's own, on the CPU (docs/python.md).
+    """Return a trained run that is ready for texts of one's own, on the CPU (docs/run/python.md).
 
     A classifier has `predict(texts)` and `weights(texts)`, a translator `translate(texts)` and
     `score(texts, translations)`. `model` is the folder of a run, results/train/MODEL/SEED or a copy

@@ -1,6 +1,6 @@
 """Paths of params.yaml and of each stage's files, relative to the top folder of a clone.
 
-docs/contracts.md describes the files. Names of params.yaml are parts of paths.
+docs/internals/contracts.md describes the files. Names of params.yaml are parts of paths.
 """
 
 import re

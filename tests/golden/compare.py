@@ -39,7 +39,7 @@ VERSIONS = re.compile(r"\|(numpy|scipy):[^|\"]*")
 
 # On another machine kind a figure may be so many points from the golden one (a share of 1: so many
 # hundredths). The same seed differs on two kinds by at most 8.00 points of accuracy and 11.01 of
-# BLEU (docs/report.md). Twice that, since a third kind may go beyond these two.
+# BLEU (docs/read/report.md). Twice that, since a third kind may go beyond these two.
 LIMIT = 22.02
 # There these must be the same, since no training decides them: what was read, and how large it is.
 FACTS = re.compile(

@@ -77,7 +77,7 @@ def test_a_second_driver_says_which_process_it_waits_for(toy):
         add_to(ATTENTION, "\n")(toy)  # `code` is stale, and would write what the training reads
         code, output = toy.try_("dvc", "repro")
         assert code
-        # docs/drivers.md
+        # docs/run/drivers.md
         assert f"' is busy, it is being blocked by:\n  (PID {process.pid})" in output
         resume()
         assert process.wait(timeout=120) == 0

@@ -1,4 +1,4 @@
-"""Colleagues share a study through a DVC remote, here a folder (docs/sharing.md)."""
+"""Colleagues share a study through a DVC remote, here a folder (docs/run/sharing.md)."""
 
 import os
 import signal

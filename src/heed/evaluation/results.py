@@ -1,6 +1,6 @@
-"""The results of a comparison: results/compare/comparison.json (docs/contracts.md) as dataclasses.
+"""A comparison, results/compare/comparison.json (docs/internals/contracts.md), as dataclasses.
 
-Names in `_pp` are in percentage points; docs/statistics.md explains each number.
+Names in `_pp` are in percentage points; docs/read/statistics.md explains each number.
 """
 
 import dataclasses
@@ -308,8 +308,8 @@ def mixed_machine_kinds(comparison: Comparison) -> Iterator[str]:
             kinds.append(f"{kind or 'not noted'} (seeds of {'; '.join(noted)})")
         if len(kinds) > 1:
             yield (
-                f"{name}: runs of several machine kinds stand in this comparison (docs/report.md): "
-                + ", ".join(kinds)
+                f"{name}: runs of several machine kinds stand in this comparison "
+                "(docs/read/report.md): " + ", ".join(kinds)
             )
 
 

@@ -1,8 +1,8 @@
 """Significance of a difference between two models, over seeds and over test documents.
 
 Any metric can be compared: the tests take the contribution of each document to it
-(`task.interface.Metric.by_item`). docs/statistics.md explains each number, its assumptions, its
-sources, and when to distrust it.
+(`task.interface.Metric.by_item`). docs/read/statistics.md explains each number, its assumptions,
+its sources, and when to distrust it.
 
 The mean difference has another standard error in each of two designs:
 
@@ -35,10 +35,10 @@ MAX_DOCUMENTS = 10_000_000  # and `items_needed` up to this
 SMALLEST_P = sys.float_info.min  # a p is never reported as 0
 SMALLEST_T_P = 1e-100  # below it scipy has no quantiles of Student's t for all degrees of freedom
 # Of fewer documents the variance is estimated so badly that the normal distribution's critical
-# values raise false alarms (docs/statistics.md); of more, Student's t hardly differs from it.
+# values raise false alarms (docs/read/statistics.md); of more, Student's t hardly differs from it.
 MANY_DOCUMENTS = 100
 # Where fewer documents differ, the variance is estimated as too small to show that two models are
-# practically the same (docs/statistics.md).
+# practically the same (docs/read/statistics.md).
 FEW_DIFFERENT = 10
 TOLERANCE = 1e-12  # scores that differ by less are equal but for rounding
 
@@ -86,7 +86,7 @@ class VarianceComponents:
         With folds by Student's t. With a fixed split few values estimate the seeds' part of the
         variance and as a rule many the documents': the critical differences of each alone are
         combined as the sides of a right angle (Howe 1974). One t with the degrees of freedom of
-        Hillis (2007) raised false alarms at small levels (docs/decisions.md).
+        Hillis (2007) raised false alarms at small levels (docs/internals/decisions.md).
         """
         if self.folds:
             return _critical_t(alpha, self.folds - 1) * self.standard_error(seeds)

@@ -99,7 +99,7 @@ class Compared:
 
     predicted_base, predicted: class indices
     base, adversarial model: the weights of each unit, the mean over heads, (units,)
-    measures: by their names in docs/contracts.md
+    measures: by their names in docs/internals/contracts.md
     """
 
     row: int
@@ -385,7 +385,7 @@ class DiagnosticTraining:
         return self.train(model, splits, epochs, work)
 
     def description(self, guides: dict[str, Guide]) -> dict[str, object]:
-        """Return the description of the networks in diagnostic_mlps.json (docs/contracts.md)."""
+        """Return what diagnostic_mlps.json says of the networks (docs/internals/contracts.md)."""
         h = self.hyperparameters
         return {
             "reads": {name: guide.reads for name, guide in guides.items()},

@@ -407,7 +407,7 @@ class Adversarial(NamedTuple):
     change: torch.Tensor
 
     def measures(self, index: int) -> dict[str, float]:
-        """Return the measures of one document, by their names in docs/contracts.md."""
+        """Return the measures of one document, by their names in docs/internals/contracts.md."""
         return {
             "adversarial_divergence": float(self.divergence[index]),
             "mean_divergence": float(self.mean_divergence[index]),

@@ -1,6 +1,6 @@
 """The tests of weights, in the order of the report, and the tables of `heed explain`.
 
-docs/contracts.md describes the tables: by document, by ranking, by unit, and means.
+docs/internals/contracts.md describes the tables: by document, by ranking, by unit, and means.
 """
 
 from collections.abc import Sequence

@@ -51,7 +51,7 @@ class Prediction:
     units: number of units that rankings are of
     probabilities: of all outcomes, (outcomes,)
     rankings: by name (units,); NaN for units that were not drawn
-    measures: by their names in docs/contracts.md, as far as they need no rationales
+    measures: by their names in docs/internals/contracts.md, as far as they need no rationales
     weighted: the weighted sum behind a document's class, if there is one
     adversarial: the most different weights with the same prediction (units,), if searched
     numbers: for further random rankings

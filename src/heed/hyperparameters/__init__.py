@@ -187,6 +187,6 @@ DIAGONAL_DECODERS = {
 PARTS = (
     ENCODERS, ATTENTIONS, POOLINGS, SOURCE_ENCODERS, DECODERS, UNIFORM_DECODERS, DIAGONAL_DECODERS,
 )  # fmt: skip
-# score functions of attention (docs/attention.md); controls with fixed weights in their place
+# score functions of attention (docs/reference/attention.md); controls with fixed weights
 SCORES = ("additive", "concat", "concat-tanh", "location", "general", "dot", "scaled-dot")
 FIXED_SCORES = {"uniform": UNIFORM_DECODERS, "diagonal": DIAGONAL_DECODERS}

@@ -55,7 +55,7 @@ class Architecture(Preprocessing):
     heads: int = key(1, "heads of attention; divides the size of the states", gt=0, le=MAX_SIZE)
     pooling: str = part("last", "how the states become one vector; ", POOLINGS)
     score: str = key("additive", "score of single-head attention and of pooling attention "
-        "(docs/attention.md)", choices=SCORES)  # fmt: skip
+        "(docs/reference/attention.md)", choices=SCORES)  # fmt: skip
     word_dropout: float = key(0.0, "share of tokens replaced by the unknown word in each step",
         **SHARE)  # fmt: skip
     embedding_dropout: float = key(0.0, "dropout on the embeddings", **SHARE)

@@ -20,7 +20,7 @@ from heed.tokens.arrays import Tokens, mix_bits
 WINDOW = 20
 # Maximum tokens of a forward pass on the CPU, padding included. A larger training step is split
 # into several passes, and evaluation uses batches of this size: as fast, with less memory, and
-# tensors of equal size reuse memory that others would fragment (docs/decisions.md).
+# tensors of equal size reuse memory that others would fragment (docs/internals/decisions.md).
 MAX_PADDED_TOKENS = 6144
 
 

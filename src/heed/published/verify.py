@@ -1,7 +1,7 @@
 """Recompute a published study from its statistics: scores, differences, intervals and verdicts.
 
-The formulas of docs/statistics.md are written down here a second time, with numpy, scipy and pandas
-alone, so that a reader can check a study without heed: python verify.py docs/studies/NAME
+The formulas of docs/read/statistics.md are written down here a second time, with numpy, scipy and
+pandas alone, so that a reader can check a study without heed: python verify.py docs/studies/NAME
 """
 
 import bisect

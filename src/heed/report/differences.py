@@ -29,7 +29,7 @@ def reading_of(difference: results.Difference) -> str:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TestedDifference(results.Difference):
-    """A difference of two models by name, with its tests (docs/statistics.md).
+    """A difference of two models by name, with its tests (docs/read/statistics.md).
 
     `one_seed`: whether both models have one run.
     """

@@ -1,4 +1,4 @@
-"""The results of `heed explain` and `heed adversarial_attention` (docs/contracts.md)."""
+"""The results of `heed explain` and `heed adversarial_attention` (docs/internals/contracts.md)."""
 
 import dataclasses
 import functools

@@ -23,7 +23,7 @@ from heed.report.measures import Measure
 from heed.study import load
 from heed.terminal import escape_markdown
 
-PAGE, STUDIES = Path("docs/index.md"), Path("docs/studies")
+PAGE, STUDIES = Path("docs/studies/index.md"), Path("docs/studies")
 PLACE = re.compile(r"(<!-- forest plot: begin -->\n).*?(<!-- forest plot: end)", re.DOTALL)
 OWN = {  # study → its own figure, in docs/figures; that of several corpora is of these studies
     "ladder": (ladder, ("imdb", "yelp", "headlines", "joined", "letters", "explanation")),
@@ -33,10 +33,10 @@ OWN = {  # study → its own figure, in docs/figures; that of several corpora is
 
 
 def write_pictures(root: Path) -> None:
-    """Write the pictures, and the line of the forest plot into the front page of the docs."""
+    """Write the pictures, and the line of the forest plot into the index of the studies."""
     figure = forest_plot(root / STUDIES)
     for each in (figure, *own_figures(root / STUDIES)):
-        folder = "docs" if each is figure else "docs/figures"
+        folder = STUDIES if each is figure else "docs/figures"
         write_text(root / folder / f"{each.key}.svg", as_svg(each))
     image = f"![{escape_markdown(figure.title)}]({figure.key}.svg)\n"
     text = (root / PAGE).read_text(encoding="utf-8")

@@ -170,7 +170,7 @@ FAR_PP = 10.0  # below the median of the model's other runs
 def degenerate_seeds(
     model: ModelResult, result: ExperimentResult, seeds: list[int]
 ) -> dict[int, float]:
-    """Return the score of each degenerate run of a model, by seed (docs/report.md).
+    """Return the score of each degenerate run of a model, by seed (docs/read/report.md).
 
     `seeds` are in the order of the model's runs. With folds a run is compared with the majority
     class on its own test split.

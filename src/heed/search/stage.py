@@ -292,7 +292,7 @@ def _connect(address: str, cpu: float, gpu: float) -> str:
         reason = " ".join(str(error).split())[:200]
         raise HeedError(
             f"no Ray cluster at {address} ({reason}). Start it and write its address as HOST:PORT, "
-            f"or search on this machine: unset {ADDRESS} (docs/cluster.md)"
+            f"or search on this machine: unset {ADDRESS} (docs/run/cluster.md)"
         ) from None
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     if not any(node.get("CPU", 0) >= cpu and node.get("GPU", 0) >= gpu for node in nodes):

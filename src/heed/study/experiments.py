@@ -395,7 +395,7 @@ class Experiment(DeclaredExperiment):
     title: str = required("heading in the report")
     preset: str = key("", "preset of its models that name none (below `models.NAME`)")
     metric: str | None = key(None, "metric by which models are compared (default: the first of the "
-        "task, docs/tasks.md)")  # fmt: skip
+        "task, docs/internals/tasks.md)")  # fmt: skip
     seeds: Seeds | None = key(None, "its models are trained once with each of these, in place of "
         "the study's `seeds`")  # fmt: skip
     control: Name | None = key(None, "variant over which the first of `study.attention` is tested "

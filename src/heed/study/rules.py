@@ -323,8 +323,8 @@ def _unmeasured(
     pairs = experiment_roles(params, experiment, references).pairs()
     compared = [second for first, second, _ in pairs if first == result.variant]
     if result.against not in (None, *compared):
-        message = f"{result.variant} is not compared with {result.against} (docs/statistics.md)."
-        yield "against", f"{message} It is compared with: {', '.join(compared) or 'no other'}"
+        text = f"{result.variant} is not compared with {result.against} (docs/read/statistics.md)."
+        yield "against", f"{text} It is compared with: {', '.join(compared) or 'no other'}"
     explained = rules_of(params.experiments[experiment].task).EXPLAINED_METRICS
     model = _own_models(params, experiment)[str(result.variant)]
     metric = result.metric if result.metric in explained else None

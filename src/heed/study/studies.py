@@ -23,7 +23,7 @@ HEED_STUDIES, OWN_STUDIES = Path("workflow/studies"), Path("studies")
 SCHEMA = "# yaml-language-server: $schema={}docs/params.schema.json\n"
 SEEDS = 10  # of a new study
 EMPTY_STUDY = """\
-# A study of your own (docs/own-corpus.md).
+# A study of your own (docs/start/own-corpus.md).
 study:
   name: {name}
   title: {title}

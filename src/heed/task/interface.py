@@ -1,4 +1,4 @@
-"""The interface of a task: the types of what its parts are given and return (docs/tasks.md)."""
+"""The interface of a task: the types that its parts take and return (docs/internals/tasks.md)."""
 
 import abc
 import dataclasses

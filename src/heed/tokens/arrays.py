@@ -1,4 +1,4 @@
-"""Read a tokenised corpus (docs/contracts.md) without copying it into memory."""
+"""Read a tokenised corpus (docs/internals/contracts.md) without copying it into memory."""
 
 import dataclasses
 import functools

@@ -49,7 +49,7 @@ BEYOND = 1 << 32  # more than the characters of any text
 
 
 def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: int) -> None:
-    """Write data/tokens/NAME (docs/contracts.md); the same bytes for any number of processes.
+    """Write data/tokens/NAME (docs/internals/contracts.md); with any number of processes.
 
     Raises HeedError for broken files, nothing to learn, no such split, alignments that do not fit.
     """

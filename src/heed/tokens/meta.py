@@ -63,7 +63,7 @@ class Language:
 
 @dataclasses.dataclass(frozen=True)
 class Meta:
-    """The content of meta.json (docs/contracts.md)."""
+    """The content of meta.json (docs/internals/contracts.md)."""
 
     digest: str  # of all other files of the corpus
     corpus: str
@@ -120,7 +120,7 @@ def format_summary(meta: Meta) -> str:
         "(drop_duplicates: true removes them there)" if copies else "",
         f"{'' if near.complete else 'at least '}{near.total:,} of {meta.tested:,} test documents "
         f"({near.total / meta.tested:.1%}) have a near duplicate in the training split "
-        f"(docs/corpora.md){by_fold}",
+        f"(docs/reference/corpora.md){by_fold}",
     ]  # fmt: skip
     if known := meta.rationale:
         shares = _format_shares(known.words)

@@ -94,7 +94,7 @@ class SplitCorpus:
 
     rows: np.ndarray  # whether each document that was read is kept, (documents,)
     columns: dict[str, np.ndarray]  # the split columns of the kept ones, (kept,) each
-    duplicates: dict[str, int]  # the counts of duplicates (docs/contracts.md)
+    duplicates: dict[str, int]  # the counts of duplicates (docs/internals/contracts.md)
     left_out: int  # training documents that `split.train` left out
 
 

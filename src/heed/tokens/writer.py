@@ -181,7 +181,7 @@ class ArrayWriter:
 
 
 class WrittenTokens:
-    """The token arrays of a column of texts (docs/contracts.md), which grow by chunks."""
+    """The token arrays of a column of texts (docs/internals/contracts.md), which grow by chunks."""
 
     def __init__(self, folder: Path, chunks: Iterable[Chunk], with_sentences: bool) -> None:
         """Write the tokens of all chunks into a folder, which is made where it is missing."""

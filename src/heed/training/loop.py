@@ -131,7 +131,7 @@ def train(
     """Train the learner's model in place; it ends with the weights of the best epoch by `monitor`.
 
     After each epoch a checkpoint is written to `work`, from which a killed training resumes.
-    Returns the history (docs/contracts.md), the best epoch, counted from 1, and the machine kind.
+    Returns the history (docs/internals/contracts.md), the best epoch from 1, and the machine kind.
     Raises DivergedError.
     """
     h, path = hyperparameters, work / checkpoint.CHECKPOINT

@@ -3,8 +3,8 @@
 A training claims a free GPU by an flock on a file, which the kernel releases when the process ends:
 Snakemake counts GPUs (`--resources gpu=2`) but does not assign them. HEED_RUNS_PER_GPU slots of a
 GPU depend on the machine, and are no parameter of a study. A machine kind is all that the bytes of
-a training depend on besides recipe, seed and code (docs/report.md, "Machine kinds"). Nothing here
-imports torch before a training asks for its device or its machine kind.
+a training depend on besides recipe, seed and code (docs/read/report.md, "Machine kinds"). Nothing
+here imports torch before a training asks for its device or its machine kind.
 """
 
 import contextlib
@@ -252,12 +252,12 @@ def make_deterministic() -> None:
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     # The same as use_deterministic_algorithms(True), which imports torch's compiler: 1.6 s.
     torch.set_deterministic_debug_mode("error")
-    # Otherwise torch fills every new tensor with NaN: 15% of a CPU training (docs/decisions.md).
-    # That finds reads of uninitialised memory, and makes nothing more deterministic.
+    # Otherwise torch fills every new tensor with NaN: 15% of a CPU training
+    # (docs/internals/decisions.md), which finds reads of uninitialised memory and nothing else.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     # Numbers under 1e-38 are 0: such gradients come back through long texts, and Intel cores with
-    # AVX-512 are many times slower with them (docs/performance.md). Set before torch has threads,
-    # which inherit it. It returns False where the cores cannot.
+    # AVX-512 are many times slower with them (docs/internals/performance.md). Set before torch has
+    # threads, which inherit it. It returns False where the cores cannot.
     torch.set_flush_denormal(True)
     torch.backends.cudnn.deterministic = True
     # the talk's True lets cuDNN choose other kernels in every run

@@ -37,7 +37,7 @@ def test_a_family_without_a_difference_has_an_alarm_in_at_most_5_percent(seeds):
 
 
 def test_three_seeds_do_not_show_that_a_tenth_of_the_runs_collapses():
-    """The exception in docs/statistics.md: a test that stays below its level here is another."""
+    """The exception in docs/read/statistics.md: a test below its level here is another."""
     compared = calibration.draw(CASES[ALONE[1]], 3, STUDIES).compare(0, 1)
     assert 0.10 < compared.finds(0, ALPHA).mean() < 0.15
 

@@ -195,7 +195,7 @@ def test_the_weighted_sum_of_a_model_in_training_mode_is_an_error():
 
 
 def test_the_documented_snippet_runs():
-    text = (ROOT / "docs/attention.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/reference/attention.md").read_text(encoding="utf-8")
     names: dict = {}
     exec(text.split("```python\n")[1].split("```")[0], names)
     assert torch.allclose(names["given"], names["logits"], atol=1e-6)

@@ -106,7 +106,7 @@ PAGE = """<!doctype html>
 <nav><ul>
 <li><a href="report.pdf" title="of all">Paper</a></li>
 <li><a href="params.yaml">Parameters</a></li>
-<li><a href="../docs/statistics.md">Method</a></li>
+<li><a href="../docs/read/statistics.md">Method</a></li>
 </ul></nav>
 <p>See <a href="documents/it.html">the texts</a>, and <a href="#it">it</a>.</p>
 <figure id="figure-it" class="plot"><img src="figures/it.svg" alt="it">

@@ -1,4 +1,4 @@
-"""A file becomes a study of one's own by one command (docs/own-corpus.md)."""
+"""A file becomes a study of one's own by one command (docs/start/own-corpus.md)."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""From a file to a report, in the four shapes of docs/own-corpus.md, on generated files."""
+"""From a file to a report, in the four shapes of docs/start/own-corpus.md, on generated files."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from tests.conftest import ROOT
 from tests.fixtures.own_corpora import write_letters, write_messages, write_requests
 from tests.pipeline.makers import make_clone
 
-# shape: (its files, the options of docs/own-corpus.md, expected: classes, tokenizer, max_tokens)
+# shape: (files, options of docs/start/own-corpus.md, expected classes, tokenizer, max_tokens)
 SHAPES = {
     "short texts and many classes": (
         lambda folder: write_requests(folder, 120, 15), {"name": "mine", "metric": "macro_f1"},

@@ -129,7 +129,7 @@ def test_every_study_is_valid_and_named_as_its_file(path):
 
 
 def test_the_documented_schema_is_the_one_in_the_code():
-    assert (ROOT / "docs/params.md").read_text() == reference(), "run `make schema`"
+    assert (ROOT / "docs/reference/params.md").read_text() == reference(), "run `make schema`"
     written = json.loads((ROOT / "docs/params.schema.json").read_text())
     assert written == json_schema(), "run `make schema`"
 

@@ -109,8 +109,8 @@ del NONE.experiments["sample-author"]
 def test_a_mixed_experiment_has_one_line_and_others_have_none():
     assert list(mixed_machine_kinds(MIXED)) == [
         "sample-sentiment: runs of several machine kinds stand in this comparison "
-        f"(docs/report.md): {OLD} (seeds of baseline 1, 3), {NEW} (seeds of baseline 2; mean 1, "
-        "2, 3; attention 1, 2, 3)"
+        f"(docs/read/report.md): {OLD} (seeds of baseline 1, 3), {NEW} (seeds of baseline 2; mean "
+        "1, 2, 3; attention 1, 2, 3)"
     ]
     (some,) = mixed_machine_kinds(SOME)
     assert some.endswith(", not noted (seeds of attention 1, 2)")

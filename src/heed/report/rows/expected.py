@@ -1,4 +1,4 @@
-"""The rows of expected results: what heed should find, and what it found (docs/statistics.md)."""
+"""The rows of expected results: what heed should find, and found (docs/read/statistics.md)."""
 
 import statistics
 from typing import TYPE_CHECKING, Any

@@ -1,6 +1,6 @@
 """The rules on the hyperparameters of a classifier, by themselves and by its variant; its presets.
 
-heed's presets were tuned together, measured in docs/presets.md.
+heed's presets were tuned together, measured in docs/reference/presets.md.
 """
 
 from collections.abc import Iterator

@@ -72,7 +72,7 @@ class TranslationPredictor(Predictor):
     device: str
 
     def predict(self, tokens: ParallelTokens, rows: np.ndarray) -> pd.DataFrame:
-        """Return `id, source, reference, hypothesis, score, links, gold, …` (docs/contracts.md)."""
+        """Return `id, source, reference, hypothesis, links, …` (docs/internals/contracts.md)."""
         data, pairs = self.recipe.data, self.encode(tokens, rows)
         sources = pairs.sources(rows)
         best = [hypotheses[0] for hypotheses in self.search(sources)]

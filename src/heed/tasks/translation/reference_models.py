@@ -373,7 +373,7 @@ class Statistical:
         return text, found.score
 
     def predict(self, weights: Weights, rows: np.ndarray) -> pd.DataFrame:
-        """Return the table of predictions of these rows (docs/contracts.md)."""
+        """Return the table of predictions of these rows (docs/internals/contracts.md)."""
         translations = [self.translate(row, weights) for row in rows]
         pairs = [(self.source.rows[row], self.target.rows[row]) for row in rows]
         return metrics.sentence_table(self.tokens, self.data, self.scoring, rows).assign(

@@ -104,7 +104,7 @@ def test_intervals_of_a_gain_in_bleu_cover_the_true_one(seeds, std):
 @pytest.mark.parametrize("seeds", [3, 5, 10])
 @pytest.mark.parametrize("std", [0.0, 0.01])
 def test_false_alarms_of_bleu_are_at_most_the_level(seeds, std):
-    """The numbers of heed in docs/statistics.md: no true difference, 2,000 studies a line."""
+    """The numbers of heed in docs/read/statistics.md: no true difference, 2,000 studies a line."""
     study = Study(seeds, gain=0.0, std=std)
     generator = np.random.default_rng([seeds, round(1000 * std)])
     tested = (scores(study.draw(generator)) for _ in range(2000))
