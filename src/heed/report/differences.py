@@ -1,7 +1,6 @@
 """Tested differences of an experiment's models: what is said of each, and which one leads."""
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from heed.evaluation import results
@@ -29,10 +28,7 @@ def reading_of(difference: results.Difference) -> str:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TestedDifference(results.Difference):
-    """A difference of two models by name, with its tests (docs/statistics.md).
-
-    `one_seed`: whether both models have one run.
-    """
+    """A difference of two models, tested (docs/statistics.md); `one_seed`: both have one run."""
 
     first: str
     second: str
@@ -127,10 +123,8 @@ def recommend(result: ExperimentResult, method: results.Significance) -> str:
     """
     if LINEAR not in result.reference_models or result.corpus.statistics.generated:
         return ""
-    networks = sorted(
-        result.models,
-        key=lambda n: (result.models[n].parameters, -result.sign * result.score_of(n)),
-    )
+    size = {name: each.parameters for name, each in result.models.items()}
+    networks = sorted(size, key=lambda n: (size[n], -result.sign * result.score_of(n)))
     names = [*filter(result.reference_models.__contains__, REFERENCES), *networks]
     scores = {name: result.sign * result.score_of(name) for name in names}
     margin = method.equivalence_margin / 100
@@ -139,20 +133,3 @@ def recommend(result: ExperimentResult, method: results.Significance) -> str:
     possible = (scores[n] + each.rise_pp(result.metric) / 100 for n, each in result.models.items())
     is_open = found in result.models and not result.models[found].has_converged
     return "" if is_open or scores[found] < max(possible) - margin else found
-
-
-def leading(
-    result: ExperimentResult,
-    compared: AttentionComparison | None,
-    comparisons: Sequence[TestedDifference],
-) -> TestedDifference | None:
-    """Return the comparison that a report says first; None where attention is compared with none.
-
-    It is the primary one or, without a network that attention is compared with, that with the
-    reference model which attention beats least.
-    """
-    if compared:
-        return compared.primary
-    references = {(attention_of(result), name) for name in result.learned_reference_models}
-    own = (each for each in comparisons if (each.first, each.second) in references)
-    return min(own, key=lambda each: each.mean_pp, default=None)

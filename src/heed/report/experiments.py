@@ -4,21 +4,20 @@ import dataclasses
 import functools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from heed.corpora.kinds import KINDS
 from heed.corpora.table import KIND as OWN
 from heed.evaluation import results
 from heed.evaluation.results import BASELINE, UNDECIDED, Comparison, Corpus, ExperimentResult
+from heed.files import HeedError
 from heed.report import differences, published
 from heed.report.differences import AttentionComparison, TestedDifference
-from heed.report.measures import Measure, equal_weights_control, measure_of
+from heed.report.measures import Measure, measure_of
 from heed.report.published import NO_SCORES, TALK_VARIANTS, Talk, TalkTest
 from heed.report.words import experiment_sentences, experiment_words
-
-if TYPE_CHECKING:
-    from heed.study import Experiment as Declared
-    from heed.study import Params
+from heed.study import Experiment as Declared
+from heed.study import Params
 
 # Verdicts on the talk's gain, beside UNDECIDED.
 REPRODUCED, NOT_REPRODUCED, NOT_COMPARABLE = "reproduced", "not reproduced", "not comparable"
@@ -55,7 +54,6 @@ class Experiment:
     mark: str  # generated text, reduced corpus: in every file with its numbers
     generated: bool
     corpus_name: str
-    leading: TestedDifference | None  # what the report says first: see `leading`
     advice: str  # the model to use on a corpus of one's own; empty on others
     line: Line
     attention_comparison: AttentionComparison | None  # of attention against its compared models
@@ -89,6 +87,14 @@ class Experiment:
         return f"#experiment-{self.key}"
 
     @property
+    def leading(self) -> TestedDifference | None:
+        """What the report says first: the primary comparison, or with the best reference model."""
+        if self.attention_comparison:
+            return self.attention_comparison.primary
+        found = (self.difference(self.attention, n) for n in self.result.learned_reference_models)
+        return min(filter(None, found), key=lambda each: each.mean_pp, default=None)
+
+    @property
     def attention(self) -> str:
         """The first variant that answers the study's question; empty: none."""
         return differences.attention_of(self.result)
@@ -113,10 +119,14 @@ class Experiment:
 
     def named(self, variant: str) -> dict[str, Any]:
         """Return what every row of a model has: the experiment, its name, in words too, a link."""
-        link = f"#glossary-{variant}"
-        return {
-            "experiment": self, "variant": variant, "words": self.words[variant], "link": link,
-        }  # fmt: skip
+        about = {"words": self.words[variant], "link": f"#glossary-{variant}"}
+        return {"experiment": self, "variant": variant} | about
+
+    @property
+    def pair(self) -> tuple[str, ...]:
+        """Its models without and with attention; none where one is missing."""
+        has_both = self.attention and BASELINE in self.result.models
+        return (BASELINE, self.attention) if has_both else ()
 
     @property
     def gain(self) -> TestedDifference | None:
@@ -124,14 +134,18 @@ class Experiment:
         return self.attention_comparison.baseline if self.attention_comparison else None
 
 
-def read_experiments(params: "Params", comparison: Comparison, folder: Path) -> list[Experiment]:
+def read_experiments(params: Params, comparison: Comparison, folder: Path) -> list[Experiment]:
     """Return the experiments as in params.yaml. Raises HeedError: the talk lacks one it names."""
     scores, talk = published.read_published(folder), dict[str, dict[str, Talk]]()
     for name in filter(comparison.experiments.__contains__, params.experiments):
         declared = params.experiments[name].published
-        key = f"experiments.{name}.published.experiment"
-        named = declared and published.experiment_scores(scores, declared.experiment, key)
-        talk[name] = named or {}
+        if declared and declared.experiment not in scores:
+            raise HeedError(
+                f"params.yaml: experiments.{name}.published.experiment: the talk has no experiment "
+                f"{declared.experiment} (data/published/{published.RESULTS}). It has: "
+                f"{', '.join(scores)}"
+            )
+        talk[name] = scores[declared.experiment] if declared else {}
     experiments = [_experiment(name, params, comparison, talk) for name in talk]
     if all(each.generated for each in experiments):
         return experiments
@@ -139,7 +153,7 @@ def read_experiments(params: "Params", comparison: Comparison, folder: Path) -> 
 
 
 def _experiment(
-    name: str, params: "Params", comparison: Comparison, talk: dict[str, dict[str, Talk]]
+    name: str, params: Params, comparison: Comparison, talk: dict[str, dict[str, Talk]]
 ) -> Experiment:
     declared, result = params.experiments[name], comparison.experiments[name]
     method, statistics = comparison.significance, result.corpus.statistics
@@ -151,7 +165,6 @@ def _experiment(
     return Experiment(
         key=name, title=declared.title, result=result, measure=measure_of(result),
         mark=mark(result.corpus), generated=statistics.generated, corpus_name=result.corpus.name,
-        leading=differences.leading(result, compared, comparisons),
         advice=differences.recommend(result, method) if statistics.kind == OWN.name else "",
         line=_line(declared, result, talk[name], compared.baseline if compared else None),
         attention_comparison=compared, comparisons=comparisons, talk=talk[name],
@@ -174,7 +187,7 @@ def mark(corpus: Corpus) -> str:
 
 
 def _line(
-    declared: "Declared",
+    declared: Declared,
     result: ExperimentResult,
     talk: dict[str, Talk],
     gain: TestedDifference | None,
@@ -184,10 +197,8 @@ def _line(
     named, tested, marked = declared.published, published.talk_test(talk), mark(result.corpus)
     of_talk = tested.gain_pp if tested else None
     comparable = bool(named and named.comparable and not marked)
-    reproduction = None
-    if comparable:
-        reproduction = _reproduction(of_talk, gain)
-    elif named:
+    reproduction = _reproduction(of_talk, gain) if comparable else None
+    if named and not comparable:
         reasons = "; ".join(filter(None, [named.reason, marked]))
         reproduction = Reproduction(NOT_COMPARABLE, reasons)
     printed = (baseline, attention) if baseline and attention else None
@@ -211,10 +222,7 @@ def _reproduction(talk_gain: float | None, gain: TestedDifference | None) -> Rep
 
 
 def _degradations(*both: tuple[ExperimentResult, dict[str, Talk]]) -> Iterator[dict[str, Any]]:
-    """Yield the changes of scores by degraded hyperparameters; `both` as they are, and before.
-
-    talk: the talk's, in percentage points of accuracy, and None beside another metric.
-    """
+    """Yield the changes by degraded hyperparameters; `both`: as they are, and before."""
     variants = (v for v in TALK_VARIANTS if both and all(v in each.models for each, _ in both))
     for variant in variants:
         degraded = both[0][0]
@@ -224,24 +232,3 @@ def _degradations(*both: tuple[ExperimentResult, dict[str, Talk]]) -> Iterator[d
         is_known = all(scores) and measure_of(degraded).is_accuracy
         talk_change = 100 * (float(scores[0]) - float(scores[1])) if is_known else None
         yield {"variant": variant, "change": change, "talk": talk_change}
-
-
-class WeightsGain(NamedTuple):
-    """The gain of a model over the same one with equal weights: its control, where it has one.
-
-    `gain` is in percentage points, and so is its interval, that of the test.
-    """
-
-    control: str = ""
-    gain: float | None = None
-    interval: tuple[float, float] | None = None
-
-
-def weights_gain(experiment: Experiment, variant: str) -> WeightsGain:
-    """Return the gain of a variant over its control with equal weights."""
-    result, control = experiment.result, equal_weights_control(experiment.result, variant)
-    if not control:
-        return WeightsGain()
-    gain = 100 * (result.score_of(variant) - result.score_of(control))
-    tested = experiment.difference(variant, control)
-    return WeightsGain(control, gain, tested.interval_pp if tested else None)

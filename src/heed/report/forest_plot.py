@@ -89,16 +89,17 @@ WIDTH, ROW, FRAME = 3.75, 0.42, 0.68
 
 
 def forest_plot(studies: Path) -> Figure:
-    """Return the primary comparison of every published experiment, a row each.
-
-    Experiments are grouped by their texts and by the unit of their metric.
-    """
+    """Return the primary comparison of every published experiment, grouped by texts and unit."""
     found, by_group = primary_comparisons(studies), operator.itemgetter("group")
     grouped = itertools.groupby(sorted(found, key=by_group, reverse=True), by_group)
     groups = {group: [*rows] for group, rows in grouped}
     counts = Counter(row["verdict"] for row in found)
-    told = "; ".join(f"{row['title']}, {row['models']}: {_says(row)}" for row in found) + "."
-    return interval_plot("forest", groups, told, better=counts[BETTER], count=len(found))
+    told = "; ".join(
+        f"{row['title']}, {row['models']}: {row['verdict'].replace('practically ', '')} "
+        + f"{row['difference_pp']} ({row['low_pp']} to {row['high_pp']})".replace("-", "−")
+        for row in found
+    )
+    return interval_plot("forest", groups, f"{told}.", better=counts[BETTER], count=len(found))
 
 
 def interval_plot(
@@ -117,11 +118,6 @@ def interval_plot(
     height = ROW * (len(found) + 0.6 * len(looks)) + FRAME * len(panels)
     panels.append(shapes.legend(looks, 0.6))
     return make_figure(kind, kind, panels, (WIDTH, height), told, **values)
-
-
-def _says(row: Mapping[str, str]) -> str:
-    difference = f"{row['difference_pp']} ({row['low_pp']} to {row['high_pp']})"
-    return f"{row['verdict'].replace('practically ', '')} {difference.replace('-', '−')}"
 
 
 def _panel(group: str, found: Sequence[Mapping[str, str]]) -> Panel:

@@ -35,17 +35,12 @@ def format_points(value: float | None, digits: int = 2) -> str:
 
 def format_p(p: float | None) -> str:
     """Return a p value with three decimals; a dash for None."""
-    if p is None:
-        return DASH
-    return "< 0.001" if p < 0.001 else format_rounded(p, 3)
+    return "< 0.001" if p is not None and p < 0.001 else format_number(p, 3)
 
 
 def format_interval(ends: tuple[float, float] | None, digits: int = 2) -> str:
     """Return both ends in percentage points; a dash for None."""
-    if ends is None:
-        return DASH
-    low, high = (format_points(end, digits) for end in ends)
-    return f"{low} to {high}"
+    return DASH if ends is None else " to ".join(format_points(end, digits) for end in ends)
 
 
 def format_coverage(alpha: float) -> str:
@@ -93,11 +88,7 @@ def _text(value: object) -> str:
     return DASH if value is None else str(value)
 
 
-def _answer(no: str) -> Format:
-    words: dict[object, str] = {True: "yes", False: no}
-    return Format(words.__getitem__, words.__getitem__, "left")
-
-
+ANSWER, AGREEMENT = ("no", "yes").__getitem__, ("NO", "yes").__getitem__
 TEXT = Format(_text, _plain(str), "left")
 RIGHT = Format(_text, _plain(str), "right")
 POINTS = Format(format_points, _plain(format_rounded, 2, "+"))
@@ -109,7 +100,7 @@ NAMED = {
     "interval": Format(format_interval, format_interval, "right"),
     "verdict": Format(lambda value: value or DASH, lambda value: value or "", "left"),
     "alike": Format(lambda alike: "" if alike else "not tuned alike", str),
-    "answer": _answer("no"), "agreement": _answer("NO"),
+    "answer": Format(ANSWER, ANSWER, "left"), "agreement": Format(AGREEMENT, AGREEMENT, "left"),
     "parameters": Format(lambda n: DASH if n is None else format_count(n), COUNT.plain, "right"),
     "hundreds": decimals(2), "share": decimals(4),
 }  # fmt: skip

@@ -25,7 +25,8 @@ from heed.report import formats
 from heed.report.drawing import FIGURE_NAMES, Figures
 from heed.report.experiments import Experiment
 from heed.report.figures.shapes import Figure
-from heed.report.tables import PAGE, Column, Table, declarations
+from heed.report.measures import FAR_PP
+from heed.report.tables import DECLARED, PAGE, Column, Table
 from heed.terminal import visible
 
 TEMPLATES = Path(__file__).parent / "page"
@@ -35,10 +36,7 @@ Tables = Mapping[tuple[str, str], list[Table]]
 
 @functools.cache
 def environment() -> jinja2.Environment:
-    """Return the jinja environment for HTML, which escapes every value.
-
-    It keeps its templates compiled, which takes longer than to fill them in.
-    """
+    """Return the jinja environment for HTML, which escapes every value, and is made once."""
     jinja = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True, finalize=shown, trim_blocks=True, lstrip_blocks=True,
@@ -47,7 +45,7 @@ def environment() -> jinja2.Environment:
     for name in ("BASELINE", "BETTER", "WORSE", "SAME", "UNDECIDED", "NOT_CONVERGED"):
         jinja.globals[name] = getattr(verdicts, name)
     functions = {"script": script, "policy": policy, "groups": groups}
-    jinja.globals |= functions | {"PAGE": PAGE, "version": __version__}
+    jinja.globals |= functions | {"PAGE": PAGE, "version": __version__, "FAR_PP": FAR_PP}
     jinja.filters |= {
         "number": formats.format_number, "points": formats.format_points,
         "join_and": formats.join_and, "count": formats.format_count,
@@ -70,10 +68,7 @@ def groups(columns: Sequence[Column], indices: Sequence[int]) -> list[tuple[str,
 
 
 def script(name: str) -> Markup:
-    """Return a script of page/, and the one that reads weights, without escapes.
-
-    They have no text of users.
-    """
+    """Return a script of page/, and the one that reads weights, unescaped: no text of users."""
     texts = ((TEMPLATES / each).read_text(encoding="utf-8") for each in (name, "weights.js"))
     return Markup("".join(texts))
 
@@ -106,7 +101,7 @@ class Page:
 
     def table(self, name: str, experiment: Experiment | None = None, level: int = 3) -> Markup:
         """Return a table, or all parts of it, at a level of headings."""
-        found = find(self.tables, name, experiment, declarations())
+        found = find(self.tables, name, experiment, DECLARED)
         chosen = [each for each in found if each.rows and any(c.heading for c in each.columns)]
         return Markup("").join(Markup(self._parts.table(each, level)) for each in chosen)
 
@@ -152,10 +147,7 @@ SAFE = ' !"$()*+,-./:;<=>?@[]^_`{|}~'  # in an attribute between single quotes
 
 
 def image_addresses(folder: Path, has_files: bool) -> Callable[[Figure], Markup]:
-    """Return a function from a figure to its address: its SVG, of the first MAX_INLINE bytes.
-
-    Of further ones it is the file in `folder`, or nothing where no files stand beside the page.
-    """
+    """Return a function to a figure's address: its SVG up to MAX_INLINE, then its file or none."""
     left = MAX_INLINE
 
     @functools.cache

@@ -18,7 +18,8 @@ from heed import __version__
 from heed.files import HeedError, read_json, reading, write_json
 from heed.paths import LONGER, REPORTS, RUN
 from heed.pipeline import changed_files, run_git
-from heed.report.results import read_training_time, training_folder
+from heed.report.results import training_folder
+from heed.training.machine import read_training_time
 
 
 def provenance(root: Path, models: Collection[str]) -> dict[str, Any]:
@@ -56,8 +57,8 @@ def _processor() -> str:
 def _read_trainings(results: Path, model: str) -> dict[str, Any]:
     """Return number and time of a model's trainings, their machines, first and last end."""
     files = (training_folder(results) / model).glob("*.json")
-    keys = [path.stem for path in files if path.stem.isdigit() or path.stem == LONGER]
-    runs = [read_training_time(results, model, key) for key in keys]
+    named = (path for path in files if path.stem.isdigit() or path.stem == LONGER)
+    runs = [*map(read_training_time, named)]
     ended = sorted(run.ended for run in runs)
     noted = (results / "train" / model).glob(f"*/{RUN}")
     kinds = {read_json(path, f"heed train {model}").get("machine_kind", "") for path in noted}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 from scipy import stats
 
-from heed.files import HeedError, reading
+from heed.files import reading
 
 RESULTS, CLASSES = "talk_results.csv", "talk_classes.csv"
 EXPLANATION, SENTENCES = "explanation.csv", "explanation_sentences.csv"
@@ -51,18 +51,6 @@ def read_published(folder: Path) -> dict[str, dict[str, Talk]]:
     for row in _read_rows(folder / CLASSES):
         published[row["experiment"]][row["variant"]].classes[row["class"].casefold()] = row
     return published
-
-
-def experiment_scores(
-    published: dict[str, dict[str, Talk]], name: str, key: str
-) -> dict[str, Talk]:
-    """Return those of an experiment, which `key` of params.yaml names. Raises HeedError: none."""
-    if name not in published:
-        raise HeedError(
-            f"params.yaml: {key}: the talk has no experiment {name} (data/published/{RESULTS}). "
-            f"It has: {', '.join(published)}"
-        )
-    return published[name]
 
 
 class TalkTest(NamedTuple):

@@ -5,7 +5,8 @@ is in the CSV file alone, and one with `csv: false` in none.
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+import importlib
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -13,26 +14,15 @@ import pandas as pd
 from heed.report.experiments import Experiment
 from heed.report.formats import TEXT, Format, format_coverage, format_named, read_yaml
 from heed.report.results import Results, Source
-from heed.report.rows import (
-    Rows,
-    classification,
-    comparisons,
-    expected,
-    explanation,
-    glossary,
-    hyperparameters,
-    summary,
-    trainings,
-    translation,
-)
+from heed.report.rows import Rows
 from heed.tables import csv_text
 from heed.terminal import escape_markdown
 
-MODULES = {  # that `rows` in tables.yaml names
-    each.__name__.rpartition(".")[2]: each
-    for each in (classification, comparisons, expected, explanation, glossary, hyperparameters,
-                 summary, trainings, translation)
-}  # fmt: skip
+DECLARED: dict[str, dict[str, Any]] = read_yaml("tables")  # by name
+MODULES = {  # that the declarations name
+    name: importlib.import_module(f"heed.report.rows.{name}")
+    for name in {each["rows"].partition(".")[0] for each in DECLARED.values()}
+}
 PAGE, PAPER = "page", "paper"
 
 
@@ -99,17 +89,13 @@ class Table:
 
     def column_indices(self, medium: str) -> list[int]:
         """Return the indices of the columns that the page or the paper has."""
-        return [
-            index
-            for index, column in enumerate(self.columns)
-            if column.heading and (column.paper or medium != PAPER)
-        ]
+        columns = ((column.heading, column.paper or medium != PAPER) for column in self.columns)
+        return [index for index, shown in enumerate(columns) if all(shown)]
 
     def meanings(self, medium: str) -> str:
         """Return the explanations of its columns, in one paragraph."""
-        columns = [self.columns[index] for index in self.column_indices(medium)]
-        meanings = ((each.heading, each.meaning.removesuffix(".")) for each in columns)
-        return " ".join(f"{heading}: {meaning}." for heading, meaning in meanings if meaning)
+        columns = (self.columns[index] for index in self.column_indices(medium))
+        return " ".join(f"{each.heading}: {each.meaning}." for each in columns if each.meaning)
 
 
 # --- declarations ---------------------------------------------------------------------------------
@@ -118,11 +104,6 @@ class Table:
 FIRST = {"experiment": "@key", "corpus": "@corpus_name", "mark": "@mark"}
 JOINED = [{"key": key, "value": path} for key, path in FIRST.items()]
 PATHS = {"value", "note", "strong", "link", "mark"}
-
-
-def declarations() -> dict[str, dict[str, Any]]:
-    """Return tables.yaml: the declaration of each table by its name."""
-    return dict(read_yaml("tables"))
 
 
 def _columns(declared: list[dict[str, Any]], facts: Mapping[str, Any]) -> Iterator[Column]:
@@ -159,28 +140,22 @@ def _column(options: Mapping[str, Any], names: Mapping[str, Any]) -> Column:
 def build_tables(results: Results) -> dict[tuple[str, str], list[Table]]:
     """Return all tables of a study by name and experiment ("" of the study's), as declared."""
     tables: dict[tuple[str, str], list[Table]] = {}
-    for name, declared in declarations().items():
-        module, function = declared["rows"].split(".")
-        make = getattr(MODULES[module], function)
+    for name, declared in DECLARED.items():
         if declared.get("of") == "study":
-            tables[name, ""] = [*_build(name, declared, results, None, make(results))]
+            tables[name, ""] = [*_build(name, results)]
             continue
         for each in results.experiments:
             task = each.measure.task
-            if task in declared.get("tasks", [task]) and task not in declared.get("except", []):
-                found = make(results, each)
-                tables[name, each.key] = [*_build(name, declared, results, each, found)]
+            tasks = {*declared.get("tasks", [task])}.difference(declared.get("except", []))
+            if task in tasks and all(getattr(each, what) for what in declared.get("needs", [])):
+                tables[name, each.key] = [*_build(name, results, each)]
     return tables
 
 
-def _build(
-    name: str,
-    declared: dict[str, Any],
-    results: Results,
-    experiment: Experiment | None,
-    made: Rows | Iterable[Rows] | None,
-) -> Iterator[Table]:
-    default = f"{{key}}_{name}" if experiment else name
+def _build(name: str, results: Results, experiment: Experiment | None = None) -> Iterator[Table]:
+    declared, default = DECLARED[name], f"{{key}}_{name}" if experiment else name
+    module, function = declared["rows"].split(".")
+    made = getattr(MODULES[module], function)(results, *([experiment] if experiment else []))
     known = {"coverage": format_coverage(results.comparison.significance.alpha)}
     if experiment:
         measure = experiment.measure
@@ -214,18 +189,13 @@ def _row(
             return get_path(experiment, path[1:])
         return get_path(record, path) if path else ""
 
-    cells = (
-        Cell(
-            value := get(column.value),
-            column.format.printed(value),
-            "" if (note := get(column.note)) in (None, "") else column.note_format.printed(note),
-            get(column.mark) or "",
-            get(column.link) or "",
-            bool(get(column.strong)),
-        )
-        for column in columns
-    )
-    return Row(tuple(cells), get(declared.get("kind", "")), get(declared.get("id", "")))
+    def cell(it: Column) -> Cell:
+        value, note = get(it.value), get(it.note)
+        printed = "" if note in (None, "") else it.note_format.printed(note)
+        more = get(it.mark) or "", get(it.link) or "", bool(get(it.strong))
+        return Cell(value, it.format.printed(value), printed, *more)
+
+    return Row(tuple(map(cell, columns)), *(get(declared.get(key, "")) for key in ("kind", "id")))
 
 
 def get_path(record: Any, path: str) -> Any:
@@ -256,10 +226,9 @@ def markdown_table(table: Table) -> str:
     columns = [table.columns[index] for index in indices]
     heads = [escape_markdown(each.title) for each in columns]
     marks = ["---" if each.format.align == "left" else "---:" for each in columns]
-    rows = ([_markdown_cell(row.cells[index]) for index in indices] for row in table.rows)
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in (heads, marks, *rows))
-
-
-def _markdown_cell(cell: Cell) -> str:
-    added = f"({cell.mark})" if cell.mark else ""
-    return escape_markdown(" ".join(filter(None, [cell.text, cell.note, added])))
+    lines = [heads, marks]
+    for row in table.rows:
+        cells = (row.cells[index] for index in indices)
+        texts = ((each.text, each.note, each.mark and f"({each.mark})") for each in cells)
+        lines.append([escape_markdown(" ".join(filter(None, each))) for each in texts])
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)

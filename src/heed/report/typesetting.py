@@ -17,7 +17,7 @@ import regex
 
 from heed import __version__
 from heed.report.formats import format_coverage, read_yaml
-from heed.report.tables import PAPER, Column, Row, Table
+from heed.report.tables import PAPER, Table
 
 SPECIAL: dict[str, str] = read_yaml("latex")["special"]
 # In the PDF's outline other characters stand for signs; hyperref knows some of the special ones.
@@ -95,10 +95,7 @@ NOTE_CHARACTER = 4  # points, of the small second line of a cell
 
 
 class Print(NamedTuple):
-    """A size of print: its command; in points a character's mean width, the space at a column.
-
-    Latin Modern is wider in small print: a digit has 4.0 points at 7. Letters have less.
-    """
+    """A size of print; in points a character's mean width (small print has more), a space."""
 
     command: str
     character: float
@@ -113,11 +110,11 @@ PRINTS = (
 
 
 class Tabular(NamedTuple):
-    """A table as LaTeX, or a part of its columns."""
+    """A table as LaTeX, or a part of its columns, which have these indices."""
 
     specification: Latex
     size: Latex
-    indices: list[int]  # of its columns
+    indices: list[int]
 
 
 @functools.cache
@@ -158,26 +155,18 @@ def tabulars(block: Table) -> list[Tabular]:
     """
     indices = block.column_indices(PAPER)
     columns = [block.columns[index] for index in indices]
-    for chosen, broken in itertools.product(PRINTS[_is_small(columns) :], BROKEN):
+    is_wide = len(columns) > SMALL or sum(bool(each.width) for each in columns) >= MANY_TEXTS
+    is_small = is_wide or any(each.code for each in columns)
+    for chosen, broken in itertools.product(PRINTS[is_small:], BROKEN):
         widths = [_width(block, index, chosen, broken) for index in indices]
         if fits := sum(widths) <= LINE_WIDTH:
             break
     merging = [*itertools.takewhile(lambda column: column.merge, columns)]
     names = min(len(merging) + 1, len(indices) - 1)
-    return [
-        Tabular(
-            Latex("".join(_specification(block, index, broken) for index in part)),
-            Latex(chosen.command),
-            part,
-        )
-        for part in ([indices] if fits else _parts(indices, widths, names))
-    ]
-
-
-def _is_small(columns: list[Column]) -> bool:
-    """Return whether a table of these columns is in smaller print from the start."""
-    is_wide = len(columns) > SMALL or sum(bool(each.width) for each in columns) >= MANY_TEXTS
-    return is_wide or any(each.code for each in columns)
+    parts = [indices] if fits else _parts(indices, widths, names)
+    types = {index: _specification(block, index, broken) for index in indices}
+    size = Latex(chosen.command)
+    return [Tabular(Latex("".join(types[index] for index in part)), size, part) for part in parts]
 
 
 def _parts(indices: list[int], widths: list[float], names: int) -> list[list[int]]:
@@ -253,10 +242,8 @@ def unbroken(text: str) -> Latex:
 
 def merged(block: Table, indices: list[int]) -> list[set[int]]:
     """Return the columns of each row that leave out a value as above, like all merged before it."""
-    merging = [index for index in indices if block.columns[index].merge]
-
-    def equal(row: Row, above: Row) -> set[int]:
+    merging, left_out = [index for index in indices if block.columns[index].merge], [set[int]()]
+    for above, row in itertools.pairwise(block.rows):
         is_equal = (row.cells[index].value == above.cells[index].value for index in merging)
-        return {*itertools.compress(merging, itertools.takewhile(bool, is_equal))}
-
-    return [set(), *(equal(row, above) for above, row in itertools.pairwise(block.rows))]
+        left_out.append({*itertools.compress(merging, itertools.takewhile(bool, is_equal))})
+    return left_out

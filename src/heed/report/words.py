@@ -1,7 +1,4 @@
-"""How each model is called in words, looks, and reads a text, in every study.
-
-The names of variants in params.yaml stay in files; people read these.
-"""
+"""How each model is called in words, looks, and reads a text, in every study."""
 
 import functools
 from collections import Counter
@@ -34,10 +31,7 @@ def all_words() -> dict[str, Words]:
 
 
 def model_kind(name: str, hyperparameters: Any = None) -> str:
-    """Return the kind of a model, a key of words.yaml; "" for a reference model unknown there.
-
-    `hyperparameters` are a network's; without them `name` is that of a reference model.
-    """
+    """Return a model's kind, a key of words.yaml; of a reference model that it lacks ""."""
     if hyperparameters is None:
         return name if name in all_words() else ""
     if name.endswith(MATCHED):
@@ -70,12 +64,8 @@ def experiment_words(models: Mapping[str, Any]) -> dict[str, str]:
 
 def experiment_sentences(models: Mapping[str, Any]) -> dict[str, str]:
     """Return the same names as they stand within a sentence, after "beats"."""
-    words = experiment_words(models)
-    kinds = (all_words().get(model_kind(name, h)) for name, h in models.items())
-    return {
-        name: kind.sentence if kind and kind.words == words[name] else words[name]
-        for name, kind in zip(models, kinds, strict=True)
-    }
+    sentences = {each.words: each.sentence for each in all_words().values()}
+    return {name: sentences.get(text, text) for name, text in experiment_words(models).items()}
 
 
 def _distinguish(name: str, text: str, models: Mapping[str, Any], first: str) -> str:
@@ -89,9 +79,8 @@ def _distinguish(name: str, text: str, models: Mapping[str, Any], first: str) ->
 
 def describe_network(hyperparameters: Any) -> str:
     """Return what a classifier or a translator does with a text, in one sentence."""
-    is_classifier = isinstance(hyperparameters, Architecture)
-    parts = _classifier(hyperparameters) if is_classifier else _translator(hyperparameters)
-    text = "; ".join(filter(None, parts))
+    describe = _classifier if isinstance(hyperparameters, Architecture) else _translator
+    text = "; ".join(filter(None, describe(hyperparameters)))
     return f"{text[0].upper()}{text[1:]}."
 
 

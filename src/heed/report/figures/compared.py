@@ -1,7 +1,4 @@
-"""What a study's own figures show: every run's score by kind of model, and what was tested.
-
-It is of a study's results, or of the CSV files of a published study.
-"""
+"""What a study's own figure shows, of its results, or of the CSV files of a published study."""
 
 import dataclasses
 import functools
@@ -59,10 +56,7 @@ class Compared:
 
     @functools.cached_property
     def roles(self) -> tuple[str, ...]:
-        """The kinds that read the last state, average, answer the question, and are from outside.
-
-        Empty: none.
-        """
+        """The kinds that read the last state, average, answer, come from outside; or empty."""
         attention = self.kind_of.get(self.asked, "")
         averages = OWN_AVERAGE.get(attention, ""), *AVERAGES
         every = ("last", "last-state"), averages, (attention,), ("linear", "statistical")

@@ -8,18 +8,15 @@ import pandas as pd
 
 from heed.report.figures import shapes
 from heed.report.figures.shapes import EVERYWHERE, FILES, Axis, Figure, Mark, Panel
-from heed.report.figures.variants import CAPTIONS, Drawn, least_extent, looks, validation_measure
+from heed.report.figures.variants import CAPTIONS, Drawn, least_extent, looks
 from heed.report.formats import format_count, read_yaml
 
 PANEL_NAME = 17  # characters of a panel's title
 
 
 def curves(drawn: Drawn) -> Iterator[Figure]:
-    """Yield loss (above) and the validated metric (below) by epoch, a panel for each variant.
-
-    A line is a run, and a dot the epoch that was chosen.
-    """
-    experiment, measure = drawn.experiment, validation_measure(drawn.experiment)
+    """Yield loss and the validated metric by epoch, each run a line, a panel for each variant."""
+    experiment, measure = drawn.experiment, drawn.experiment.measure.first_validated
     tables, look, epochs = drawn.read("history"), looks(experiment), list[int]()
     metric, factor = f"validation_{measure.metric}", measure.scaled(1.0)
     losses, scores = list[list[Mark]](), list[list[Mark]]()
@@ -65,10 +62,7 @@ THREEFOLD = 3  # from the shortest group to the longest: the page leaves out les
 
 
 def by_length(drawn: Drawn) -> Iterator[Figure]:
-    """Yield accuracy, or BLEU, by the length of the text; a file alone where lengths vary little.
-
-    The groups of lengths are those of lengths.csv.
-    """
+    """Yield accuracy, or BLEU, by the length of the text; a file alone if it varies little."""
     experiment, measure, tables = drawn.experiment, drawn.experiment.measure, drawn.read("lengths")
     groups = {variant: by_group(table) for variant, table in tables.items()}
     first, kind = next(iter(groups.values())), f"lengths_of_{measure.item}s"
@@ -109,10 +103,7 @@ def by_group(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def group_names(groups: pd.DataFrame) -> dict[float, str]:
-    """Return the label of each group: its mean length, the number of its documents or sentences.
-
-    Long numbers stand on two lines in turn: side by side they would touch.
-    """
+    """Return the labels of groups; long ones stand on two lines in turn, since they would touch."""
     counts = [f"({format_count(round(count))})" for count in groups["count"]]
     lines = 1 + (len(counts) * max(map(len, counts)) > LABEL_CHARACTERS)
     return {

@@ -23,19 +23,16 @@ TITLE, LABELS, GAP = 0.3, 0.45, 0.1  # inches: above a matrix, labels of the axe
 
 
 def document_rankings(results: Results) -> Iterator[Figure]:
-    """Yield a figure for each experiment: its first explained model that chooses its weights.
-
-    Text that may not be published is on the page alone.
-    """
-    drawn = set[str]()
+    """Yield a figure for each experiment: its first explained model that chooses its weights."""
+    first = dict[str, Explanation]()
     for each in results.explanations:
-        models, key = each.experiment.result.models, each.experiment.key
-        if key in drawn or each.is_of_encoder or each.experiment.measure.is_of_sentences:
-            continue
-        if each.has_weights and models[each.variant].hyperparameters.chooses_weights:
-            drawn.add(key)
-            if results.prints_texts(each.experiment):
-                yield from _rankings(Drawn(results, each.experiment, [each.variant]), each)
+        own, is_reading = each.experiment, each.is_of_encoder or not each.has_weights
+        model = None if is_reading else own.result.models[each.variant]
+        if model and model.hyperparameters.chooses_weights and not own.measure.is_of_sentences:
+            first.setdefault(own.key, each)
+    for each in first.values():
+        if results.prints_texts(each.experiment):
+            yield from _rankings(Drawn(results, each.experiment, [each.variant]), each)
 
 
 def _rankings(drawn: Drawn, each: Explanation) -> Iterator[Figure]:

@@ -34,10 +34,7 @@ def recency(results: Results) -> Iterator[Figure]:
 
 
 def importance(explained: Sequence[Explanation]) -> dict[str, pd.DataFrame]:
-    """Return by variant the importance of each tenth `x`, 1 to 10, and seed: `value`, 1 if even.
-
-    It is beside the rationale where any of the models has that, else over its own mean.
-    """
+    """Return by variant the importance of each tenth `x`, 1 to 10, and seed: `value`, 1 if even."""
     known = {each.variant: each.recency for each in explained if each.recency is not None}
     measure, found = _measure(explained), {}
     for variant, table in known.items():
@@ -112,10 +109,7 @@ def coloured(
     said: Sequence[str], shades: np.ndarray, title: str, marked: Sequence[bool] = (),
     letters: int = LETTERS,
 ) -> Panel:  # fmt: skip
-    """Return a text whose words have a ground of these shades, from 0 to 1; some are bold.
-
-    Of more than MOST_WORDS it is one strip without the words.
-    """
+    """Return a text on these shades, from 0 to 1; a long one is a strip without its words."""
     marks: list[Mark] = []
     x = line = 0.0
     if len(said) > MOST_WORDS:
@@ -134,4 +128,4 @@ def coloured(
         marks.append(mark("text", x, line, text=word, colour=ink, wide=outline))
         x += wide + 1
     ends = (-0.5, letters), (line + 0.5, -0.5)
-    return shapes.bare_panel(marks, *ends, title, height=LINE * (line + 1))
+    return shapes.bare_panel(marks, *ends, title, height=LINE * (line + 1), spans=True)

@@ -21,10 +21,7 @@ Mark = dict[str, Any]  # a row of a table, which figures/vega.yaml says how to d
 
 @dataclasses.dataclass(frozen=True)
 class Axis:
-    """An axis: its name, what it shows, and its ticks.
-
-    `places` are the labels by their places, of an axis whose ticks are chosen.
-    """
+    """An axis; `places` are the labels by their places, where its ticks are chosen."""
 
     title: str = ""
     domain: Pair = (0, 1)
@@ -58,10 +55,7 @@ class Panel:
 
 @dataclasses.dataclass(frozen=True)
 class Heads:
-    """The weights between the words of a document in each head, (heads, queries, keys).
-
-    The page shows one head, or their mean; `marked` are the words of the rationale.
-    """
+    """The weights between words by head, (heads, queries, keys); `marked`: of the rationale."""
 
     names: list[str]
     words: list[str]
@@ -149,10 +143,7 @@ def line(
     x: Iterable[float], y: Iterable[float], look: Look, name: str, end: str = "",
     marked: bool = False, wide: float = 1.2,
 ) -> list[Mark]:  # fmt: skip
-    """Return a line through points, which are `marked` or not.
-
-    The name at its `end` stands to the right of the axes.
-    """
+    """Return a line through points, `marked` or not; the name at its `end` is beside the axes."""
     known = [(a, b) for a, b in zip(x, y, strict=True) if b == b]
     style: Mark = {"name": name, "colour": look.colour, "dash": look.dash, "wide": wide}
     rows = [mark("line", *each, **style) for each in known]
@@ -162,10 +153,7 @@ def line(
 
 
 def squares(weights: np.ndarray, steps: int = 20) -> list[Mark]:
-    """Return a square for each weight from 0 to 1, (rows, columns): the stronger, the more.
-
-    Those of one shade follow each other, and are one path in the file.
-    """
+    """Return a square for each weight, (rows, columns), by shade: each is one path in a file."""
     shades = np.rint(steps * weights).astype(int)
     return [
         mark("square", (j - 0.5, j + 0.5), (i - 0.5, i + 0.5), fill=SERIES[0],
@@ -202,12 +190,12 @@ def legend(entries: Mapping[str, Sample], height: float, columns: int = 1) -> Pa
         y, x = divmod(place, columns)
         rows += [sample(x / columns, y), mark("text", x / columns, y, text=text, size=8.5, dx=12)]
     lines = -(-len(entries) // columns)
-    return bare_panel(rows, (-0.02, 1), (lines - 0.5, -0.5), height=height * lines)
+    ends = (-0.02, 1), (lines - 0.5, -0.5)
+    return bare_panel(rows, *ends, height=height * lines, spans=True)
 
 
 def bare_panel(rows: Sequence[Mark], x: Pair, y: Pair, title: str = "", **form: Any) -> Panel:
     """Return a panel whose axes and grid do not show, between these places."""
-    form = {"spans": True} | form
     return Panel(rows, bare(x), bare(y), title, grid=False, **form)
 
 
@@ -218,8 +206,8 @@ def bare(domain: Pair) -> Axis:
 
 def heat_map(rows: Sequence[Mark], columns: int, lines: int, title: str) -> Panel:
     """Return a panel of squares without axes, whose words are among its rows."""
-    form = {"height": lines, "ratio": lines / columns, "spans": False}
-    return bare_panel(rows, (-0.5, columns - 0.5), (lines - 0.5, -0.5), title, **form)
+    ends = (-0.5, columns - 0.5), (lines - 0.5, -0.5)
+    return bare_panel(rows, *ends, title, height=lines, ratio=lines / columns)
 
 
 def grid(cells: Pair, frame: Pair, around: Pair, panels: Pair, most: float) -> tuple[float, Pair]:

@@ -65,10 +65,7 @@ def read_sentences(results: Results, experiment: Experiment) -> list[Sentence]:
 
 
 def alignments(drawn: Drawn) -> Iterator[Figure]:
-    """Yield a heat map of each sentence that is shown: of the first two models with weights.
-
-    Text that may not be published is on the page alone.
-    """
+    """Yield a heat map of each sentence that is shown: of the first two models with weights."""
     results, experiment, words = drawn.results, drawn.experiment, drawn.experiment.words
     if not results.prints_texts(experiment):
         return
@@ -135,10 +132,7 @@ def _map(
 
 
 def by_share(drawn: Drawn) -> Iterator[Figure]:
-    """Yield BLEU by the share of the training pairs; nothing where all models read all.
-
-    A line is of the models that differ in nothing else, and has the name of the largest share.
-    """
+    """Yield BLEU by the share of training pairs, a line for models with no other difference."""
     lines = dict(itertools.islice(_lines_by_share(drawn), MAX_VARIANTS))
     if not lines:
         return
@@ -172,10 +166,7 @@ def _lines_by_share(drawn: Drawn) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def first_word(drawn: Drawn) -> Iterator[Figure]:
-    """Yield the gradient at the first word by the source's length, whole and truncated.
-
-    It is a file alone. A model without recurrence has no forward direction.
-    """
+    """Yield the gradient at the first word by length, whole and truncated: a file alone."""
     results, models, count, found = drawn.results, drawn.results.models(drawn.experiment), 0, {}
     for variant, lengths in drawn.read("lengths").items():
         path = results.prediction_folder(models[variant]) / "gradients.parquet"

@@ -18,7 +18,6 @@ from heed.report.formats import read_yaml
 from heed.report.measures import Measure
 from heed.report.results import Results, Source, read_table
 from heed.report.words import all_words, model_kind
-from heed.task import task_module
 from heed.task.interface import lower_is_better
 
 MAX_VARIANTS = 4  # in a figure
@@ -53,10 +52,7 @@ class Drawn:
     def figure(
         self, kind: str, panels: Sequence[Panel], size: Pair = shapes.SIZE, **values: Any
     ) -> Figure:
-        """Return a figure of these variants, as `make_figure` does, with all that it read.
-
-        The first word of its kind is in the name of its files.
-        """
+        """Return a figure of all that was read; the first word of its kind names its files."""
         key = f"{self.experiment.key}_{kind.partition('_')[0]}"
         own = {"sources": self.results.sources.add(*self.files), "told": self.experiment.title}
         return make_figure(kind, key, panels, size, **own | values)
@@ -66,8 +62,9 @@ class Drawn:
         """By which rule variants were chosen, to follow a caption; empty where all are drawn."""
         order, words = ordered_variants(self.results, self.experiment), self.experiment.words
         names = ", ".join(words[name] for name in order if name not in self.variants)
-        metric, text = validation_measure(self.experiment).name, read_yaml(CAPTIONS)["choice"]
-        return f" {text.format(metric=metric, names=names)}" if names else ""
+        metric = self.experiment.measure.first_validated.name
+        text = read_yaml(CAPTIONS)["choice"].format(metric=metric, names=names)
+        return f" {text}" if names else ""
 
 
 def some(are: Iterable[bool]) -> str:
@@ -109,7 +106,7 @@ def drawn_variants(results: Results, experiment: Experiment) -> list[str]:
     result, order = experiment.result, ordered_variants(results, experiment)
     if len(order) <= MAX_VARIANTS:
         return order
-    column = f"validation_{validation_measure(experiment).metric}"
+    column = f"validation_{experiment.measure.first_validated.metric}"
     tables = Drawn(results, experiment, order).read("history")
     best = {name: table.groupby("seed")[column].max().mean() for name, table in tables.items()}
     first, rest = (BASELINE, *result.attention[:1]), sorted(order, key=lambda name: -best[name])
@@ -126,12 +123,6 @@ def ordered_variants(results: Results, experiment: Experiment) -> list[str]:
     return [name for name in dict.fromkeys(order) if name in result.models]
 
 
-def validation_measure(experiment: Experiment) -> Measure:
-    """Return the metric that the task validates after each epoch."""
-    task = experiment.measure.task
-    return Measure(task, task_module(task, "recipe").VALIDATION_METRICS[0])
-
-
 def factor(measure: Measure) -> int:
     """Return by what figures multiply a score: most are shown from 0 to 100."""
     return 100 if measure.is_accuracy or measure.in_hundreds else 1
@@ -145,10 +136,7 @@ def name_with_unit(measure: Measure) -> str:
 def line_marks(
     tables: Mapping[str, pd.DataFrame], look: Mapping[str, shapes.Look], words: Mapping[str, str]
 ) -> list[Mark]:
-    """Return a line through the means of each table's `value` by `x`, and a faint dot a seed.
-
-    At its end stands its name of `words`, where it has one.
-    """
+    """Return a line through the means of each `value` by `x`, with its name, and a dot a seed."""
     rows: list[Mark] = []
     for name, table in tables.items():
         own, means = look[name], table.groupby("x")["value"].mean()

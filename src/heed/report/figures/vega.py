@@ -57,24 +57,18 @@ def filled(template: Any, values: Mapping[str, object]) -> Any:
 
 
 def draw_figures(figures: Iterable[Figure], folder: Path) -> dict[str, list[str]]:
-    """Write the files of all figures into `folder`; return the names that PDFs have as numbers.
-
-    These are by the figure's key. Raises HeedError: a file cannot be written.
-    """
-    found = {each.key: _draw(each, folder / each.key) for each in figures}
-    return {key: names for key, names in found.items() if names}
-
-
-def _draw(figure: Figure, path: Path) -> list[str]:
+    """Write all figures; return by key the names that PDFs have as numbers. Raises HeedError."""
     import vl_convert  # its engine takes half a second to start
 
-    page, drawn, names = _drawings(figure)
-    write_text(path.with_suffix(".svg"), page)
-    pdf = vl_convert.svg_to_pdf(_sized(drawn, figure.size, ""))
-    with writing(path.with_suffix(".pdf")) as temporary:  # svg2pdf names resources at random
-        ordered = RESOURCES.sub(lambda of: b"".join(sorted(of[0].splitlines(keepends=True))), pdf)
-        temporary.write_bytes(ordered)
-    return names
+    found = {}
+    for figure in figures:
+        page, drawn, found[figure.key] = _drawings(figure)
+        write_text(folder / f"{figure.key}.svg", page)
+        pdf = vl_convert.svg_to_pdf(_sized(drawn, figure.size, ""))
+        with writing(folder / f"{figure.key}.pdf") as file:  # svg2pdf names resources at random
+            sort = RESOURCES.sub(lambda of: b"".join(sorted(of[0].splitlines(keepends=True))), pdf)
+            file.write_bytes(sort)
+    return {key: names for key, names in found.items() if names}
 
 
 def as_svg(figure: Figure) -> str:
@@ -133,10 +127,7 @@ def _view(panel: Panel, size: Pair, names: Names) -> Any:
 
 
 def line_ends(panel: Panel, height: float) -> list[Mark]:
-    """Return the names at the ends of lines, to the right of axes that are so many points high.
-
-    Names that would overlap are pushed apart, and a thin line leads from each to its end.
-    """
+    """Return the names at the ends of lines, pushed apart, in axes so many points high."""
     (low, high), named = panel.y.domain, [row for row in panel.rows if "end" in row]
     places = [(row["y"] - low) / (high - low) for row in named]
     return [
@@ -147,10 +138,7 @@ def line_ends(panel: Panel, height: float) -> list[Mark]:
 
 
 def spread_apart(positions: Sequence[float], gap: float) -> list[float]:
-    """Return positions near these, in the same order, no two closer than `gap`.
-
-    They lie between 0 and 1 where there is room for all of them; else the last ones are below 0.
-    """
+    """Return positions in this order, no two closer than `gap`; below 0 without room."""
     order = np.argsort(positions, kind="stable")
     steps = gap * np.arange(len(order))
     upwards = np.maximum.accumulate(np.maximum(np.take(positions, order) - steps, 0.0)) + steps

@@ -72,32 +72,22 @@ def reports(results: Results, experiment: Experiment) -> Iterator[Rows]:
         yield Rows(records, {"words": words, "headings": HEADINGS, "measures": MEASURES}, variant)
 
 
-def slide(results: Results, experiment: Experiment) -> Rows | None:
-    """Return both reports of a slide side by side: without and with attention.
-
-    In the talk's order of classes where the talk has them; each cell has the talk's score with it.
-    """
-    pair = pair_of(experiment)
-    if not pair:
-        return None
-    without, attention = (report_of(experiment, variant) for variant in pair)
-    talk = [each.casefold() for each in experiment.talk.get(pair[0], NO_SCORES).classes]
-    order = {name: number for number, name in enumerate(talk)}
+def slide(results: Results, experiment: Experiment) -> Rows:
+    """Return both reports of a slide side by side, in the talk's order of classes if it has it."""
+    without, attention = (report_of(experiment, variant) for variant in experiment.pair)
+    order = [*experiment.talk.get(BASELINE, NO_SCORES).classes]
     records = [
         {"name": name, "kind": row["kind"], "without": row, "with": attention[name]}
         for name, row in without.items()
     ]
-    last = len(order)
-    records.sort(key=lambda row: (row["kind"] != "class", order.get(row["name"].casefold(), last)))
-    return Rows(
-        records, dict(zip(("without", "with"), map(experiment.words.get, pair), strict=True))
-    )
+    places = {name: number for number, name in enumerate(order, -len(order))}
+    records.sort(key=lambda row: (row["kind"] != "class", places.get(row["name"].casefold(), 0)))
+    return Rows(records, _headings(experiment))
 
 
-def pair_of(experiment: Experiment) -> tuple[str, ...]:
-    """Return the models of a slide, without and with attention; none where one is missing."""
-    attention = experiment.attention
-    return (BASELINE, attention) if attention and BASELINE in experiment.result.models else ()
+def _headings(experiment: Experiment) -> dict[str, str]:
+    without, attention = map(experiment.words.__getitem__, experiment.pair)
+    return {"without": without, "with": attention}
 
 
 def seeds(results: Results, experiment: Experiment) -> Rows:
@@ -114,15 +104,9 @@ def seeds(results: Results, experiment: Experiment) -> Rows:
     return Rows(records)
 
 
-def changes(results: Results, experiment: Experiment) -> Rows | None:
-    """Return the change in recall of each class, attention over the baseline: largest first.
-
-    It is paired by seed, and the talk's is in percentage points too.
-    """
-    pair = pair_of(experiment)
-    if not pair:
-        return None
-    before, after = (report_of(experiment, variant) for variant in pair)
+def changes(results: Results, experiment: Experiment) -> Rows:
+    """Return the change in recall of each class by attention, paired by seed: largest first."""
+    before, after = (report_of(experiment, variant) for variant in experiment.pair)
     records = []
     for name, row in after.items():
         if row["kind"] == "class":
@@ -140,43 +124,30 @@ def changes(results: Results, experiment: Experiment) -> Rows | None:
 def untested(experiment: Experiment) -> list[dict[str, Any]]:
     """Return the classes without test documents, with the number of folds that lack them."""
     fitted = next(iter(experiment.result.reference_models.values()))  # once for each test split
-    found = []
-    for name in experiment.result.groups["classes"]:
-        counts = fitted.details["classes"][name]["support"].values
-        if missing := counts.count(0):
-            found.append({"name": name, "missing": missing, "folds": len(counts)})
-    return found
+    names, classes = experiment.result.groups["classes"], fitted.details["classes"]
+    counts = {name: classes[name]["support"].values for name in names}
+    found = [{"name": n, "missing": of.count(0), "folds": len(of)} for n, of in counts.items()]
+    return [each for each in found if each["missing"]]
 
 
-def beneath(results: Results, experiment: Experiment) -> Rows | None:
+def beneath(results: Results, experiment: Experiment) -> Rows:
     """Return what a slide has beneath its reports: deviation, hyperparameters, parameters."""
-    pair = pair_of(experiment)
-    if not pair or not experiment.talk:
-        return None
-    models = [experiment.result.models[name] for name in pair]
+    models = [experiment.result.models[name] for name in experiment.pair]
     deviations = (experiment.result.compared_score(each).std_pp for each in models)
     printed = [format_number(each, 3) for each in deviations]
     counts = [f"{each.parameters / 1e6:.2f}" for each in models]
-    rows = [
-        ("", "standard deviation, p.p.", "std_percent", printed),
-        *_settings(models),
-        ("", "million parameters", "parameters_million", counts),
-    ]
-    talk = [experiment.talk.get(name, NO_SCORES).summary for name in pair]
+    rows = [("", "standard deviation, p.p.", "std_percent", printed)]
+    for group, keys in GROUPS.items():
+        for place, (key, words) in enumerate(keys.items()):
+            values = [f"{shown_setting(each.hyperparameters, key):g}" for each in models]
+            rows.append((group * (not place), words, talk_column(key), values))
+    rows.append(("", "million parameters", "parameters_million", counts))
+    talk = [experiment.talk.get(name, NO_SCORES).summary for name in experiment.pair]
     records = [
         {"group": group, "words": words, "ours": ours, "talk": [e.get(column, "") for e in talk]}
         for group, words, column, ours in rows
     ]
-    return Rows(
-        records, dict(zip(("without", "with"), map(experiment.words.get, pair), strict=True))
-    )
-
-
-def _settings(models: list[ModelResult]) -> Iterator[tuple[str, str, str, list[str]]]:
-    for group, keys in GROUPS.items():
-        for place, (key, words) in enumerate(keys.items()):
-            values = [f"{shown_setting(each.hyperparameters, key):g}" for each in models]
-            yield group * (not place), words, talk_column(key), values
+    return Rows(records, _headings(experiment))
 
 
 def slide_facts(experiment: Experiment) -> dict[str, list[Any]]:
@@ -186,17 +157,15 @@ def slide_facts(experiment: Experiment) -> dict[str, list[Any]]:
     alone has, `misprints` those whose support it has otherwise than its other classes leave.
     """
     of_talk = next(iter(experiment.talk.values()), NO_SCORES)
-    ours = {name.casefold() for name in experiment.result.groups["classes"]}
+    classes = experiment.result.groups["classes"]
+    ours = {name.casefold() for name in classes}
     others = [row["class"] for name, row in of_talk.classes.items() if name not in ours]
     misprints = [row for row in of_talk.classes.values() if row["support_as_printed"]]
-    return {"never": [*_never_predicted(experiment)], "others": others, "misprints": misprints}
-
-
-def _never_predicted(experiment: Experiment) -> Iterator[dict[str, Any]]:
-    for variant in pair_of(experiment):
-        report, classes = report_of(experiment, variant), experiment.result.groups["classes"]
-        tested = {n: report[n]["f1"] for n in classes if report[n]["support"]["score"].mean}
-        never = {name: f1["published"] for name, f1 in tested.items() if not f1["score"].mean}
-        if never:
-            talk = [*filter(None, never.values())]
-            yield {"model": experiment.sentences[variant], "names": [*never], "talk": talk}
+    never = []
+    for variant in experiment.pair:
+        rows = {n: row for n, row in report_of(experiment, variant).items() if n in classes}
+        tested = {name: row["f1"] for name, row in rows.items() if row["support"]["score"].mean}
+        if missed := {name: f1["published"] for name, f1 in tested.items() if not f1["score"].mean}:
+            talk = [*filter(None, missed.values())]
+            never.append({"model": experiment.sentences[variant], "names": [*missed], "talk": talk})
+    return {"never": never, "others": others, "misprints": misprints}

@@ -28,10 +28,7 @@ def differences(results: Results, experiment: Experiment) -> Rows:
 
 
 def scores(results: Results, experiment: Experiment) -> Rows:
-    """Return a row for each model and reference model: its score, and its differences.
-
-    `gain` is that over the baseline, `compared` that of attention over the model.
-    """
+    """Return each model's score, its `gain`, and what attention has over it, `compared`."""
     result, measure, attention = experiment.result, experiment.measure, experiment.attention
     recipe = task_module(measure.task, "recipe")
     others = {*recipe.METRICS} - {measure.metric}
@@ -76,10 +73,7 @@ def score_functions(results: Results) -> Rows | None:
 
 
 def lengths(results: Results, experiment: Experiment) -> Rows:
-    """Return every group of lengths of every model.
-
-    BLEU is between 0 and 100, accuracy between 0 and 1.
-    """
+    """Return every group of lengths of every model: BLEU up to 100, accuracy up to 1."""
     order = ordered_variants(results, experiment)
     tables = Drawn(results, experiment, order).read("lengths")
     records = [

@@ -19,15 +19,12 @@ from heed.report.rows import Rows
 def criteria(results: Results) -> Rows | None:
     """Return the outcome of each criterion by model; None of a study that explains no model."""
     facts = {"criteria": {name: test.criterion for name, test in CRITERIA.items()}}
-    records = [_criteria(each) for each in results.explanations]
+    records = [*map(_criteria, results.explanations)]
     return _rows(results, records, *results.comparison_sources, **facts)
 
 
 def _rows(results: Results, records: list[Any], *sources: Source, **facts: Any) -> Rows | None:
-    """Return rows, of the means of all explained models; None where there are no records.
-
-    Their declarations ask whether there are several experiments, and for their mark.
-    """
+    """Return rows, of the means of all explained models; None where there are no records."""
     if not records:
         return None
     marks = {each.experiment.mark for each in results.explanations}
