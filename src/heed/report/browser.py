@@ -1,8 +1,4 @@
-"""The document browser: a model's weights in documents (Yang et al. 2016, figures 5 and 6).
-
-There is a page for each model, in a folder of its own: a copy of the report without corpus text
-leaves this folder out. page/documents.html.jinja and page/weights.html.jinja have its words.
-"""
+"""The document browser: a model's weights in documents (Yang et al. 2016, figures 5 and 6)."""
 
 import dataclasses
 import math
@@ -100,8 +96,8 @@ class Browser(NamedTuple):
 
 def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
     """Return a model's browser; `others`: predictions beside it. Raises HeedError, of a file."""
-    paths = (folder / f"{name}.parquet" for name in ("documents", "weights"))
-    documents, weights = map(read_prediction_table, paths)
+    names = "documents.parquet", "weights.parquet"
+    documents, weights = (read_prediction_table(folder / name) for name in names)
     tokens: dict[Any, pd.DataFrame] = dict(list(weights.groupby("id", sort=False)))
     predictions: dict[str, list[dict[str, Any]]] = {name: [] for name in documents["id"]}
     for variant, other in others.items():
@@ -181,8 +177,8 @@ def full_colour(weights: np.ndarray) -> float:
 def excerpt(tokens: pd.DataFrame, words: int) -> pd.DataFrame:
     """Return at most so many successive tokens: those with the most weight on the rationale.
 
-    Of as much, to the percent, those with the most weight, then with the most words of the
-    rationale. Where there is room, a quarter of the words stands before it.
+    Of as much, to the percent, those with the most weight, then with the most words of it. Where
+    there is room, a quarter of the words stands before it.
     """
     if len(tokens) <= words:
         return tokens

@@ -16,9 +16,10 @@ from heed.report.differences import AttentionComparison, TestedDifference
 from heed.report.measures import Measure, measure_of
 from heed.report.published import NO_SCORES, TALK_VARIANTS, Talk, TalkTest
 from heed.report.words import experiment_sentences, experiment_words
-from heed.study import Experiment as Declared
 from heed.study import Params
+from heed.study.experiments import Published
 
+Talks = dict[str, Talk]  # the talk's scores of an experiment, by variant
 # Verdicts on the talk's gain, beside UNDECIDED.
 REPRODUCED, NOT_REPRODUCED, NOT_COMPARABLE = "reproduced", "not reproduced", "not comparable"
 
@@ -58,7 +59,7 @@ class Experiment:
     line: Line
     attention_comparison: AttentionComparison | None  # of attention against its compared models
     comparisons: list[TestedDifference]
-    talk: dict[str, Talk]  # the talk's scores by variant
+    talk: Talks
     # title of the experiment whose hyperparameters this one degrades, or nothing
     degraded_from: str
     degradations: list[dict[str, Any]]  # see `_degradations`
@@ -136,7 +137,7 @@ class Experiment:
 
 def read_experiments(params: Params, comparison: Comparison, folder: Path) -> list[Experiment]:
     """Return the experiments as in params.yaml. Raises HeedError: the talk lacks one it names."""
-    scores, talk = published.read_published(folder), dict[str, dict[str, Talk]]()
+    scores, talk = published.read_published(folder), dict[str, Talks]()
     for name in filter(comparison.experiments.__contains__, params.experiments):
         declared = params.experiments[name].published
         if declared and declared.experiment not in scores:
@@ -153,10 +154,12 @@ def read_experiments(params: Params, comparison: Comparison, folder: Path) -> li
 
 
 def _experiment(
-    name: str, params: Params, comparison: Comparison, talk: dict[str, dict[str, Talk]]
+    name: str, params: Params, comparison: Comparison, talk: dict[str, Talks]
 ) -> Experiment:
     declared, result = params.experiments[name], comparison.experiments[name]
     method, statistics = comparison.significance, result.corpus.statistics
+    marks = {"generated text": statistics.generated, "reduced corpus": statistics.reduced}
+    marked = ", ".join(words for words, is_true in marks.items() if is_true)
     original = declared.suboptimal_of or ""
     before = comparison.experiments.get(original)
     both = [(result, talk[name]), (before, talk[original])] if before else []
@@ -164,9 +167,9 @@ def _experiment(
     compared = differences.compare_attention(result, comparisons)
     return Experiment(
         key=name, title=declared.title, result=result, measure=measure_of(result),
-        mark=mark(result.corpus), generated=statistics.generated, corpus_name=result.corpus.name,
+        mark=marked, generated=statistics.generated, corpus_name=result.corpus.name,
         advice=differences.recommend(result, method) if statistics.kind == OWN.name else "",
-        line=_line(declared, result, talk[name], compared.baseline if compared else None),
+        line=_line(declared.published, marked, talk[name], compared and compared.baseline),
         attention_comparison=compared, comparisons=comparisons, talk=talk[name],
         degraded_from=params.experiments[original].title if before else "",
         degradations=[*_degradations(*both)], publishable=may_publish_text(result.corpus),
@@ -179,27 +182,17 @@ def may_publish_text(corpus: Corpus) -> bool:
     return corpus.statistics.generated or bool(kind and kind.source.public_domain)
 
 
-def mark(corpus: Corpus) -> str:
-    """Return the warning that is printed with all numbers of a corpus; empty for most corpora."""
-    statistics = corpus.statistics
-    marks = {"generated text": statistics.generated, "reduced corpus": statistics.reduced}
-    return ", ".join(words for words, is_true in marks.items() if is_true)
-
-
-def _line(
-    declared: Declared,
-    result: ExperimentResult,
-    talk: dict[str, Talk],
-    gain: TestedDifference | None,
-) -> Line:
+def _line(named: Published | None, mark: str, talk: Talks, gain: TestedDifference | None) -> Line:
     scores = (talk.get(each, NO_SCORES).average_scores("accuracy") for each in TALK_VARIANTS)
     baseline, attention = (each.get("f1", "") for each in scores)
-    named, tested, marked = declared.published, published.talk_test(talk), mark(result.corpus)
+    tested = published.talk_test(talk)
     of_talk = tested.gain_pp if tested else None
-    comparable = bool(named and named.comparable and not marked)
-    reproduction = _reproduction(of_talk, gain) if comparable else None
-    if named and not comparable:
-        reasons = "; ".join(filter(None, [named.reason, marked]))
+    comparable = bool(named and named.comparable and not mark)
+    reproduction = None
+    if comparable:
+        reproduction = _reproduction(of_talk, gain)
+    elif named:
+        reasons = "; ".join(filter(None, [named.reason, mark]))
         reproduction = Reproduction(NOT_COMPARABLE, reasons)
     printed = (baseline, attention) if baseline and attention else None
     return Line(printed, of_talk, comparable, reproduction, tested)
@@ -221,7 +214,7 @@ def _reproduction(talk_gain: float | None, gain: TestedDifference | None) -> Rep
     return Reproduction(UNDECIDED, f"{inside}, but ours {ours}")
 
 
-def _degradations(*both: tuple[ExperimentResult, dict[str, Talk]]) -> Iterator[dict[str, Any]]:
+def _degradations(*both: tuple[ExperimentResult, Talks]) -> Iterator[dict[str, Any]]:
     """Yield the changes by degraded hyperparameters; `both`: as they are, and before."""
     variants = (v for v in TALK_VARIANTS if both and all(v in each.models for each, _ in both))
     for variant in variants:

@@ -45,19 +45,17 @@ def write_pictures(root: Path) -> None:
 
 def own_figures(studies: Path) -> list[Figure]:
     """Return the ladder, the staircase and the learning curve of the published studies."""
-    made = {
-        key: make([each for name in names for each in published(studies / name)])
-        for key, (make, names) in OWN.items()
-    }
-    return [dataclasses.replace(each, key=key) for key, each in made.items() if each]
+    figures = []
+    for key, (make, names) in OWN.items():
+        if made := make([each for name in names for each in published(studies / name)]):
+            figures.append(dataclasses.replace(made, key=key))
+    return figures
 
 
 def primary_comparisons(studies: Path) -> list[dict[str, str]]:
-    """Return attention against its control in every experiment of the published studies.
+    """Return attention against its control in every published experiment, the largest gain first.
 
-    They are rows of verdicts.csv, with title, models and group: texts and unit, which have a scale
-    of their own. Against the baseline where an experiment has no control. The largest difference is
-    first.
+    They are rows of verdicts.csv, with title, models and group, which has a scale of its own.
     """
     found = list[Any]()
     for path in sorted(studies.glob("*/verdicts.csv")):

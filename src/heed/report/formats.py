@@ -1,8 +1,4 @@
-"""The formats of numbers, and a reader of what the report declares in YAML.
-
-For people they have a minus sign and a dash for None; for CSV they are ASCII. All of them round
-half up, and a number that is rounded to zero has no sign.
-"""
+"""The formats of numbers, rounded half up, without a sign of zero; a reader of our YAML."""
 
 import dataclasses
 import functools
@@ -78,10 +74,9 @@ def _plain(format_value: Callable[..., str], *arguments: object) -> Callable[[An
     return lambda value: "" if value is None else format_value(value, *arguments)
 
 
-def decimals(digits: int, plain_digits: int | None = None) -> Format:
+def decimals(digits: int, *plain: int) -> Format:
     """Return the format of numbers with so many decimals; a CSV file may have more."""
-    plain = _plain(format_rounded, digits if plain_digits is None else plain_digits)
-    return Format(lambda value: format_number(value, digits), plain)
+    return Format(lambda n: format_number(n, digits), _plain(format_rounded, *plain or (digits,)))
 
 
 def _text(value: object) -> str:

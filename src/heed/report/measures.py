@@ -1,8 +1,4 @@
-"""The metric by which an experiment compares its models, and what weakens a comparison.
-
-The task says how its scores are printed (`SCALE` of its recipe). A comparison is weak where
-predictions are degenerate, or weights equal.
-"""
+"""The metric by which an experiment compares its models, and what weakens a comparison."""
 
 import dataclasses
 import statistics
@@ -65,11 +61,7 @@ class Measure:
         return format_number(printed, 2 if self.in_hundreds else 4)
 
     def short(self, value: float, named: bool = False, digits: int = 1) -> str:
-        """Return the score for a sentence: an accuracy in percent; `named`: others by their name.
-
-        All but a share of right answers are read only with their name. `digits`: of what is printed
-        between 0 and 100.
-        """
+        """Return the score in a sentence: an accuracy in percent; `named`: others by name."""
         if self.is_accuracy:
             return f"{format_number(100 * value, digits)}%"
         number = format_number(self.scaled(value), digits if self.in_hundreds else 3)
@@ -148,11 +140,7 @@ FAR_PP = 10.0  # below the median of the model's other runs
 def degenerate_seeds(
     model: ModelResult, result: ExperimentResult, seeds: list[int]
 ) -> dict[int, float]:
-    """Return the score of each degenerate run of a model, by seed (docs/report.md).
-
-    `seeds` are in the order of the model's runs. With folds a run is compared with the majority
-    class on its own test split.
-    """
+    """Return the score of each degenerate run by seed, of its own fold's split (docs/report.md)."""
     values, majority = result.compared_score(model).values, list[float]()
     if MAJORITY in result.reference_models:
         of_folds = result.compared_score(result.reference_models[MAJORITY]).values

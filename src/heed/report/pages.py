@@ -1,8 +1,7 @@
 """Pages: the templates of page/ with a study's results, tables and figures; every value is escaped.
 
-A template calls `table(NAME, EXPERIMENT)`, `figure(NAME, EXPERIMENT)` and `heading(KEY, TITLE)`.
-A name that tables.yaml or drawing.py lacks is an error; where a study has no such table or figure,
-the call is empty, and false.
+A template calls `table(NAME, EXPERIMENT)` and `figure(NAME, EXPERIMENT)`. An unknown name is an
+error; where a study has no such table or figure, the call is empty, and false.
 """
 
 import base64
@@ -22,11 +21,11 @@ from markupsafe import Markup
 from heed import __version__
 from heed.evaluation import results as verdicts
 from heed.report import formats
-from heed.report.drawing import FIGURE_NAMES, Figures
+from heed.report.drawing import Figures
 from heed.report.experiments import Experiment
 from heed.report.figures.shapes import Figure
 from heed.report.measures import FAR_PP
-from heed.report.tables import DECLARED, PAGE, Column, Table
+from heed.report.tables import PAGE, Column, Table
 from heed.terminal import visible
 
 TEMPLATES = Path(__file__).parent / "page"
@@ -101,19 +100,18 @@ class Page:
 
     def table(self, name: str, experiment: Experiment | None = None, level: int = 3) -> Markup:
         """Return a table, or all parts of it, at a level of headings."""
-        found = find(self.tables, name, experiment, DECLARED)
+        found = self.tables[name, experiment.key if experiment else ""]
         chosen = [each for each in found if each.rows and any(c.heading for c in each.columns)]
         return Markup("").join(Markup(self._parts.table(each, level)) for each in chosen)
 
     def figure(self, name: str, experiment: Experiment | None = None, level: int = 3) -> Markup:
         """Return the figures of a name, those that the page has."""
-        found = find(self.figures, name, experiment, FIGURE_NAMES)
-        found = [each for each in found if PAGE in each.media]
-        made = []
-        for each in found:
-            first = self.explained.setdefault(each.caption, each.key)
-            made.append(self._parts.figure(each, level, "" if first == each.key else first))
-        return Markup("").join(map(Markup, made))
+        made = Markup("")
+        for each in self.figures[name, experiment.key if experiment else ""]:
+            if PAGE in each.media:
+                first = self.explained.setdefault(each.caption, each.key)
+                made += Markup(self._parts.figure(each, level, "" if first == each.key else first))
+        return made
 
     @functools.cached_property
     def _parts(self) -> Any:
@@ -127,13 +125,6 @@ class Page:
         called = {"table": self.table, "figure": self.figure, "heading": self.heading}
         index = environment().get_template("index.html.jinja")
         return index.render(called | context, contents=self.contents, has_files=self.has_files)
-
-
-def find(found: Mapping[tuple[str, str], Any], name: str, experiment: Any, known: Any) -> Any:
-    """Return the tables or figures of a name; nothing where the study has none. Raises KeyError."""
-    if name not in known:
-        raise KeyError(f"{name}: no table or figure has this name. Known: {', '.join(known)}")
-    return found.get((name, experiment.key if experiment else ""), ())
 
 
 # What an image of a page need not say: the page has its text, and the rest is SVG's default.

@@ -1,6 +1,7 @@
 """The files of the report: a page, a paper, a file for each table and figure."""
 
 import dataclasses
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,12 +14,13 @@ from heed.explanation.registry import CRITERIA, TESTS
 from heed.files import write_text, writing_folder
 from heed.report import pages, typesetting
 from heed.report import tables as of_tables
-from heed.report.drawing import FIGURE_NAMES, Figures, make_figures
+from heed.report.differences import TestedDifference
+from heed.report.drawing import Figures, make_figures
 from heed.report.experiments import Experiment
 from heed.report.figures.vega import draw_figures
 from heed.report.formats import read_yaml
 from heed.report.measures import report_of
-from heed.report.pages import Page, Tables, find, said
+from heed.report.pages import Page, Tables, said
 from heed.report.results import Results, read_results, read_table
 from heed.report.rows import hyperparameters, summary
 from heed.report.rows.expected import judge_expected_results
@@ -61,9 +63,8 @@ def render(
 ) -> Outcome:
     """Write all of reports/: the same bytes for the same results; return what it says first.
 
-    `published` has the talk's scores, `results_folder` is results/, `folder` reports/, and
-    `with_documents` is whether to write the document browser, which has text of the corpora. Raises
-    HeedError: an experiment names one that the talk does not have; a file is missing or broken.
+    `with_documents`: also the document browser, which has text of the corpora. Raises HeedError: an
+    experiment names one that the talk does not have; a file is missing or broken.
     """
     results = read_results(params, comparison, published, results_folder, with_documents)
     return write_report(results, folder, links)
@@ -73,9 +74,9 @@ def write_report(results: Results, folder: Path, links: Addresses = Addresses())
     """Write all of reports/ from results that have been read. Raises HeedError, as `render`."""
     figures = make_figures(results)
     with writing_folder(folder / "figures") as out:
-        names = draw_figures([each for found in figures.values() for each in found], out)
+        names = draw_figures(itertools.chain(*figures.values()), out)
     tables = of_tables.build_tables(results)
-    every = [each for found in tables.values() for each in found]
+    every = [*itertools.chain(*tables.values())]
     copies = {id(each): _texts(each) for each in every}
     answer = pages.first_sentences(summary.findings(results), len(results.comparison.seeds))
     answer += summary.looks(results)
@@ -111,8 +112,7 @@ def _context(results: Results) -> dict[str, object]:
     }  # fmt: skip
 
 
-# --- files for `dvc plots show`, with the columns that dvc.yaml names -----------------------------
-
+# The columns of the files for `dvc plots show`, which dvc.yaml names.
 CURVES = ["seed", "epoch", "model", "metric", "validation"]
 CONFUSION = ["actual", "predicted", "documents", "model", "share"]
 COMPARISONS = ["experiment", "compared", "difference_pp", "low_pp", "high_pp", "p_corrected"]
@@ -131,9 +131,7 @@ def _write_plots(results: Results, folder: Path) -> None:
             curves.append(own)
             if (evaluation / "confusion.csv").exists():
                 confusions.append(_confusion(evaluation))
-        for one in each.comparisons:
-            about = each.key, f"{one.first} − {one.second}", one.mean_pp
-            comparisons.append((*about, *(one.interval_pp or (None, None)), one.p_corrected))
+        comparisons += [_compared(each.key, one) for one in each.comparisons]
     series = {
         "curves": pd.concat(curves) if curves else pd.DataFrame(columns=CURVES),
         "confusion": pd.concat(confusions) if confusions else pd.DataFrame(columns=CONFUSION),
@@ -142,6 +140,11 @@ def _write_plots(results: Results, folder: Path) -> None:
     with writing_folder(folder) as out:
         for name, table in series.items():
             write_csv(out / f"{name}.csv", table, "%.6g")
+
+
+def _compared(experiment: str, row: TestedDifference) -> tuple[Any, ...]:
+    ends = row.interval_pp or (None, None)
+    return experiment, f"{row.first} − {row.second}", row.mean_pp, *ends, row.p_corrected
 
 
 def _confusion(evaluation: Path) -> pd.DataFrame:
@@ -166,9 +169,6 @@ def _write_documents(results: Results, folder: Path) -> None:
                 write_text(out / f"{model}.html", text)
 
 
-# --- the paper ------------------------------------------------------------------------------------
-
-
 @dataclasses.dataclass
 class Paper:
     """What the paper's template calls; `names` are those whose numbers stand in a figure's PDF."""
@@ -182,13 +182,13 @@ class Paper:
     def table(self, name: str, experiment: Experiment | None = None) -> Latex:
         """Return a table with its title as caption."""
         macros: Any = typesetting.environment().get_template("table.tex.jinja").module
-        found = find(self.tables, name, experiment, of_tables.DECLARED)
+        found = self.tables[name, experiment.key if experiment else ""]
         return Latex("".join(macros.captioned(each) for each in found if each.rows))
 
     def figure(self, name: str, experiment: Experiment | None = None) -> Latex:
         """Return the figures of a name that paper has, each with its caption."""
         macros: Any = typesetting.environment().get_template("figure.tex.jinja").module
-        found = find(self.figures, name, experiment, FIGURE_NAMES)
+        found = self.figures[name, experiment.key if experiment else ""]
         shown = (each for each in found if PAPER in each.media)
         return Latex("".join(macros.figure(each, self.names.get(each.key, [])) for each in shown))
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,8 +23,7 @@ from heed.tables import read_csv
 from heed.training.machine import TrainingTime, read_training_time
 
 DOCUMENT_FILES = ("documents", "weights", "predictions")
-# of other folders it has their name
-STAGE_OF_FOLDER = {"predict": "score", "evaluate": "score", "search": "recipe"}
+STAGE_OF_FOLDER = {"predict": "score", "evaluate": "score", "search": "recipe"}  # else its name
 
 
 class Source(NamedTuple):
@@ -96,7 +95,7 @@ class Results:
     browsers: dict[str, Browser]
     with_documents: bool = True
     explanations: tuple[Explanation, ...] = ()
-    papers: printed.Papers | tuple[()] = ()
+    papers: Sequence[pd.DataFrame] = ()
 
     @property
     def comparison_sources(self) -> tuple[Source, ...]:
@@ -133,12 +132,6 @@ class Results:
         models = (model for each in self.experiments for model in self.models(each).values())
         files = [path for model in models for path in self.training_files(model).values()]
         return self.sources.add_files(training_folder(self.folder), files, "heed train MODEL")
-
-    @property
-    def explanation_source(self) -> Source:
-        """The source of the means of all explained models."""
-        files = [each.folder / "summary.csv" for each in self.explanations]
-        return self.sources.add_files(self.folder / "explain", files, "heed explain MODEL")
 
     def read_search(self, experiment: Experiment, model: str) -> Search | None:
         """Return the search whose winner a model takes; None: none."""

@@ -1,7 +1,6 @@
 """Tables: tables.yaml declares each once, rows/ has its records; this makes CSV and Markdown.
 
-page/parts.html.jinja makes HTML of a table, and typesetting.py LaTeX. A column without a heading
-is in the CSV file alone, and one with `csv: false` in none.
+A column without a heading is in the CSV file alone, and one with `csv: false` in none.
 """
 
 import dataclasses
@@ -98,8 +97,6 @@ class Table:
         return " ".join(f"{each.heading}: {each.meaning}." for each in columns if each.meaning)
 
 
-# --- declarations ---------------------------------------------------------------------------------
-
 # The first columns of every CSV file of an experiment, by which files can be joined.
 FIRST = {"experiment": "@key", "corpus": "@corpus_name", "mark": "@mark"}
 JOINED = [{"key": key, "value": path} for key, path in FIRST.items()]
@@ -134,9 +131,6 @@ def _column(options: Mapping[str, Any], names: Mapping[str, Any]) -> Column:
     return Column(**values)
 
 
-# --- building -------------------------------------------------------------------------------------
-
-
 def build_tables(results: Results) -> dict[tuple[str, str], list[Table]]:
     """Return all tables of a study by name and experiment ("" of the study's), as declared."""
     tables: dict[tuple[str, str], list[Table]] = {}
@@ -147,15 +141,15 @@ def build_tables(results: Results) -> dict[tuple[str, str], list[Table]]:
         for each in results.experiments:
             task = each.measure.task
             tasks = {*declared.get("tasks", [task])}.difference(declared.get("except", []))
-            if task in tasks and all(getattr(each, what) for what in declared.get("needs", [])):
-                tables[name, each.key] = [*_build(name, results, each)]
+            has_all = task in tasks and all(getattr(each, it) for it in declared.get("needs", []))
+            tables[name, each.key] = [*_build(name, results, each)] if has_all else []
     return tables
 
 
-def _build(name: str, results: Results, experiment: Experiment | None = None) -> Iterator[Table]:
-    declared, default = DECLARED[name], f"{{key}}_{name}" if experiment else name
+def _build(name: str, results: Results, *of: Experiment) -> Iterator[Table]:
+    declared, default = DECLARED[name], f"{{key}}_{name}" if of else name
     module, function = declared["rows"].split(".")
-    made = getattr(MODULES[module], function)(results, *([experiment] if experiment else []))
+    made, experiment = getattr(MODULES[module], function)(results, *of), next(iter(of), None)
     known = {"coverage": format_coverage(results.comparison.significance.alpha)}
     if experiment:
         measure = experiment.measure
@@ -210,9 +204,6 @@ def get_path(record: Any, path: str) -> Any:
     return record
 
 
-# --- CSV and Markdown -----------------------------------------------------------------------------
-
-
 def csv_table(table: Table) -> str:
     """Return the CSV file of the table: every column that is in it."""
     chosen = [(n, each) for n, each in enumerate(table.columns) if each.key and each.csv]
@@ -226,9 +217,10 @@ def markdown_table(table: Table) -> str:
     columns = [table.columns[index] for index in indices]
     heads = [escape_markdown(each.title) for each in columns]
     marks = ["---" if each.format.align == "left" else "---:" for each in columns]
-    lines = [heads, marks]
-    for row in table.rows:
-        cells = (row.cells[index] for index in indices)
-        texts = ((each.text, each.note, each.mark and f"({each.mark})") for each in cells)
-        lines.append([escape_markdown(" ".join(filter(None, each))) for each in texts])
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+    rows = ([_markdown_cell(row.cells[index]) for index in indices] for row in table.rows)
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (heads, marks, *rows))
+
+
+def _markdown_cell(it: Cell) -> str:
+    texts = (it.text, it.note, it.mark and f"({it.mark})")
+    return escape_markdown(" ".join(filter(None, texts)))

@@ -1,8 +1,7 @@
 """LaTeX: every value is escaped, columns of numbers are aligned by siunitx.
 
-A sign that pdflatex does not print is replaced by its code point. No table is scaled: one that is
-too wide for a line in the smallest print (7 pt) is printed in parts, each with the columns that
-name its rows.
+A sign that pdflatex does not print is replaced by its code point. No table is scaled: one too wide
+for a line in the smallest print (7 pt) is printed in parts, each with what names its rows.
 """
 
 import functools
@@ -17,7 +16,7 @@ import regex
 
 from heed import __version__
 from heed.report.formats import format_coverage, read_yaml
-from heed.report.tables import PAPER, Table
+from heed.report.tables import PAPER, Column, Table
 
 SPECIAL: dict[str, str] = read_yaml("latex")["special"]
 # In the PDF's outline other characters stand for signs; hyperref knows some of the special ones.
@@ -149,15 +148,12 @@ def compact(text: str) -> Latex:
 def tabulars(block: Table) -> list[Tabular]:
     """Return the columns and rows that paper has of a table, in parts that fit a line.
 
-    The print is the largest in which all columns fit a line. Where none does, it is the smallest,
-    and each part has the columns that name the rows: the first, and the next one where the first
-    leaves out equal values.
+    The print is the largest in which all columns fit. Where none does, each part has the columns
+    that name the rows: the first, and the next one where the first leaves out equal values.
     """
     indices = block.column_indices(PAPER)
     columns = [block.columns[index] for index in indices]
-    is_wide = len(columns) > SMALL or sum(bool(each.width) for each in columns) >= MANY_TEXTS
-    is_small = is_wide or any(each.code for each in columns)
-    for chosen, broken in itertools.product(PRINTS[is_small:], BROKEN):
+    for chosen, broken in itertools.product(PRINTS[_is_small(columns) :], BROKEN):
         widths = [_width(block, index, chosen, broken) for index in indices]
         if fits := sum(widths) <= LINE_WIDTH:
             break
@@ -167,6 +163,12 @@ def tabulars(block: Table) -> list[Tabular]:
     types = {index: _specification(block, index, broken) for index in indices}
     size = Latex(chosen.command)
     return [Tabular(Latex("".join(types[index] for index in part)), size, part) for part in parts]
+
+
+def _is_small(columns: list[Column]) -> bool:
+    """Return whether a table of these columns is in smaller print from the start."""
+    is_wide = len(columns) > SMALL or sum(bool(each.width) for each in columns) >= MANY_TEXTS
+    return is_wide or any(each.code for each in columns)
 
 
 def _parts(indices: list[int], widths: list[float], names: int) -> list[list[int]]:

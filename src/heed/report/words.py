@@ -43,11 +43,7 @@ def model_kind(name: str, hyperparameters: Any = None) -> str:
 
 
 def experiment_words(models: Mapping[str, Any]) -> dict[str, str]:
-    """Return the names in words of an experiment's models, each another one.
-
-    `models` are hyperparameters by name, None for a reference model. Of several of one kind, all
-    but the first are told apart by the first hyperparameter that differs.
-    """
+    """Return names in words; several of one kind with the first hyperparameter that differs."""
     kinds = {name: all_words().get(model_kind(name, h)) for name, h in models.items()}
     words = {name: k.words if k else name.replace("-", " ") for name, k in kinds.items()}
     first = {text: name for name, text in reversed(words.items())}

@@ -24,9 +24,8 @@ OPPOSITE = {BETTER: WORSE, WORSE: BETTER}
 
 @dataclasses.dataclass(frozen=True)
 class Compared:
-    """An experiment: the test scores of all runs by model.
+    """An experiment: the test scores of all runs by model; `texts`: of the training split, or 0.
 
-    `texts` of the training split; 0 where the study does not choose it. `source` is their kind.
     `asked` is the model that answers the question; `verdicts` are on the first of two models.
     """
 
@@ -67,13 +66,7 @@ class Compared:
         """The roles that it has."""
         return [*filter(None, self.roles)]
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether it has the kinds that a figure of several experiments compares."""
-        return all(self.roles[:3])
-
     def __str__(self) -> str:
-        """Return the scores in words, and the verdict on attention over the average."""
         scores = (f"{all_words()[kind].words} {self.mean(kind):.1f}" for kind in self.kinds)
         return f"{self.title}: {', '.join(scores)}" + f" ({self.weighing})" * bool(self.weighing)
 
@@ -104,8 +97,8 @@ def compared(results: Results) -> list[Compared]:
         runs = {name: result.compared_score(model).values for name, model in models.items()}
         verdicts = {(one.first, one.second): one.verdict for one in each.comparisons}
         about = each.title, each.corpus_name, corpus.kind, corpus.splits["train"], corpus.generated
-        asked, of = next(iter(result.attention), ""), kinds(each)
-        found.append(Compared(*about, each.measure, margin, asked, runs, of, verdicts))
+        own = each.attention, runs, kinds(each), verdicts
+        found.append(Compared(*about, each.measure, margin, *own))
     return found
 
 

@@ -84,9 +84,9 @@ def heads(drawn: Drawn) -> Iterator[Figure]:
     for variant in variants[:MODELS] if results.prints_texts(experiment) else []:
         model = results.models(experiment)[variant]
         path = results.prediction_folder(model) / "heads.parquet"
+        own = Drawn(results, experiment, [variant], [path])
         documents = read_prediction_table(path).groupby("id", sort=False)
         for number, (_, document) in enumerate(documents, 1):
-            own = Drawn(results, experiment, [variant], [path])
             yield _heads(own, document, f"{model}_heads-{number}")
 
 
@@ -156,8 +156,7 @@ def matrices(drawn: Drawn) -> Iterator[Figure]:
     label, predicted = np.unravel_index(wrong.argmax(), wrong.shape)
     labels, models = [shapes.short_name(name, LONGEST) for name in classes], len(shares)
     margin = LETTER * max(map(len, labels)) + LABELS
-    columns = int((shapes.WIDE - margin) / (ENOUGH * count + GAP))
-    columns = min(max(columns, 1), models)
+    columns = min(max(int((shapes.WIDE - margin) / (ENOUGH * count + GAP)), 1), models)
     panels = (columns, -(-models // columns))
     cell, size = shapes.grid((count, count), (GAP, TITLE), (margin, margin), panels, CELL)
     made = [

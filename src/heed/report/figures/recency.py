@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,8 +26,7 @@ HEIGHT, LINE, LETTERS = 2.8, 0.17, 58  # inches: the curve, a line of text; lett
 def recency(results: Results) -> Iterator[Figure]:
     """Yield the figure of each experiment that has the test `recency`."""
     for experiment in results.experiments:
-        tested = [each for each in results.explanations if each.recency is not None]
-        tested = [each for each in tested if each.experiment.key == experiment.key]
+        tested = [e for e in results.explanations_of(experiment) if e.recency is not None]
         order = drawn_variants(results, experiment) if tested else []
         explained = sorted(tested, key=lambda each: each.variant not in order)[:MAX_VARIANTS]
         if tables := importance(explained):
@@ -67,7 +67,6 @@ def _figure(
     texts = _texts(both) if experiment.publishable else []
     files = "recency.csv", *["documents.parquet", "units.parquet"][: 2 * len(texts)]
     drawn.files += [each.folder / file for each in explained for file in files]
-    # how many times the importance of the middle the ends have
     means = tables[shown].groupby("x")["value"].mean()
     ends, middle = means[ENDS].mean(), means[MIDDLE].mean()
     ratio = ends / middle if middle > 0 else np.inf
@@ -93,13 +92,12 @@ def _texts(explained: Sequence[Explanation]) -> list[Panel]:
     ids = [set(table["id"]) for table in known.values()]
     if len(known) < TEXTS or not (shared := set.intersection(*ids)):
         return []
-    first = next(iter(known.values()))
+    first, panels = next(iter(known.values())), []
     shortest = first[first["id"].isin(shared)].set_index("id")["units"].idxmin()
-    panels = []
     for name, table in known.items():
         own = table[table["id"] == shortest].sort_values("unit")
-        places = zip(own["text"], own["start"], own["end"], strict=True)
-        said = [str(text)[start:end] for text, start, end in places]
+        words_of: Any = own.itertuples()
+        said = [each.text[each.start : each.end] for each in words_of]
         shades = own["gradient"].fillna(0).to_numpy(float)
         panels.append(coloured(said, shades / full_colour(shades), name))
     return panels

@@ -28,11 +28,11 @@ def dot_charts(results: Results) -> Iterator[Figure]:
     for number, part in enumerate(parts, 1):
         first, panels = next(iter(part.values()))[0], [panel for _, panel in part.values()]
         height = sum(FRAME + panel.height for panel in panels)
-        told = {each.title: (panel.y.places or {}).values() for each, panel in part.values()}
+        told = (f"{e.title}: {', '.join((p.y.places or {}).values())}" for e, p in part.values())
         yield variants.make_figure(
             "dots", "models" if number == 1 else f"models-{number}", panels,
             (shapes.WIDTH, min(height, shapes.MAX_HEIGHT)),
-            "; ".join(f"{title}: {', '.join(labels)}" for title, labels in told.items()),
+            "; ".join(told),
             sources=results.comparison_sources, plain=len(part) > 1,
             model=first.words[next(iter(_runs(first)))],
             margin=f"{results.comparison.significance.equivalence_margin:g}",
@@ -49,14 +49,18 @@ def _runs(experiment: Experiment) -> dict[str, list[float]]:
     return {name: [scale * each for each in values] for name, values in scores.items()}
 
 
+def _domain(results: Results, experiment: Experiment) -> tuple[float, float]:
+    own = experiment.corpus_name, experiment.measure
+    alike = [each for each in results.experiments if (each.corpus_name, each.measure) == own]
+    marks: list[Mark] = [{"x": x} for each in alike for of in _runs(each).values() for x in of]
+    return variants.least_extent(results, own[1].metric, marks, "x", factor(own[1]))
+
+
 def _panel(results: Results, experiment: Experiment) -> Panel:
     """Return a row for each model of an experiment, on the scale of all those of its corpus."""
     look, measure, result = looks(experiment), experiment.measure, experiment.result
     runs, scale = _runs(experiment), factor(measure)
-    own = experiment.corpus_name, measure
-    alike = [each for each in results.experiments if (each.corpus_name, each.measure) == own]
-    every: list[Mark] = [{"x": x} for each in alike for of in _runs(each).values() for x in of]
-    low, high = domain = variants.least_extent(results, measure.metric, every, "x", scale)
+    low, high = domain = _domain(results, experiment)
     marks: list[Mark] = []
     margin = results.comparison.significance.equivalence_margin * scale / 100
     for name in result.attention[:1]:

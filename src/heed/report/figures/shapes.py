@@ -36,9 +36,8 @@ class Axis:
 
 @dataclasses.dataclass(frozen=True)
 class Panel:
-    """Rows of marks in axes.
+    """Rows of marks in axes, of a relative `height`, or one that is `ratio` of the width.
 
-    `height` is relative to other panels; with `ratio` it is that part of the width instead.
     `spans`: whether it is as wide as the figure, whatever stands at the left of other panels.
     """
 
@@ -123,8 +122,7 @@ class Look:
 def mark(kind: str, x: float | Pair, y: float | Pair, **style: object) -> Mark:
     """Return a mark at a place, or between two on an axis, with the style that vega.yaml has else.
 
-    A text is moved by `dx` and `dy` points. A bold one is outlined: a second font would make the
-    bytes of a PDF file another order at each drawing.
+    A bold text is outlined: a second font would make a PDF's bytes another order at each drawing.
     """
     row: Mark = {"kind": kind} | read_yaml("figures/vega")["marks"][kind]
     for axis, place in (("x", x), ("y", y)):

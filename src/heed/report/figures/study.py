@@ -5,6 +5,7 @@ import itertools
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import pandas as pd
@@ -45,9 +46,9 @@ def learning_curve(found: Sequence[Compared]) -> Figure | None:
     """Return a panel for each kind of text with its scores by amount; None without enough."""
     by_source: dict[str, list[Compared]] = {}
     for each in sorted(found, key=lambda each: each.texts):
-        if each.is_whole and each.texts:
+        if all(each.roles[:3]) and each.texts:
             by_source.setdefault(each.source, []).append(each)
-    groups = [of for of in by_source.values() if len({each.texts for each in of}) >= FEWEST]
+    groups = [of for of in by_source.values() if len({*map(attrgetter("texts"), of)}) >= FEWEST]
     if not groups:
         return None
     rows = [*itertools.chain(*groups)]
@@ -85,9 +86,7 @@ BELOW, COLUMNS = 0.3, 3  # of a row: half of a band, and where seeds stand below
 
 def ladder(found: Sequence[Compared]) -> Figure | None:
     """Return a row for each corpus by the first one's metric, the largest gain first; or None."""
-    whole = [each for each in found if each.is_whole]
-    rows = [each for each in whole if each.measure == whole[0].measure]
-    rows.sort(key=lambda each: each.mean(each.roles[0]) - each.mean(each.roles[2]))
+    rows = _whole(found)
     if len(rows) < FEWEST or len({each.corpus for each in rows}) < 2:
         return None
     marks = [mark for place, row in enumerate(rows) for mark in _rung(row, place)]
@@ -101,6 +100,12 @@ def ladder(found: Sequence[Compared]) -> Figure | None:
         "; ".join(map(str, rows)), unit=measure.long_unit,
         read=some(each.verdict(each.roles[1], each.roles[0]) == BETTER for each in rows),
     )  # fmt: skip
+
+
+def _whole(found: Sequence[Compared]) -> list[Compared]:
+    whole = [each for each in found if all(each.roles[:3])]
+    rows = (each for each in whole if each.measure == whole[0].measure)
+    return sorted(rows, key=lambda each: each.mean(each.roles[0]) - each.mean(each.roles[2]))
 
 
 def _rung(row: Compared, place: int) -> Iterator[Mark]:

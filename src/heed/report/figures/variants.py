@@ -159,8 +159,7 @@ def make_figure(
     """Return a figure with the title and the caption of captions.yaml for its kind.
 
     `told` stands before the caption in its alternative text, and `more` behind it everywhere. The
-    plain title has no result, nor names that would make it too long to be a message. `values` are
-    those of the texts, and OF_FIGURE. What is as wide as a study's own figure is enlarged.
+    plain title has no result. What is as wide as a study's own figure is enlarged.
     """
     own = read_yaml(CAPTIONS)[kind]
     title, caption = own["title"].format(**values), own["caption"].format(**values) + more
@@ -178,10 +177,7 @@ def make_figure(
 def least_extent(
     results: Results, metric: str, rows: Iterable[Mark], key: str = "y", scale: float = 1
 ) -> Pair:
-    """Return the range of scores, whose best is `scale`: no difference looks larger than it is.
-
-    It has at least LEAST times the study's margin of equivalence.
-    """
+    """Return a range of scores, up to `scale`, of at least LEAST margins of equivalence."""
     low, high = shapes.extent(rows, key, margin=0)
     top = math.inf if lower_is_better(metric) else scale
     margin = results.comparison.significance.equivalence_margin

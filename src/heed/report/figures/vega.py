@@ -1,11 +1,8 @@
-"""Figures as data, and their one renderer: SVG for the page and PDF for LaTeX, by Vega-Lite.
+"""The one renderer of figures: SVG for the page and PDF for LaTeX, by Vega-Lite.
 
-A figure is rows of panels, and a panel is a table of marks; vega.yaml says how every kind of mark
-is drawn. The same figure gives the same bytes on one machine: the only font is Liberation Sans,
-which vl-convert has within it. Colour-blind readers can tell the colours apart, and no information
-is in colour alone. The SVG has plain colour values, so that any program opens it; a style sheet in
-it replaces them in dark mode, and where a reader's machine has another font scales that to the
-widths of this one.
+The same figure gives the same bytes on one machine: the only font is Liberation Sans, which
+vl-convert has within it. The SVG has plain colour values, so that any program opens it; its style
+sheet replaces them in dark mode, and scales another font to the widths of this one.
 """
 
 import html
@@ -162,10 +159,7 @@ def _axis(side: str, panel: Panel, names: Names) -> Any:
 
 
 def _named(text: str, names: Names) -> str:
-    """Return the text, or what stands for one with a sign that the font lacks, about as wide.
-
-    A PDF file has its fonts within it, and the fonts of a machine must not change the figures.
-    """
+    """Return the text, or for one with a sign that the one font lacks what is about as wide."""
     if PRINTED.fullmatch(text):
         return text
     marks = sum(unicodedata.category(sign) in ("Mn", "Me") for sign in text)

@@ -4,21 +4,13 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from heed.evaluation.results import (
-    BASELINE,
-    MeanAndStd,
-    ModelResult,
-    ReferenceResult,
-    Scores,
-    mean_and_std,
-    paired_gain,
-)
+from heed.evaluation.results import BASELINE, MeanAndStd, Scores, mean_and_std, paired_gain
 from heed.report.experiments import Experiment
 from heed.report.formats import format_number, format_points
 from heed.report.published import NO_SCORES
 from heed.report.results import Results
 from heed.report.rows import Rows, named_runs
-from heed.report.rows.hyperparameters import GROUPS, shown_setting, talk_column
+from heed.report.rows.hyperparameters import COLUMNS, GROUPS, shown_setting
 from heed.tasks.classification.metrics import AVERAGES
 
 HEADINGS = {"precision": "precision", "recall": "recall", "f1": "f1-score", "support": "support"}
@@ -30,7 +22,7 @@ Report = dict[str, dict[str, Any]]  # by class or average, as `_row` has it
 def report_of(experiment: Experiment, variant: str) -> Report:
     """Return the classification report of a model or a reference model: classes, then averages."""
     result, talk = experiment.result, experiment.talk.get(variant, NO_SCORES)
-    of: ModelResult | ReferenceResult = (result.models | result.reference_models)[variant]
+    of: Any = (result.models | result.reference_models)[variant]
     classes, summary = of.details["classes"], of.summary
     by_run = zip(*(scores["support"].values for scores in classes.values()), strict=True)
     support = mean_and_std([sum(values) for values in by_run])
@@ -38,17 +30,15 @@ def report_of(experiment: Experiment, variant: str) -> Report:
     for average in AVERAGES:
         scores = {each: summary[f"{average}_{each}"] for each in MEASURES}
         averages[f"{average} avg"] = scores | {"support": support}
-    rows = {n: _row("class", classes[n], talk.class_scores(n)) for n in result.groups["classes"]}
-    averaged = {n: _row("average", s, talk.average_scores(n)) for n, s in averages.items()}
+    names = result.groups["classes"]
+    rows = {n: _row(n, "class", classes[n], talk.class_scores(n)) for n in names}
+    averaged = {n: _row(n, "average", s, talk.average_scores(n)) for n, s in averages.items()}
     return rows | averaged
 
 
-def _row(kind: str, scores: Scores, published: Mapping[str, str]) -> dict[str, Any]:
-    """Return a row: its kind, and each metric as it is printed, beside the talk's.
-
-    other: the talk's, where it is another one. difference: in percentage points from the talk's.
-    """
-    support, row = scores["support"], dict[str, Any](kind=kind)
+def _row(name: str, kind: str, scores: Scores, published: Mapping[str, str]) -> dict[str, Any]:
+    """Return a row: its name and kind, and each metric as printed; difference: p.p. to the talk."""
+    support, row = scores["support"], dict[str, Any](name=name, kind=kind)
     is_whole = all(value == round(value) for value in (support.mean, *support.values))
     for metric in HEADINGS:
         score, talk = scores.get(metric, NO_SCORE), published.get(metric, "")
@@ -67,8 +57,7 @@ def _row(kind: str, scores: Scores, published: Mapping[str, str]) -> dict[str, A
 def reports(results: Results, experiment: Experiment) -> Iterator[Rows]:
     """Yield the classification report of each model and reference model."""
     for variant, words in experiment.words.items():
-        report = report_of(experiment, variant).items()
-        records = [{"variant": variant, "name": name} | row for name, row in report]
+        records = [{"variant": variant} | row for row in report_of(experiment, variant).values()]
         yield Rows(records, {"words": words, "headings": HEADINGS, "measures": MEASURES}, variant)
 
 
@@ -121,26 +110,16 @@ def changes(results: Results, experiment: Experiment) -> Rows:
     return Rows(sorted(records, key=lambda each: (-each["gain"].mean_pp, each["name"])))
 
 
-def untested(experiment: Experiment) -> list[dict[str, Any]]:
-    """Return the classes without test documents, with the number of folds that lack them."""
-    fitted = next(iter(experiment.result.reference_models.values()))  # once for each test split
-    names, classes = experiment.result.groups["classes"], fitted.details["classes"]
-    counts = {name: classes[name]["support"].values for name in names}
-    found = [{"name": n, "missing": of.count(0), "folds": len(of)} for n, of in counts.items()]
-    return [each for each in found if each["missing"]]
-
-
 def beneath(results: Results, experiment: Experiment) -> Rows:
     """Return what a slide has beneath its reports: deviation, hyperparameters, parameters."""
     models = [experiment.result.models[name] for name in experiment.pair]
-    deviations = (experiment.result.compared_score(each).std_pp for each in models)
-    printed = [format_number(each, 3) for each in deviations]
+    printed = [format_number(experiment.result.compared_score(each).std_pp, 3) for each in models]
     counts = [f"{each.parameters / 1e6:.2f}" for each in models]
     rows = [("", "standard deviation, p.p.", "std_percent", printed)]
     for group, keys in GROUPS.items():
         for place, (key, words) in enumerate(keys.items()):
             values = [f"{shown_setting(each.hyperparameters, key):g}" for each in models]
-            rows.append((group * (not place), words, talk_column(key), values))
+            rows.append((group * (not place), words, COLUMNS.get(key, key), values))
     rows.append(("", "million parameters", "parameters_million", counts))
     talk = [experiment.talk.get(name, NO_SCORES).summary for name in experiment.pair]
     records = [
@@ -148,24 +127,3 @@ def beneath(results: Results, experiment: Experiment) -> Rows:
         for group, words, column, ours in rows
     ]
     return Rows(records, _headings(experiment))
-
-
-def slide_facts(experiment: Experiment) -> dict[str, list[Any]]:
-    """Return what the sentences around the slide of an experiment of the talk name.
-
-    `never`: the classes of which a model has no right prediction, `others` those that the talk
-    alone has, `misprints` those whose support it has otherwise than its other classes leave.
-    """
-    of_talk = next(iter(experiment.talk.values()), NO_SCORES)
-    classes = experiment.result.groups["classes"]
-    ours = {name.casefold() for name in classes}
-    others = [row["class"] for name, row in of_talk.classes.items() if name not in ours]
-    misprints = [row for row in of_talk.classes.values() if row["support_as_printed"]]
-    never = []
-    for variant in experiment.pair:
-        rows = {n: row for n, row in report_of(experiment, variant).items() if n in classes}
-        tested = {name: row["f1"] for name, row in rows.items() if row["support"]["score"].mean}
-        if missed := {name: f1["published"] for name, f1 in tested.items() if not f1["score"].mean}:
-            talk = [*filter(None, missed.values())]
-            never.append({"model": experiment.sentences[variant], "names": [*missed], "talk": talk})
-    return {"never": never, "others": others, "misprints": misprints}

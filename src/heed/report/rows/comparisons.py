@@ -17,11 +17,9 @@ def differences(results: Results, experiment: Experiment) -> Rows:
     """Return a row for each tested difference: those of the study's question first."""
     words = experiment.words
     records = [
-        {
-            "words": f"{words[each.first]} − {words[each.second]}", "of": each,
-            "question": QUESTIONS.get(each.family, "secondary"),
-            "tuned_alike": str(each.tuned_alike).lower(),  # as YAML has it
-        }
+        {"words": f"{words[each.first]} − {words[each.second]}", "of": each,
+         "question": QUESTIONS.get(each.family, "secondary"),
+         "tuned_alike": str(each.tuned_alike).lower()}  # as YAML has it
         for each in experiment.comparisons
     ]  # fmt: skip
     return Rows(records)
@@ -37,11 +35,10 @@ def scores(results: Results, experiment: Experiment) -> Rows:
     for name, each in (result.models | result.reference_models).items():
         means = [each.summary[metric].mean for metric in further if metric in each.summary]
         compared = experiment.difference(attention, name) if name != BASELINE else None
-        record = {
+        records.append(experiment.named(name) | {
             "score": result.compared_score(each), "further": next(iter(means), None),
             "gain": experiment.gain_of(name), "compared": compared, "parameters": each.parameters,
-        }  # fmt: skip
-        records.append(experiment.named(name) | record)
+        })  # fmt: skip
     facts = {
         "metric_key": measure.metric, "attention": attention,
         "baseline_words": experiment.words.get(BASELINE, "the baseline"),

@@ -32,11 +32,9 @@ def judge_expected_results(results: Results) -> list[dict[str, Any]]:
 def judge(
     experiment: Experiment, expected: ExpectedResult, explanations: list[Explanation]
 ) -> dict[str, Any]:
-    """Judge one expected result of an experiment; `explanations` are of its models.
+    """Judge one expected result: the verdict or outcome found, the score, whether it holds.
 
-    found: the verdict or the outcome, if one is expected. value: the score, or the one that decided
-    the outcome. difference: that of the verdict. What is missing, such as a test that was not run,
-    does not agree with any expected result.
+    What is missing, such as a test that was not run, agrees with no expected result.
     """
     found, value, difference = "", None, None
     if expected.verdict is not None:
@@ -45,14 +43,13 @@ def judge(
         found = difference.verdict if difference else ""
         holds = found == expected.verdict
     elif expected.criterion is not None:
-        for each in (each for each in explanations if each.variant == expected.variant):
-            outcome = each.outcomes[expected.criterion]
+        if explanation := _of_variant(explanations, expected):
+            outcome = explanation.outcomes[expected.criterion]
             found, value = outcome.outcome, outcome.value
         holds = found == expected.outcome
     else:
         value = _score(expected, experiment.result, explanations)
-        high = 1.0 if expected.at_most is None else expected.at_most
-        holds = value is not None and (expected.at_least or 0.0) <= value <= high
+        holds = value is not None and _lies_within(value, expected)
     return {
         "experiment": experiment, "expected": expected, "found": found, "value": value,
         "difference": difference, "holds": holds,
@@ -91,32 +88,45 @@ def _format(measure: Measure, value: float) -> str:
     return format_number(value, 3) if is_weight else measure.format(value)
 
 
+def _lies_within(value: float, expected: ExpectedResult) -> bool:
+    high = 1.0 if expected.at_most is None else expected.at_most
+    return (expected.at_least or 0.0) <= value <= high
+
+
+def _of_variant(explanations: list[Explanation], expected: ExpectedResult) -> Explanation | None:
+    return next((each for each in explanations if each.variant == expected.variant), None)
+
+
 def _score(
     expected: ExpectedResult, result: ExperimentResult, explanations: list[Explanation]
 ) -> float | None:
     """Return a score of a variant or an adversarial model, the mean over its seeds; or None."""
     metric = expected.metric or ""
     if expected.adversarial_model:
-        models = {each.name: each for own in explanations for each in own.adversarial_attention}
-        model = models.get(expected.adversarial_model)
-        return _mean(model.summary, "adversarial_model", metric) if model else None
+        models = (each for own in explanations for each in own.adversarial_attention)
+        found = {each.name: each.summary for each in models}.get(expected.adversarial_model)
+        return _mean(found, "adversarial_model", metric)
     summary = result.models[expected.variant or ""].summary
     if metric in summary:
         return summary[metric].mean
-    own = next((each for each in explanations if each.variant == expected.variant), None)
+    own = _of_variant(explanations, expected)
     if own and metric == "rationale_weight":
         return _mean(own.summary, "adversarial_weights", metric)
-    if own is None or (rows := own.recency) is None:
+    return _accuracy_in_middle(own)
+
+
+def _accuracy_in_middle(explanation: Explanation | None) -> float | None:
+    """Return that of the middle fifth, of all documents of all seeds; None without any."""
+    if explanation is None or (rows := explanation.recency) is None:
         return None
-    # else accuracy in the middle fifth, of all documents of all seeds
     rows = rows[(rows["measure"] == "accuracy_by_place") & rows["at"].isin(MIDDLE)]
     documents = float(rows["documents"].sum())
     return float((rows["mean"] * rows["documents"]).sum()) / documents if documents else None
 
 
-def _mean(summary: pd.DataFrame, test: str, metric: str) -> float | None:
-    means = measured(summary, test, metric)["mean"]
-    return statistics.fmean(means) if len(means) else None
+def _mean(summary: pd.DataFrame | None, test: str, metric: str) -> float | None:
+    means = [] if summary is None else measured(summary, test, metric)["mean"].tolist()
+    return statistics.fmean(means) if means else None
 
 
 def expected_results(results: Results) -> Rows | None:

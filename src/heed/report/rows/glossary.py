@@ -12,11 +12,7 @@ from heed.report.words import describe_network
 
 
 def networks(results: Results) -> list[dict[str, Any]]:
-    """Return the networks of a study; one that differs between experiments has several entries.
-
-    role: baseline, control, matched or nothing. search: of its hyperparameters; nothing without
-    one. experiments: titles of those where it is the same.
-    """
+    """Return the networks of a study by what they do, with the titles of their experiments."""
     titles: dict[tuple[str, ...], list[str]] = {}
     for experiment in results.experiments:
         for name, model in experiment.result.models.items():
@@ -26,10 +22,8 @@ def networks(results: Results) -> list[dict[str, Any]]:
                 "matched": declared and declared.match_parameters_of != model.model,
             }  # fmt: skip
             search = declared.search if declared and declared.search != "none" else ""
-            told = (
-                name, experiment.words[name], describe_network(model.hyperparameters),
-                next(filter(roles.get, roles), ""), search,
-            )  # fmt: skip
+            about = experiment.words[name], describe_network(model.hyperparameters)
+            told = (name, *about, next(filter(roles.get, roles), ""), search)
             titles.setdefault(told, []).append(experiment.title)
     keys = ("variant", "words", "description", "role", "search")
     entries = [dict(zip(keys, told, strict=True), experiments=own) for told, own in titles.items()]
@@ -43,14 +37,8 @@ def models(results: Results) -> Rows:
         for name, model in experiment.result.models.items():
             key = experiment.words[name], describe_network(model.hyperparameters)
             counts.setdefault(key, []).append(model.parameters)
-    records = [
-        {
-            "words": words, "does": does,
-            "parameters": range_of(own, lambda n: f"{n / 1e6:.2f}", " to "),
-        }
-        for (words, does), own in counts.items()
-    ]  # fmt: skip
-    return Rows(records)
+    sizes = {key: range_of(own, lambda n: f"{n / 1e6:.2f}", " to ") for key, own in counts.items()}
+    return Rows([{"words": w, "does": does, "parameters": n} for (w, does), n in sizes.items()])
 
 
 def corpora(results: Results) -> Rows:

@@ -15,11 +15,7 @@ from heed.search.results import RESULT, Search
 
 # The talk's hyperparameters in words, by its groups; all others are of the last group.
 GROUPS: dict[str, dict[str, str]] = read_yaml("names")["talk"]
-
-
-def talk_column(key: str) -> str:
-    """Return the column of the talk's scores for a hyperparameter."""
-    return "lstm_hidden" if key == "hidden_size" else key
+COLUMNS = {"hidden_size": "lstm_hidden"}  # of the talk's scores, where they have another name
 
 
 def shown_setting(hyperparameters: Any, key: str) -> Any:
@@ -28,19 +24,15 @@ def shown_setting(hyperparameters: Any, key: str) -> Any:
 
 
 class Setting(NamedTuple):
-    """A hyperparameter of a model, or a number that follows from all of them.
-
-    `printed`: where any model has it so, the report prints it. `talk` is the talk's value, empty
-    where it names none; `differs`: ours is another one.
-    """
+    """A hyperparameter of a model, or a number that follows from all of them."""
 
     group: str
     key: str
     value: object
     default: object = None
-    printed: bool = True
-    talk: str = ""
-    differs: bool = False
+    printed: bool = True  # where any model has it so, the report prints it
+    talk: str = ""  # the talk's value, if it names one
+    differs: bool = False  # from the talk's
 
 
 def model_settings(model: ModelResult, talk: Talk | None) -> Iterator[Setting]:
@@ -57,14 +49,12 @@ def model_settings(model: ModelResult, talk: Talk | None) -> Iterator[Setting]:
     yield Setting(group, "best_epochs", ", ".join(map(str, model.best_epochs)))
 
 
-def _talk_settings(
-    model: ModelResult, talk: Talk, defaults: dict[str, object]
-) -> Iterator[Setting]:
+def _talk_settings(model: ModelResult, talk: Talk, defaults: dict[str, Any]) -> Iterator[Setting]:
     """Yield the hyperparameters of the talk's groups, which it takes from `defaults`."""
     h = model.hyperparameters
     for group, keys in GROUPS.items():
         for key in filter(defaults.__contains__, keys):
-            value, known = shown_setting(h, key), talk.summary.get(talk_column(key), "")
+            value, known = shown_setting(h, key), talk.summary.get(COLUMNS.get(key, key), "")
             printed = format_setting(int(known) if known.isdigit() else known)
             differs, default = bool(known) and float(known) != value, defaults.pop(key)
             yield Setting(group.capitalize(), key, value, default, talk=printed, differs=differs)

@@ -22,9 +22,6 @@ MOST_ROWS, MOST_MODELS = 8, 6  # of the first screen's table
 SHOWN_WORDS = 24  # of its text
 
 
-# --- every experiment: files ----------------------------------------------------------------------
-
-
 def summary(results: Results) -> Iterator[Rows]:
     """Yield a table for each metric by which experiments compare: all models, with gains."""
     used = set[str]()
@@ -39,7 +36,7 @@ def summary(results: Results) -> Iterator[Rows]:
             variants |= dict.fromkeys(sorted(others, key=lambda n: n not in each.result.controls))
             fitted |= each.result.reference_models.keys()
         references = filter(fitted.__contains__, report_of(measure.task).REFERENCE_MODELS)
-        digits = "hundreds" if measure.in_hundreds else "share"
+        digits = {True: "hundreds", False: "share"}[measure.in_hundreds]
         facts = {"name": name, "scores": [*variants, *references], "digits": digits}
         yield Rows([*map(_summary, own)], facts)
 
@@ -72,9 +69,6 @@ def verdicts(results: Results) -> Rows:
         "has_talk": any(each.line.reproduction for each in experiments),
     }
     return Rows([{"experiment": each} for each in experiments], facts)
-
-
-# --- the first screen -----------------------------------------------------------------------------
 
 
 def best(results: Results) -> Rows | None:
@@ -140,9 +134,8 @@ def talk(results: Results) -> Rows | None:
 def finding(experiment: Experiment, difference: TestedDifference) -> dict[str, Any]:
     """Return an experiment with the comparison that a report says first, as sentences name it.
 
-    baseline: attention over the baseline, where that is another comparison. over_last: the same,
-    where the baseline reads the last state alone. reference: over the strongest reference model
-    that is not trivial.
+    baseline: attention over the baseline, where that is another one. over_last: the same, where it
+    reads the last state alone. reference: over the strongest reference model that learns.
     """
     result, gain, reading = experiment.result, experiment.gain, difference.reading
     baseline = result.models.get(BASELINE)
@@ -169,25 +162,14 @@ def findings(results: Results) -> list[dict[str, Any]]:
 
 
 def cautions(results: Results) -> dict[str, Any]:
-    """Return what weakens the findings of a study, for its lines of what cannot be said.
-
-    missing: the finding with the largest difference that the study is likely to miss; None where
-    all are small. uncontrolled: those with a gain over the baseline alone, where no network has
-    equal weights, so that it need not be one of learned weights.
-    """
+    """Return what weakens findings; `missing`: that with the largest difference likely missed."""
     found = findings(results)
     coarse = [each for each in found if is_coarse(each["difference"].detectable_pp)]
-    own = [(each, each["experiment"].result, each["difference"]) for each in found]
-    gains = [each for each in own if each[2].second == BASELINE and each[2].verdict == BETTER]
     return {
         "generated": all(each.generated for each in results.experiments),
         "open": [each for each in found if each["is_open"]],
         "missing": max(coarse, key=lambda each: each["difference"].detectable_pp, default=None),
-        "uncontrolled": [
-            each
-            for each, result, difference in gains
-            if not (equal_weights_control(result, difference.first) or result.controls)
-        ],
+        "uncontrolled": [*filter(_lacks_control, found)],
         "degenerate": any(
             degenerate_seeds(model, each.result, results.comparison.seeds_of(each.key))
             for each in results.experiments
@@ -195,6 +177,13 @@ def cautions(results: Results) -> dict[str, Any]:
         ),
         "differently_tuned": not all(each["difference"].tuned_alike for each in found),
     }
+
+
+def _lacks_control(found: dict[str, Any]) -> bool:
+    """Return whether a gain is over the baseline alone, so that it need not be one of weights."""
+    result, difference = found["experiment"].result, found["difference"]
+    control = equal_weights_control(result, difference.first) or result.controls
+    return difference.second == BASELINE and difference.verdict == BETTER and not control
 
 
 def looks(results: Results) -> list[str]:
@@ -215,10 +204,8 @@ def example(results: Results) -> dict[str, Any] | None:
             tokens = excerpt(document.tokens, SHOWN_WORDS)
             shaded = shade_sentences(document.text, document.tokens, tokens.index)
             share, explained = explained_share(results, experiment, variant)
-            return {
-                "experiment": experiment, "document": document, "text": shaded,
-                "legend": browser.legend, "share": share, "explained": explained,
-            }  # fmt: skip
+            about = {"document": document, "text": shaded, "legend": browser.legend}
+            return about | {"experiment": experiment, "share": share, "explained": explained}
     return None
 
 
@@ -227,8 +214,7 @@ def explained_share(
 ) -> tuple[float | None, int]:
     """Return the mean share of weight on the rationale over the explained texts, and their number.
 
-    Only that sample is drawn at random: documents of the browser are chosen by a rule, and no mean
-    or median of theirs is one of the corpus.
+    Only that sample is drawn at random: a rule chooses the documents of the browser.
     """
     for each in results.explanations_of(experiment):
         rows = measured(each.summary, "adversarial_weights", "rationale_weight")
@@ -243,10 +229,8 @@ def _first_document(browser: Browser) -> Document:
     right = [each for each in documents if each.right] or documents
     marked = [each for each in right if each.tokens["rationale"].any()] or right
     table = pd.DataFrame(
-        {
-            "label": each.label, "share": each.rationale_share, "shown": each in marked,
-            "largest": each.tokens["weight"].max(), "words": len(each.tokens),
-        }
+        {"label": each.label, "share": each.rationale_share, "shown": each in marked,
+         "largest": each.tokens["weight"].max(), "words": len(each.tokens)}
         for each in documents
     )  # fmt: skip
     typical = [documents[row] for row in typical_documents(table, len(table)).values()]

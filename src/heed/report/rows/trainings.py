@@ -46,28 +46,31 @@ def convergence(results: Results, experiment: Experiment) -> Rows | None:
 def convergence_of(results: Results, experiment: Experiment) -> dict[str, Any]:
     """Return what a page says of the longer trainings of an experiment.
 
-    limit: a larger gain on validation is one of a model that has not converged.
-    settings: keys of params.yaml, with values, that train the unfinished models so long.
-    winners: unfinished models that are better than others, all in words.
+    limit: of a converged model's gain. settings: keys of params.yaml, with values, that train the
+    unfinished models so long. winners: unfinished models that are better than others, in words.
     """
     tried = [line for line in _lines(experiment) if line["longer"]]
     unfinished = [line for line in tried if line["outcome"] == NOT_CONVERGED]
     margin = results.comparison.significance.convergence_pp
     settings = (key for line in unfinished for key in _settings(results, line))
-    judged = [each for each in experiment.comparisons if each.is_decided]
-    pairs = [(each.first, each.second)[:: 1 if each.mean_pp > 0 else -1] for each in judged]
-    beaten = {
-        line["words"]: [experiment.words[lost] for won, lost in pairs if won == line["variant"]]
-        for line in unfinished
-    }
     return {
         "tried": bool(tried),
         "limit": tried[0]["measure"].convergence_margin(margin) if tried else "",
         "unfinished": unfinished,
         "diverged": [line for line in tried if line["outcome"] == "diverged"],
         "settings": [*dict.fromkeys(settings)],
-        "winners": [(name, own) for name, own in beaten.items() if own],
+        "winners": [*_winners(experiment, unfinished)],
     }
+
+
+def _winners(
+    experiment: Experiment, unfinished: list[dict[str, Any]]
+) -> Iterator[tuple[str, list[str]]]:
+    judged = [each for each in experiment.comparisons if each.is_decided]
+    pairs = [(each.first, each.second)[:: 1 if each.mean_pp > 0 else -1] for each in judged]
+    for line in unfinished:
+        if beaten := [experiment.words[lost] for won, lost in pairs if won == line["variant"]]:
+            yield line["words"], beaten
 
 
 def _settings(results: Results, line: dict[str, Any]) -> Iterator[str]:
@@ -133,10 +136,8 @@ def cost(results: Results) -> Rows:
     ]
     on_gpu = any(time.on_gpu for each in costs for time in each.times)
     has_search = any(each.search for each in costs)
-    facts = {
-        "search": has_search, "no_search": not has_search,
-        "time": "the time that a training on a GPU took" if on_gpu else "CPU time",
-    }  # fmt: skip
+    time = "the time that a training on a GPU took" if on_gpu else "CPU time"
+    facts = {"search": has_search, "no_search": not has_search, "time": time}
     return Rows(records, facts, sources=(*results.comparison_sources, results.times_source))
 
 

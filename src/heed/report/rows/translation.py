@@ -59,10 +59,8 @@ def translation(results: Results, experiment: Experiment) -> Rows:
     folders = map(results.evaluation_folder, results.models(experiment).values())
     files = results.sources.add(*(folder / "summary.csv" for folder in folders))
     unknown = any(each["values"]["unknown_words"] for each in scored)
-    facts = {
-        "metrics": {name: SCALE.names[name] for name in SHOWN_METRICS}, "linked": linked,
-        "unknown": unknown, "no_unknown": not unknown,
-    }  # fmt: skip
+    metrics = {name: SCALE.names[name] for name in SHOWN_METRICS}
+    facts = {"metrics": metrics, "linked": linked, "unknown": unknown, "no_unknown": not unknown}
     sources = (*results.comparison_sources, *files, results.times_source)
     return Rows(scored, facts, sources=sources)
 
@@ -99,15 +97,11 @@ def examples(results: Results, experiment: Experiment) -> Rows | None:
     records, drawn = [], drawn_variants(results, experiment)
     for number, each in enumerate(read_sentences(results, experiment), 1):
         texts = {"source": each.source, "reference": each.reference}
-        texts |= {name: each.translations[name] for name in drawn}
-        records += [
-            {
-                "number": number, "of": of, "text": text,
-                "words": f"{number} {experiment.words.get(of, of)}",
-                "wrong": count_wrong(text, each.reference) if of in each.translations else None,
-            }
-            for of, text in texts.items()
-        ]  # fmt: skip
+        for of, text in (texts | {name: each.translations[name] for name in drawn}).items():
+            wrong = count_wrong(text, each.reference) if of in each.translations else None
+            words = f"{number} {experiment.words.get(of, of)}"
+            record = {"number": number, "of": of, "text": text, "words": words, "wrong": wrong}
+            records.append(record)
     models = results.models(experiment).values()
     files = [results.prediction_folder(model) / "sentences.parquet" for model in models]
     return Rows(records, sources=results.sources.add(*files))
