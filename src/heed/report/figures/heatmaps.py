@@ -76,11 +76,8 @@ SIZE = 7.2  # points of words: the smallest print on paper has 7
 def heads(drawn: Drawn) -> Iterator[Figure]:
     """Yield the short documents of the first models with learned self-attention."""
     results, experiment = drawn.results, drawn.experiment
-    variants = [
-        variant
-        for variant, model in experiment.result.models.items()
-        if model.hyperparameters.attends_to_states and not model.hyperparameters.hierarchical
-    ]
+    every = {name: each.hyperparameters for name, each in experiment.result.models.items()}
+    variants = [n for n, h in every.items() if h.attends_to_states and not h.hierarchical]
     for variant in variants[:MODELS] if results.prints_texts(experiment) else []:
         model = results.models(experiment)[variant]
         path = results.prediction_folder(model) / "heads.parquet"

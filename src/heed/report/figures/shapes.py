@@ -213,13 +213,10 @@ def grid(cells: Pair, frame: Pair, around: Pair, panels: Pair, most: float) -> t
 
     All are across and down, in inches: `frame` is what each panel has around its cells.
     """
-    sides = zip(cells, frame, around, panels, (WIDE, MAX_HEIGHT), strict=True)
+    sides = [*zip(cells, frame, around, panels, (WIDE, MAX_HEIGHT), strict=True)]
     room = [((whole - rest) / count - own) / of for of, own, rest, count, whole in sides]
     cell = min(most, *room)
-    width, height = (
-        count * (of * cell + own) + rest
-        for of, own, rest, count in zip(cells, frame, around, panels, strict=True)
-    )
+    width, height = (count * (of * cell + own) + rest for of, own, rest, count, _ in sides)
     return cell, (max(width, WIDTH), height)
 
 

@@ -55,17 +55,20 @@ def filled(template: Any, values: Mapping[str, object]) -> Any:
 
 def draw_figures(figures: Iterable[Figure], folder: Path) -> dict[str, list[str]]:
     """Write all figures; return by key the names that PDFs have as numbers. Raises HeedError."""
+    found = {each.key: _draw(each, folder / each.key) for each in figures}
+    return {key: names for key, names in found.items() if names}
+
+
+def _draw(figure: Figure, path: Path) -> list[str]:
     import vl_convert  # its engine takes half a second to start
 
-    found = {}
-    for figure in figures:
-        page, drawn, found[figure.key] = _drawings(figure)
-        write_text(folder / f"{figure.key}.svg", page)
-        pdf = vl_convert.svg_to_pdf(_sized(drawn, figure.size, ""))
-        with writing(folder / f"{figure.key}.pdf") as file:  # svg2pdf names resources at random
-            sort = RESOURCES.sub(lambda of: b"".join(sorted(of[0].splitlines(keepends=True))), pdf)
-            file.write_bytes(sort)
-    return {key: names for key, names in found.items() if names}
+    page, drawn, names = _drawings(figure)
+    write_text(path.with_suffix(".svg"), page)
+    pdf = vl_convert.svg_to_pdf(_sized(drawn, figure.size, ""))
+    with writing(path.with_suffix(".pdf")) as temporary:  # svg2pdf names resources at random
+        ordered = RESOURCES.sub(lambda of: b"".join(sorted(of[0].splitlines(keepends=True))), pdf)
+        temporary.write_bytes(ordered)
+    return names
 
 
 def as_svg(figure: Figure) -> str:

@@ -65,10 +65,7 @@ def slide(results: Results, experiment: Experiment) -> Rows:
     """Return both reports of a slide side by side, in the talk's order of classes if it has it."""
     without, attention = (report_of(experiment, variant) for variant in experiment.pair)
     order = [*experiment.talk.get(BASELINE, NO_SCORES).classes]
-    records = [
-        {"name": name, "kind": row["kind"], "without": row, "with": attention[name]}
-        for name, row in without.items()
-    ]
+    records = [row | {"without": row, "with": attention[name]} for name, row in without.items()]
     places = {name: number for number, name in enumerate(order, -len(order))}
     records.sort(key=lambda row: (row["kind"] != "class", places.get(row["name"].casefold(), 0)))
     return Rows(records, _headings(experiment))

@@ -130,9 +130,7 @@ def papers_text(results: Results, explained: Sequence[Explanation], test: str) -
         listed = ", ".join(f"{name} {own}" for name, own in models.items())
         texts.append(f"{paper} print: {listed}.")
     if read:
-        texts.append(
-            f"Ours read at most {range_of(read, format_count)} tokens of a text; the mean length "
-            f"is {range_of(lengths, format_count)}."
-        )
+        most, mean = range_of(read, format_count), range_of(lengths, format_count)
+        texts.append(f"Ours read at most {most} tokens of a text; the mean length is {mean}.")
     texts += [f"“{each.sentence}” ({each.paper})." for each in sentences.itertuples()]
     return " ".join(texts)

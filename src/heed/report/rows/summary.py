@@ -63,11 +63,10 @@ def verdicts(results: Results) -> Rows:
     experiments = results.experiments
     compared = [each.attention_comparison for each in experiments if each.attention_comparison]
     facts = {
-        "control": bool(compared),
-        "baseline": any(each.baseline for each in compared),
+        "control": bool(compared), "baseline": any(each.baseline for each in compared),
         "reference": any(each.strongest_reference_model for each in compared),
         "has_talk": any(each.line.reproduction for each in experiments),
-    }
+    }  # fmt: skip
     return Rows([{"experiment": each} for each in experiments], facts)
 
 
@@ -86,11 +85,9 @@ def best(results: Results) -> Rows | None:
 
 
 def _best(experiment: Experiment, most: int) -> list[str]:
-    result = experiment.result
-    order = sorted(
-        [*result.models, *result.learned_reference_models],
-        key=lambda name: -result.sign * result.score_of(name),
-    )
+    result, sign = experiment.result, experiment.result.sign
+    names = [*result.models, *result.learned_reference_models]
+    order = sorted(names, key=lambda name: -sign * result.score_of(name))
     needed = [experiment.attention, result.control or BASELINE, LINEAR, "statistical"]
     kept = sorted(order, key=lambda name: (name not in needed, order.index(name)))[:most]
     return [*filter(kept.__contains__, order)]
