@@ -18,8 +18,8 @@ RANKINGS = "attention", "gradient", "leave_one_out"
 WORDS, LETTERS = 40, 86  # of a text and of a line, at most
 # of confusions:
 FEW, LARGE, LONGEST = 3, 12, 18  # classes that a figure shows, at least and most; letters of a name
-CELL, ENOUGH, LETTER = 0.42, 0.19, 0.062  # inches: of a cell at most and about at least, a letter
-TITLE, LABELS, GAP = 0.3, 0.45, 0.1  # inches: above a matrix, labels of the axes, beside a matrix
+LARGEST, ENOUGH, SIGN = 0.42, 0.19, 0.062  # inches: of a cell at most and about at least, a letter
+TITLE, LABELS, BESIDE = 0.3, 0.45, 0.1  # inches: above a matrix, of the axes, beside a matrix
 
 
 def document_rankings(results: Results) -> Iterator[Figure]:
@@ -152,10 +152,10 @@ def matrices(drawn: Drawn) -> Iterator[Figure]:
     wrong = np.mean([*shares.values()], axis=0) * (1 - np.eye(count))
     label, predicted = np.unravel_index(wrong.argmax(), wrong.shape)
     labels, models = [shapes.short_name(name, LONGEST) for name in classes], len(shares)
-    margin = LETTER * max(map(len, labels)) + LABELS
-    columns = min(max(int((shapes.WIDE - margin) / (ENOUGH * count + GAP)), 1), models)
+    margin = SIGN * max(map(len, labels)) + LABELS
+    columns = min(max(int((shapes.WIDE - margin) / (ENOUGH * count + BESIDE)), 1), models)
     panels = (columns, -(-models // columns))
-    cell, size = shapes.grid((count, count), (GAP, TITLE), (margin, margin), panels, CELL)
+    cell, size = shapes.grid((count, count), (BESIDE, TITLE), (margin, margin), panels, LARGEST)
     made = [
         _matrix(each, words[name], labels, cell, number % columns == 0, number >= models - columns)
         for number, (name, each) in enumerate(shares.items())
