@@ -4,7 +4,6 @@ A column without a heading is in the CSV file alone, and one with `csv: false` i
 """
 
 import dataclasses
-import importlib
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -13,15 +12,27 @@ import pandas as pd
 from heed.report.experiments import Experiment
 from heed.report.formats import TEXT, Format, format_coverage, format_named, read_yaml
 from heed.report.results import Results, Source
-from heed.report.rows import Rows
+from heed.report.rows import (
+    Rows,
+    classification,
+    comparisons,
+    expected,
+    explanation,
+    glossary,
+    hyperparameters,
+    summary,
+    trainings,
+    translation,
+)
 from heed.tables import csv_text
 from heed.terminal import escape_markdown
 
 DECLARED: dict[str, dict[str, Any]] = read_yaml("tables")  # by name
-MODULES = {  # that the declarations name
-    name: importlib.import_module(f"heed.report.rows.{name}")
-    for name in {each["rows"].partition(".")[0] for each in DECLARED.values()}
-}
+MODULES = {  # that the declarations name; imported above, where an edit of them is seen
+    each.__name__.rpartition(".")[2]: each
+    for each in (classification, comparisons, expected, explanation, glossary, hyperparameters,
+                 summary, trainings, translation)
+}  # fmt: skip
 PAGE, PAPER = "page", "paper"
 
 

@@ -52,10 +52,8 @@ def experiment_words(models: Mapping[str, Any]) -> dict[str, str]:
         for name, text in words.items()
     }
     often = Counter(told.values())
-    return {
-        name: text if often[text] == 1 else f"{words[name]} ({name.replace('-', ' ')})"
-        for name, text in told.items()
-    }
+    named = {name: f"{text} ({name.replace('-', ' ')})" for name, text in words.items()}
+    return {name: text if often[text] == 1 else named[name] for name, text in told.items()}
 
 
 def experiment_sentences(models: Mapping[str, Any]) -> dict[str, str]:

@@ -111,10 +111,8 @@ def _alignment(key: str, maps: Maps, told: str, model: str, **about: Any) -> Fig
     frame, count = (left + 0.25, above + 0.4), (across, -(-len(maps) // across))
     cell, size = shapes.grid((columns, lines), frame, (0.2, 0.2), count, CELL)
     letters = max(4, min(7.2, 44 * cell))
-    panels = [
-        shapes.heat_map(_marks(sentence, weights, letters), columns, lines, title)
-        for sentence, title, weights in maps
-    ]
+    drawn = ((_marks(sentence, weights, letters), title) for sentence, title, weights in maps)
+    panels = [shapes.heat_map(marks, columns, lines, title) for marks, title in drawn]
     return make_figure("alignments", key, panels, size, told, columns=across, model=model, **about)
 
 

@@ -6,7 +6,6 @@ sheet replaces them in dark mode, and scales another font to the widths of this 
 """
 
 import html
-import itertools
 import json
 import re
 import unicodedata
@@ -179,13 +178,11 @@ def _edit_svg(text: str, alt_text: str, size: Pair) -> str:
     text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"-?\d+\.\d{3,}", rounded, tag[0]), text)
     text = re.sub(r'<path class="(?:back|fore)ground"[^>]*d="(?:M0,0h0v0h0Z)?"[^>]*/>', "", text)
     text = SAME.sub("", re.sub(f' (?:{UNUSED})="[^"]*"', "", text))
-    colours = itertools.product(read_yaml("figures/vega")["dark"].items(), ("fill", "stroke"))
-    rules = (
-        f'[{kind}="{light}"]{{{kind}:{dark}}}'
-        for (light, dark), kind in colours
-        if f'{kind}="{light}"' in text
-    )
-    style_sheet = STYLE_SHEET % "".join(rules)
+    rules = ""
+    for light, dark in read_yaml("figures/vega")["dark"].items():
+        kinds = (kind for kind in ("fill", "stroke") if f'{kind}="{light}"' in text)
+        rules += "".join(f'[{kind}="{light}"]{{{kind}:{dark}}}' for kind in kinds)
+    style_sheet = STYLE_SHEET % rules
     head, _, rest = _sized(text, size, "pt").partition(">")
     start_tag = f'<svg role="img" aria-label="{html.escape(alt_text)}"{head.removeprefix("<svg")}'
     return f"{start_tag}>{style_sheet}{rest}"

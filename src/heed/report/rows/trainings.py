@@ -54,13 +54,11 @@ def convergence_of(results: Results, experiment: Experiment) -> dict[str, Any]:
     margin = results.comparison.significance.convergence_pp
     settings = (key for line in unfinished for key in _settings(results, line))
     return {
-        "tried": bool(tried),
+        "tried": bool(tried), "unfinished": unfinished,
         "limit": tried[0]["measure"].convergence_margin(margin) if tried else "",
-        "unfinished": unfinished,
         "diverged": [line for line in tried if line["outcome"] == "diverged"],
-        "settings": [*dict.fromkeys(settings)],
-        "winners": [*_winners(experiment, unfinished)],
-    }
+        "settings": [*dict.fromkeys(settings)], "winners": [*_winners(experiment, unfinished)],
+    }  # fmt: skip
 
 
 def _winners(
