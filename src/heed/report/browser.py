@@ -1,8 +1,4 @@
-"""The document browser: a model's weights in documents (Yang et al. 2016, figures 5 and 6).
-
-There is a page for each model, in a folder of its own: a copy of the report without corpus text
-leaves this folder out. page/documents.html.jinja and page/weights.html.jinja have its words.
-"""
+"""The document browser: a model's weights in documents (Yang et al. 2016, figures 5 and 6)."""
 
 import dataclasses
 import math
@@ -34,10 +30,7 @@ class Piece(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """The pieces of a sentence; hierarchical models have its `weight` and `shade`.
-
-    `shade` is the weight over the largest weight of the document's sentences.
-    """
+    """Its pieces; in a hierarchical model its `weight`, and `shade`: over the largest weight."""
 
     pieces: list[Piece]
     weight: float | None = None
@@ -51,20 +44,14 @@ class Legend(NamedTuple):
     sentences: bool
 
 
-class VariantPredictions(NamedTuple):
-    """The predictions of a variant for a document, over the seeds that were tested on it."""
-
-    variant: str
-    classes: list[tuple[str, int]]  # with counts, the most frequent first
-    right: str  # always, sometimes, never
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class Document:
     """One document of the browser, chosen by `rule`."""
 
     tokens: pd.DataFrame  # a row for each token that was read, as weights.parquet has it
-    predictions: list[VariantPredictions]
+    # of each variant over the seeds that were tested on it: `classes` with counts, the most
+    # frequent first, and how often they are `right`
+    predictions: list[dict[str, Any]]
     id: str
     text: str
     label: str
@@ -101,10 +88,7 @@ class Document:
 
 
 class Browser(NamedTuple):
-    """The content of one model's page.
-
-    A rule chose its documents, so no mean, median or share over them is one of the corpus.
-    """
+    """A model's page; a rule chose its documents, so no mean over them is one of the corpus."""
 
     documents: list[Document]
     legend: Legend  # of the shaded texts
@@ -112,10 +96,10 @@ class Browser(NamedTuple):
 
 def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
     """Return a model's browser; `others`: predictions beside it. Raises HeedError, of a file."""
-    paths = (folder / f"{name}.parquet" for name in ("documents", "weights"))
-    documents, weights = map(read_prediction_table, paths)
+    names = "documents.parquet", "weights.parquet"
+    documents, weights = (read_prediction_table(folder / name) for name in names)
     tokens: dict[Any, pd.DataFrame] = dict(list(weights.groupby("id", sort=False)))
-    predictions: dict[str, list[VariantPredictions]] = {name: [] for name in documents["id"]}
+    predictions: dict[str, list[dict[str, Any]]] = {name: [] for name in documents["id"]}
     for variant, other in others.items():
         table = read_prediction_table(other / PREDICTED)
         table = table[(table["split"] == "test") & table["id"].isin(documents["id"])]
@@ -123,7 +107,8 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
             right = rows["label"] == rows["predicted"]
             often = "always" if right.all() else "sometimes" if right.any() else "never"
             classes = Counter(sorted(rows["predicted"])).most_common()
-            predictions[str(name)].append(VariantPredictions(variant, classes, often))
+            own = {"variant": variant, "classes": classes, "right": often}
+            predictions[str(name)].append(own)
     found = [Document(tokens[e.id], predictions[e.id], **e._asdict()) for e in _rows(documents)]
     has_sentences = bool(weights["sentence_weight"].notna().any())
     return Browser(found, Legend(bool(weights["rationale"].any()), has_sentences))
@@ -192,8 +177,8 @@ def full_colour(weights: np.ndarray) -> float:
 def excerpt(tokens: pd.DataFrame, words: int) -> pd.DataFrame:
     """Return at most so many successive tokens: those with the most weight on the rationale.
 
-    Of as much, to the percent, those with the most weight, then with the most words of the
-    rationale. Where there is room, a quarter of the words stands before it.
+    Of as much, to the percent, those with the most weight, then with the most words of it. Where
+    there is room, a quarter of the words stands before it.
     """
     if len(tokens) <= words:
         return tokens

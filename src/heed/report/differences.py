@@ -1,7 +1,6 @@
 """Tested differences of an experiment's models: what is said of each, and which one leads."""
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from heed.evaluation import results
@@ -29,10 +28,7 @@ def reading_of(difference: results.Difference) -> str:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TestedDifference(results.Difference):
-    """A difference of two models by name, with its tests (docs/read/statistics.md).
-
-    `one_seed`: whether both models have one run.
-    """
+    """A tested difference (docs/read/statistics.md); `one_seed`: both models have one run."""
 
     first: str
     second: str
@@ -84,11 +80,10 @@ def attention_of(result: ExperimentResult) -> str:
 def compare_attention(
     result: ExperimentResult, differences: list[TestedDifference]
 ) -> AttentionComparison | None:
-    """Return what an experiment's first attention variant is compared with.
+    """Return what an experiment's first attention variant is compared with; None: nothing.
 
-    None without such a variant, or with neither control nor baseline. `differences` are all of the
-    experiment's. The strongest reference model is the one that attention beats least: one that wins
-    comes first, and one that is shown to be beaten last.
+    The strongest reference model is the one that attention beats least: one that wins comes first,
+    and one that is shown to be beaten last.
     """
     variant, order = attention_of(result), {WORSE: 0, BETTER: 2}
     own = {each.second: each for each in differences if each.first == variant}
@@ -106,15 +101,13 @@ def tested_differences(
 ) -> list[TestedDifference]:
     """Return every difference of an experiment: those of its question first, the gains first."""
     answers = {variant: index for index, variant in enumerate(result.attention)}
-    runs = {name: len(result.compared_score(each).values) for name, each in result.models.items()}
     known: dict[str, Any] = {"method": method, "measure": measure_of(result)}
-    tested = [
-        TestedDifference(
-            first=first, second=second, one_seed=runs[first] == 1, **known, **vars(difference)
-        )
-        for first, others in result.comparisons.items()
-        for second, difference in sorted(others.items(), key=lambda item: item[0] != BASELINE)
-    ]
+    tested = []
+    for first, others in result.comparisons.items():
+        known["one_seed"] = len(result.compared_score(result.models[first]).values) == 1
+        for second in sorted(others, key=lambda name: name != BASELINE):
+            own = known | vars(others[second]) | {"first": first, "second": second}
+            tested.append(TestedDifference(**own))
     return sorted(tested, key=lambda each: answers.get(each.first, len(answers)))
 
 
@@ -127,32 +120,13 @@ def recommend(result: ExperimentResult, method: results.Significance) -> str:
     """
     if LINEAR not in result.reference_models or result.corpus.statistics.generated:
         return ""
-    networks = sorted(
-        result.models,
-        key=lambda n: (result.models[n].parameters, -result.sign * result.score_of(n)),
-    )
+    models, sign = result.models, result.sign
+    networks = sorted(models, key=lambda n: (models[n].parameters, -sign * result.score_of(n)))
     names = [*filter(result.reference_models.__contains__, REFERENCES), *networks]
-    scores = {name: result.sign * result.score_of(name) for name in names}
+    scores = {name: sign * result.score_of(name) for name in names}
     margin = method.equivalence_margin / 100
     enough = max(scores.values()) - margin
     found = next(name for name, score in scores.items() if score >= enough)
     possible = (scores[n] + each.rise_pp(result.metric) / 100 for n, each in result.models.items())
     is_open = found in result.models and not result.models[found].has_converged
     return "" if is_open or scores[found] < max(possible) - margin else found
-
-
-def leading(
-    result: ExperimentResult,
-    compared: AttentionComparison | None,
-    comparisons: Sequence[TestedDifference],
-) -> TestedDifference | None:
-    """Return the comparison that a report says first; None where attention is compared with none.
-
-    It is the primary one or, without a network that attention is compared with, that with the
-    reference model which attention beats least.
-    """
-    if compared:
-        return compared.primary
-    references = {(attention_of(result), name) for name in result.learned_reference_models}
-    own = (each for each in comparisons if (each.first, each.second) in references)
-    return min(own, key=lambda each: each.mean_pp, default=None)

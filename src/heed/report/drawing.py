@@ -37,16 +37,16 @@ TASK_FIGURES: dict[str, Makers] = {
         "shares": translation.by_share,
     },
 }
-FIGURE_NAMES = frozenset(itertools.chain(STUDY_FIGURES, EVERY_TASK, *TASK_FIGURES.values()))
 
 
 def make_figures(results: Results) -> Figures:
     """Return all figures of a study by name and experiment."""
     figures = {(name, ""): tuple(make(results)) for name, make in STUDY_FIGURES.items()}
-    own = {each.key for each in figures["study", ""]}  # which may be one of recency
-    figures["recency", ""] = tuple(e for e in figures["recency", ""] if e.key not in own)
+    first = {each.key for each in figures["study", ""]}  # which may be one of recency
+    figures["recency", ""] = tuple(e for e in figures["recency", ""] if e.key not in first)
     for each in results.experiments:
-        variants = drawn_variants(results, each)
-        for name, make in (EVERY_TASK | TASK_FIGURES.get(each.measure.task, {})).items():
+        variants, own = drawn_variants(results, each), TASK_FIGURES.get(each.measure.task, {})
+        figures |= {(name, each.key): () for name in itertools.chain(*TASK_FIGURES.values())}
+        for name, make in (EVERY_TASK | own).items():
             figures[name, each.key] = tuple(make(Drawn(results, each, variants)))
     return figures

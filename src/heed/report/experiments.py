@@ -4,22 +4,22 @@ import dataclasses
 import functools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from heed.corpora.kinds import KINDS
 from heed.corpora.table import KIND as OWN
 from heed.evaluation import results
 from heed.evaluation.results import BASELINE, UNDECIDED, Comparison, Corpus, ExperimentResult
+from heed.files import HeedError
 from heed.report import differences, published
 from heed.report.differences import AttentionComparison, TestedDifference
-from heed.report.measures import Measure, equal_weights_control, measure_of
+from heed.report.measures import Measure, measure_of
 from heed.report.published import NO_SCORES, TALK_VARIANTS, Talk, TalkTest
 from heed.report.words import experiment_sentences, experiment_words
+from heed.study import Params
+from heed.study.experiments import Published
 
-if TYPE_CHECKING:
-    from heed.study import Experiment as Declared
-    from heed.study import Params
-
+Talks = dict[str, Talk]  # the talk's scores of an experiment, by variant
 # Verdicts on the talk's gain, beside UNDECIDED.
 REPRODUCED, NOT_REPRODUCED, NOT_COMPARABLE = "reproduced", "not reproduced", "not comparable"
 
@@ -55,12 +55,11 @@ class Experiment:
     mark: str  # generated text, reduced corpus: in every file with its numbers
     generated: bool
     corpus_name: str
-    leading: TestedDifference | None  # what the report says first: see `leading`
     advice: str  # the model to use on a corpus of one's own; empty on others
     line: Line
     attention_comparison: AttentionComparison | None  # of attention against its compared models
     comparisons: list[TestedDifference]
-    talk: dict[str, Talk]  # the talk's scores by variant
+    talk: Talks
     # title of the experiment whose hyperparameters this one degrades, or nothing
     degraded_from: str
     degradations: list[dict[str, Any]]  # see `_degradations`
@@ -89,6 +88,14 @@ class Experiment:
         return f"#experiment-{self.key}"
 
     @property
+    def leading(self) -> TestedDifference | None:
+        """What the report says first: the primary comparison, or with the best reference model."""
+        if self.attention_comparison:
+            return self.attention_comparison.primary
+        found = (self.difference(self.attention, n) for n in self.result.learned_reference_models)
+        return min(filter(None, found), key=lambda each: each.mean_pp, default=None)
+
+    @property
     def attention(self) -> str:
         """The first variant that answers the study's question; empty: none."""
         return differences.attention_of(self.result)
@@ -113,10 +120,14 @@ class Experiment:
 
     def named(self, variant: str) -> dict[str, Any]:
         """Return what every row of a model has: the experiment, its name, in words too, a link."""
-        link = f"#glossary-{variant}"
-        return {
-            "experiment": self, "variant": variant, "words": self.words[variant], "link": link,
-        }  # fmt: skip
+        about = {"words": self.words[variant], "link": f"#glossary-{variant}"}
+        return {"experiment": self, "variant": variant} | about
+
+    @property
+    def pair(self) -> tuple[str, ...]:
+        """Its models without and with attention; none where one is missing."""
+        has_both = self.attention and BASELINE in self.result.models
+        return (BASELINE, self.attention) if has_both else ()
 
     @property
     def gain(self) -> TestedDifference | None:
@@ -124,14 +135,18 @@ class Experiment:
         return self.attention_comparison.baseline if self.attention_comparison else None
 
 
-def read_experiments(params: "Params", comparison: Comparison, folder: Path) -> list[Experiment]:
+def read_experiments(params: Params, comparison: Comparison, folder: Path) -> list[Experiment]:
     """Return the experiments as in params.yaml. Raises HeedError: the talk lacks one it names."""
-    scores, talk = published.read_published(folder), dict[str, dict[str, Talk]]()
+    scores, talk = published.read_published(folder), dict[str, Talks]()
     for name in filter(comparison.experiments.__contains__, params.experiments):
         declared = params.experiments[name].published
-        key = f"experiments.{name}.published.experiment"
-        named = declared and published.experiment_scores(scores, declared.experiment, key)
-        talk[name] = named or {}
+        if declared and declared.experiment not in scores:
+            raise HeedError(
+                f"params.yaml: experiments.{name}.published.experiment: the talk has no experiment "
+                f"{declared.experiment} (data/published/{published.RESULTS}). It has: "
+                f"{', '.join(scores)}"
+            )
+        talk[name] = scores[declared.experiment] if declared else {}
     experiments = [_experiment(name, params, comparison, talk) for name in talk]
     if all(each.generated for each in experiments):
         return experiments
@@ -139,10 +154,12 @@ def read_experiments(params: "Params", comparison: Comparison, folder: Path) -> 
 
 
 def _experiment(
-    name: str, params: "Params", comparison: Comparison, talk: dict[str, dict[str, Talk]]
+    name: str, params: Params, comparison: Comparison, talk: dict[str, Talks]
 ) -> Experiment:
     declared, result = params.experiments[name], comparison.experiments[name]
     method, statistics = comparison.significance, result.corpus.statistics
+    marks = {"generated text": statistics.generated, "reduced corpus": statistics.reduced}
+    marked = ", ".join(words for words, is_true in marks.items() if is_true)
     original = declared.suboptimal_of or ""
     before = comparison.experiments.get(original)
     both = [(result, talk[name]), (before, talk[original])] if before else []
@@ -150,10 +167,9 @@ def _experiment(
     compared = differences.compare_attention(result, comparisons)
     return Experiment(
         key=name, title=declared.title, result=result, measure=measure_of(result),
-        mark=mark(result.corpus), generated=statistics.generated, corpus_name=result.corpus.name,
-        leading=differences.leading(result, compared, comparisons),
+        mark=marked, generated=statistics.generated, corpus_name=result.corpus.name,
         advice=differences.recommend(result, method) if statistics.kind == OWN.name else "",
-        line=_line(declared, result, talk[name], compared.baseline if compared else None),
+        line=_line(declared.published, marked, talk[name], compared.baseline if compared else None),
         attention_comparison=compared, comparisons=comparisons, talk=talk[name],
         degraded_from=params.experiments[original].title if before else "",
         degradations=[*_degradations(*both)], publishable=may_publish_text(result.corpus),
@@ -166,29 +182,17 @@ def may_publish_text(corpus: Corpus) -> bool:
     return corpus.statistics.generated or bool(kind and kind.source.public_domain)
 
 
-def mark(corpus: Corpus) -> str:
-    """Return the warning that is printed with all numbers of a corpus; empty for most corpora."""
-    statistics = corpus.statistics
-    marks = {"generated text": statistics.generated, "reduced corpus": statistics.reduced}
-    return ", ".join(words for words, is_true in marks.items() if is_true)
-
-
-def _line(
-    declared: "Declared",
-    result: ExperimentResult,
-    talk: dict[str, Talk],
-    gain: TestedDifference | None,
-) -> Line:
+def _line(named: Published | None, mark: str, talk: Talks, gain: TestedDifference | None) -> Line:
     scores = (talk.get(each, NO_SCORES).average_scores("accuracy") for each in TALK_VARIANTS)
     baseline, attention = (each.get("f1", "") for each in scores)
-    named, tested, marked = declared.published, published.talk_test(talk), mark(result.corpus)
+    tested = published.talk_test(talk)
     of_talk = tested.gain_pp if tested else None
-    comparable = bool(named and named.comparable and not marked)
+    comparable = bool(named and named.comparable and not mark)
     reproduction = None
     if comparable:
         reproduction = _reproduction(of_talk, gain)
     elif named:
-        reasons = "; ".join(filter(None, [named.reason, marked]))
+        reasons = "; ".join(filter(None, [named.reason, mark]))
         reproduction = Reproduction(NOT_COMPARABLE, reasons)
     printed = (baseline, attention) if baseline and attention else None
     return Line(printed, of_talk, comparable, reproduction, tested)
@@ -210,11 +214,8 @@ def _reproduction(talk_gain: float | None, gain: TestedDifference | None) -> Rep
     return Reproduction(UNDECIDED, f"{inside}, but ours {ours}")
 
 
-def _degradations(*both: tuple[ExperimentResult, dict[str, Talk]]) -> Iterator[dict[str, Any]]:
-    """Yield the changes of scores by degraded hyperparameters; `both` as they are, and before.
-
-    talk: the talk's, in percentage points of accuracy, and None beside another metric.
-    """
+def _degradations(*both: tuple[ExperimentResult, Talks]) -> Iterator[dict[str, Any]]:
+    """Yield the changes by degraded hyperparameters; `both`: as they are, and before."""
     variants = (v for v in TALK_VARIANTS if both and all(v in each.models for each, _ in both))
     for variant in variants:
         degraded = both[0][0]
@@ -224,24 +225,3 @@ def _degradations(*both: tuple[ExperimentResult, dict[str, Talk]]) -> Iterator[d
         is_known = all(scores) and measure_of(degraded).is_accuracy
         talk_change = 100 * (float(scores[0]) - float(scores[1])) if is_known else None
         yield {"variant": variant, "change": change, "talk": talk_change}
-
-
-class WeightsGain(NamedTuple):
-    """The gain of a model over the same one with equal weights: its control, where it has one.
-
-    `gain` is in percentage points, and so is its interval, that of the test.
-    """
-
-    control: str = ""
-    gain: float | None = None
-    interval: tuple[float, float] | None = None
-
-
-def weights_gain(experiment: Experiment, variant: str) -> WeightsGain:
-    """Return the gain of a variant over its control with equal weights."""
-    result, control = experiment.result, equal_weights_control(experiment.result, variant)
-    if not control:
-        return WeightsGain()
-    gain = 100 * (result.score_of(variant) - result.score_of(control))
-    tested = experiment.difference(variant, control)
-    return WeightsGain(control, gain, tested.interval_pp if tested else None)

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -13,12 +13,10 @@ from heed.explanation.registry import CRITERIA
 from heed.explanation.test import Judged, Outcome, measured
 from heed.files import reading, verify_checksums
 from heed.hyperparameters.pretrained import PRETRAINED
-from heed.report.experiments import Experiment, WeightsGain, weights_gain
-from heed.report.measures import measure_of
+from heed.report.experiments import Experiment
+from heed.report.measures import equal_weights_control, measure_of
+from heed.study import Params
 from heed.tables import read_csv
-
-if TYPE_CHECKING:
-    from heed.study import Params
 
 
 class AdversarialAttention(NamedTuple):
@@ -27,6 +25,14 @@ class AdversarialAttention(NamedTuple):
     name: str
     folder: Path
     summary: pd.DataFrame
+
+
+class WeightsGain(NamedTuple):
+    """The gain in percentage points over the control with equal weights, and its interval."""
+
+    control: str = ""
+    gain: float | None = None
+    interval: tuple[float, float] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,8 +66,13 @@ class Explanation:
     @functools.cached_property
     def gain(self) -> WeightsGain:
         """The gain over the same model with equal weights; none where no weights are learned."""
-        without = self.is_of_encoder or not self.has_weights
-        return WeightsGain() if without else weights_gain(self.experiment, self.variant)
+        result, name, own = self.experiment.result, self.variant, not self.is_of_encoder
+        control = equal_weights_control(result, name) if own and self.has_weights else ""
+        if not control:
+            return WeightsGain()
+        tested = self.experiment.difference(name, control)
+        gain = 100 * (result.score_of(name) - result.score_of(control))
+        return WeightsGain(control, gain, tested.interval_pp if tested else None)
 
     @functools.cached_property
     def outcomes(self) -> dict[str, Outcome]:
@@ -72,12 +83,9 @@ class Explanation:
 
 
 def read_explanations(
-    params: "Params", comparison: Comparison, experiments: list[Experiment], folder: Path
+    params: Params, comparison: Comparison, experiments: list[Experiment], folder: Path
 ) -> tuple[Explanation, ...]:
-    """Return the models that were explained, of results/, in the order of the experiments.
-
-    The study names them: DVC never deletes the folder of a model. Raises HeedError, of a file.
-    """
+    """Return the models that were explained and the study names. Raises HeedError, of a file."""
     explanations = list[Explanation]()
     for experiment in experiments:
         for variant, each in experiment.result.models.items():
@@ -92,7 +100,7 @@ def read_explanations(
     return tuple(explanations)
 
 
-def _read_encoder(params: "Params", experiment: Experiment, folder: Path) -> Iterator[Explanation]:
+def _read_encoder(params: Params, experiment: Experiment, folder: Path) -> Iterator[Explanation]:
     """Yield the readings of the attention of a corpus's encoder, if it was tested."""
     corpus = params.experiments[experiment.key].corpus
     declared = params.pretrained.get(corpus)
@@ -107,7 +115,7 @@ def _read_encoder(params: "Params", experiment: Experiment, folder: Path) -> Ite
         yield Explanation(experiment, name, name, each, _read(each / "summary.csv", command))
 
 
-def _read_adversarial(params: "Params", model: str, folder: Path) -> Iterator[AdversarialAttention]:
+def _read_adversarial(params: Params, model: str, folder: Path) -> Iterator[AdversarialAttention]:
     for name, section in params.adversarial_attention.items():
         path = folder / "adversarial_attention" / name
         if section.model == model and path.exists():
@@ -133,7 +141,6 @@ def _read(path: Path, command: str) -> pd.DataFrame:
         return read_csv(path, "class", "at", "ranking", "weights")
 
 
-def range_of(counts: Sequence[int], form: Callable[[int], str]) -> str:
-    """Return one number, or the smallest and the largest with a dash between them."""
-    low, high = min(counts), max(counts)
-    return form(low) if low == high else f"{form(low)}–{form(high)}"
+def range_of(counts: Sequence[int], form: Callable[[int], str], between: str = "–") -> str:
+    """Return one number, or the smallest and the largest, with a dash between them, as printed."""
+    return between.join(dict.fromkeys((form(min(counts)), form(max(counts)))))

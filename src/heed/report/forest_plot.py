@@ -45,19 +45,17 @@ def write_pictures(root: Path) -> None:
 
 def own_figures(studies: Path) -> list[Figure]:
     """Return the ladder, the staircase and the learning curve of the published studies."""
-    made = {
-        key: make([each for name in names for each in published(studies / name)])
-        for key, (make, names) in OWN.items()
-    }
-    return [dataclasses.replace(each, key=key) for key, each in made.items() if each]
+    figures = []
+    for key, (make, names) in OWN.items():
+        if made := make([each for name in names for each in published(studies / name)]):
+            figures.append(dataclasses.replace(made, key=key))
+    return figures
 
 
 def primary_comparisons(studies: Path) -> list[dict[str, str]]:
-    """Return attention against its control in every experiment of the published studies.
+    """Return attention against its control in every published experiment, the largest gain first.
 
-    They are rows of verdicts.csv, with title, models and group: texts and unit, which have a scale
-    of their own. Against the baseline where an experiment has no control. The largest difference is
-    first.
+    They are rows of verdicts.csv, with title, models and group, which has a scale of its own.
     """
     found = list[Any]()
     for path in sorted(studies.glob("*/verdicts.csv")):
@@ -89,16 +87,17 @@ WIDTH, ROW, FRAME = 3.75, 0.42, 0.68
 
 
 def forest_plot(studies: Path) -> Figure:
-    """Return the primary comparison of every published experiment, a row each.
-
-    Experiments are grouped by their texts and by the unit of their metric.
-    """
+    """Return the primary comparison of every published experiment, grouped by texts and unit."""
     found, by_group = primary_comparisons(studies), operator.itemgetter("group")
     grouped = itertools.groupby(sorted(found, key=by_group, reverse=True), by_group)
     groups = {group: [*rows] for group, rows in grouped}
     counts = Counter(row["verdict"] for row in found)
-    told = "; ".join(f"{row['title']}, {row['models']}: {_says(row)}" for row in found) + "."
-    return interval_plot("forest", groups, told, better=counts[BETTER], count=len(found))
+    told = "; ".join(
+        f"{row['title']}, {row['models']}: {row['verdict'].replace('practically ', '')} "
+        + f"{row['difference_pp']} ({row['low_pp']} to {row['high_pp']})".replace("-", "−")
+        for row in found
+    )
+    return interval_plot("forest", groups, f"{told}.", better=counts[BETTER], count=len(found))
 
 
 def interval_plot(
@@ -117,11 +116,6 @@ def interval_plot(
     height = ROW * (len(found) + 0.6 * len(looks)) + FRAME * len(panels)
     panels.append(shapes.legend(looks, 0.6))
     return make_figure(kind, kind, panels, (WIDTH, height), told, **values)
-
-
-def _says(row: Mapping[str, str]) -> str:
-    difference = f"{row['difference_pp']} ({row['low_pp']} to {row['high_pp']})"
-    return f"{row['verdict'].replace('practically ', '')} {difference.replace('-', '−')}"
 
 
 def _panel(group: str, found: Sequence[Mapping[str, str]]) -> Panel:

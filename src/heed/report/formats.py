@@ -1,8 +1,4 @@
-"""The formats of numbers, and a reader of what the report declares in YAML.
-
-For people they have a minus sign and a dash for None; for CSV they are ASCII. All of them round
-half up, and a number that is rounded to zero has no sign.
-"""
+"""The formats of numbers, rounded half up, without a sign of zero; a reader of our YAML."""
 
 import dataclasses
 import functools
@@ -35,17 +31,12 @@ def format_points(value: float | None, digits: int = 2) -> str:
 
 def format_p(p: float | None) -> str:
     """Return a p value with three decimals; a dash for None."""
-    if p is None:
-        return DASH
-    return "< 0.001" if p < 0.001 else format_rounded(p, 3)
+    return "< 0.001" if p is not None and p < 0.001 else format_number(p, 3)
 
 
 def format_interval(ends: tuple[float, float] | None, digits: int = 2) -> str:
     """Return both ends in percentage points; a dash for None."""
-    if ends is None:
-        return DASH
-    low, high = (format_points(end, digits) for end in ends)
-    return f"{low} to {high}"
+    return DASH if ends is None else " to ".join(format_points(end, digits) for end in ends)
 
 
 def format_coverage(alpha: float) -> str:
@@ -65,7 +56,7 @@ def pluralize(singular: str, plural: str, count: int, **values: object) -> str:
 
 def join_and(names: Sequence[str], last: str = "and") -> str:
     """Return names in a sentence; nothing without any."""
-    return f" {last} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return f" {last} ".join(each for each in (", ".join(names[:-1]), *names[-1:]) if each)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,21 +74,16 @@ def _plain(format_value: Callable[..., str], *arguments: object) -> Callable[[An
     return lambda value: "" if value is None else format_value(value, *arguments)
 
 
-def decimals(digits: int, plain_digits: int | None = None) -> Format:
+def decimals(digits: int, *plain: int) -> Format:
     """Return the format of numbers with so many decimals; a CSV file may have more."""
-    plain = _plain(format_rounded, digits if plain_digits is None else plain_digits)
-    return Format(lambda value: format_number(value, digits), plain)
+    return Format(lambda n: format_number(n, digits), _plain(format_rounded, *plain or (digits,)))
 
 
 def _text(value: object) -> str:
     return DASH if value is None else str(value)
 
 
-def _answer(no: str) -> Format:
-    words: dict[object, str] = {True: "yes", False: no}
-    return Format(words.__getitem__, words.__getitem__, "left")
-
-
+ANSWER, AGREEMENT = ("no", "yes").__getitem__, ("NO", "yes").__getitem__
 TEXT = Format(_text, _plain(str), "left")
 RIGHT = Format(_text, _plain(str), "right")
 POINTS = Format(format_points, _plain(format_rounded, 2, "+"))
@@ -109,7 +95,7 @@ NAMED = {
     "interval": Format(format_interval, format_interval, "right"),
     "verdict": Format(lambda value: value or DASH, lambda value: value or "", "left"),
     "alike": Format(lambda alike: "" if alike else "not tuned alike", str),
-    "answer": _answer("no"), "agreement": _answer("NO"),
+    "answer": Format(ANSWER, ANSWER, "left"), "agreement": Format(AGREEMENT, AGREEMENT, "left"),
     "parameters": Format(lambda n: DASH if n is None else format_count(n), COUNT.plain, "right"),
     "hundreds": decimals(2), "share": decimals(4),
 }  # fmt: skip

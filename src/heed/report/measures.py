@@ -1,8 +1,4 @@
-"""The metric by which an experiment compares its models, and what weakens a comparison.
-
-The task says how its scores are printed (`SCALE` of its recipe). A comparison is weak where
-predictions are degenerate, or weights equal.
-"""
+"""The metric by which an experiment compares its models, and what weakens a comparison."""
 
 import dataclasses
 import statistics
@@ -11,7 +7,7 @@ from typing import Any
 from heed.evaluation import results
 from heed.evaluation.results import BASELINE, CONTROLS, ExperimentResult, ModelResult
 from heed.hyperparameters.classifier import Architecture
-from heed.report.formats import format_number, format_points, read_yaml
+from heed.report.formats import format_number, format_points
 from heed.task import task_module
 
 
@@ -21,58 +17,39 @@ class Measure:
 
     task: str
     metric: str
+    name: str = dataclasses.field(init=False)  # in a sentence
+    item: str = dataclasses.field(init=False)  # what one prediction is of: document or sentence
+    is_of_sentences: bool = dataclasses.field(init=False)
+    is_accuracy: bool = dataclasses.field(init=False)
+    in_hundreds: bool = dataclasses.field(init=False)  # whether it is printed between 0 and 100
+    # whether differences are in percentage points, and not in points of the metric
+    in_percentage_points: bool = dataclasses.field(init=False)
+    long_unit: str = dataclasses.field(init=False)  # of differences
+    unit: str = dataclasses.field(init=False)  # the same in a heading
+    validated: tuple[str, ...] = dataclasses.field(init=False)  # metrics after each epoch
+
+    def __post_init__(self) -> None:
+        recipe, metric = task_module(self.task, "recipe"), self.metric
+        scale, name = recipe.SCALE, recipe.SCALE.names.get(metric, metric.replace("_", " "))
+        in_hundreds = scale.in_hundreds and metric != "loss"
+        is_share = not scale.in_points or metric in scale.percentages
+        points = f"{name} points" if in_hundreds else "hundredths"
+        vars(self).update(
+            name=name, item=recipe.ITEM, is_of_sentences=recipe.ITEM == "sentence",
+            is_accuracy=metric == "accuracy", in_hundreds=in_hundreds,
+            in_percentage_points=is_share, long_unit="percentage points" if is_share else points,
+            unit="p.p." if is_share else points, validated=recipe.VALIDATION_METRICS,
+        )  # fmt: skip
 
     @property
-    def _recipe(self) -> Any:
-        return task_module(self.task, "recipe")
-
-    @property
-    def name(self) -> str:
-        """Its name in a sentence."""
-        return str(self._recipe.SCALE.names.get(self.metric, self.metric.replace("_", " ")))
-
-    @property
-    def item(self) -> str:
-        """What one prediction is of: a document or a sentence."""
-        return str(self._recipe.ITEM)
-
-    @property
-    def is_of_sentences(self) -> bool:
-        """Whether it is a score of sentences, and not of documents."""
-        return self.item == "sentence"
-
-    @property
-    def in_hundreds(self) -> bool:
-        """Whether the score is printed between 0 and 100."""
-        return bool(self._recipe.SCALE.in_hundreds) and self.metric != "loss"
-
-    @property
-    def is_accuracy(self) -> bool:
-        """Whether it is the share of documents whose one class is right."""
-        return self.metric == "accuracy"
+    def first_validated(self) -> "Measure":
+        """The first metric that the task validates after each epoch."""
+        return Measure(self.task, self.validated[0])
 
     @property
     def of_validation(self) -> "Measure":
         """The validation metric that says whether a model has converged."""
-        scores = self._recipe.VALIDATION_METRICS
-        return self if self.metric in scores else Measure(self.task, scores[0])
-
-    @property
-    def in_percentage_points(self) -> bool:
-        """Whether its differences are in percentage points, and not in points of the metric."""
-        return not self._recipe.SCALE.in_points or self.metric in self._recipe.SCALE.percentages
-
-    @property
-    def unit(self) -> str:
-        """The unit of differences, in a heading."""
-        return "p.p." if self.in_percentage_points else self.long_unit
-
-    @property
-    def long_unit(self) -> str:
-        """The unit of differences, in full."""
-        if self.in_percentage_points:
-            return "percentage points"
-        return f"{self.name} points" if self.in_hundreds else "hundredths"
+        return self if self.metric in self.validated else self.first_validated
 
     def scaled(self, value: float) -> float:
         """Return the figure on the scale that it is printed on."""
@@ -84,11 +61,7 @@ class Measure:
         return format_number(printed, 2 if self.in_hundreds else 4)
 
     def short(self, value: float, named: bool = False, digits: int = 1) -> str:
-        """Return the score for a sentence: an accuracy in percent; `named`: others by their name.
-
-        All but a share of right answers are read only with their name. `digits`: of what is printed
-        between 0 and 100.
-        """
+        """Return the score in a sentence: an accuracy in percent; `named`: others by name."""
         if self.is_accuracy:
             return f"{format_number(100 * value, digits)}%"
         number = format_number(self.scaled(value), digits if self.in_hundreds else 3)
@@ -114,9 +87,9 @@ class Measure:
         """Return a margin of convergence with its unit; None: as `compare_longer` has it."""
         if value is not None:
             return self.limit(value)
-        said: str = read_yaml("names")["convergence"]
         errors, least = format_number(results.MARGIN_ERRORS, 2), self.limit(results.LEAST_MARGIN_PP)
-        return said.format(errors=errors, least=least, items=results.LEAST_MARGIN_ITEMS)
+        more = f"more than {least} and more than {results.LEAST_MARGIN_ITEMS} items"
+        return f"{errors} standard errors of that score, {more}"
 
 
 def measure_of(result: ExperimentResult) -> Measure:
@@ -152,10 +125,7 @@ def equal_weights_control(result: ExperimentResult, variant: str) -> str:
 
 
 def lacks_layer(result: ExperimentResult, variant: str) -> bool:
-    """Whether the control of a model with self-attention lacks that layer, as the mean does.
-
-    Then the gain over it is not one of the weights alone.
-    """
+    """Whether a control lacks the layer of self-attention: the gain is not of weights alone."""
     control = equal_weights_control(result, variant)
     if not control:
         return False
@@ -170,11 +140,7 @@ FAR_PP = 10.0  # below the median of the model's other runs
 def degenerate_seeds(
     model: ModelResult, result: ExperimentResult, seeds: list[int]
 ) -> dict[int, float]:
-    """Return the score of each degenerate run of a model, by seed (docs/read/report.md).
-
-    `seeds` are in the order of the model's runs. With folds a run is compared with the majority
-    class on its own test split.
-    """
+    """Return the score of each degenerate run by seed, on its own fold (docs/read/report.md)."""
     values, majority = result.compared_score(model).values, list[float]()
     if MAJORITY in result.reference_models:
         of_folds = result.compared_score(result.reference_models[MAJORITY]).values
@@ -186,11 +152,3 @@ def degenerate_seeds(
         if far or (majority and value <= majority[index]):
             degenerate[seed] = value
     return degenerate
-
-
-def explain_degenerate(result: ExperimentResult) -> str:
-    """Return when a run is degenerate, in one sentence."""
-    names, measure = read_yaml("names"), measure_of(result)
-    below = names["below_majority"] if MAJORITY in result.reference_models else ""
-    said: str = names["degenerate"]
-    return said.format(metric=measure.name, below=below, far=measure.limit(FAR_PP))

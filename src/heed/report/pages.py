@@ -1,8 +1,7 @@
 """Pages: the templates of page/ with a study's results, tables and figures; every value is escaped.
 
-A template calls `table(NAME, EXPERIMENT)`, `figure(NAME, EXPERIMENT)` and `heading(KEY, TITLE)`.
-A name that tables.yaml or drawing.py lacks is an error; where a study has no such table or figure,
-the call is empty, and false.
+A template calls `table(NAME, EXPERIMENT)` and `figure(NAME, EXPERIMENT)`. An unknown name is an
+error; where a study has no such table or figure, the call is empty, and false.
 """
 
 import base64
@@ -22,10 +21,11 @@ from markupsafe import Markup
 from heed import __version__
 from heed.evaluation import results as verdicts
 from heed.report import formats
-from heed.report.drawing import FIGURE_NAMES, Figures
+from heed.report.drawing import Figures
 from heed.report.experiments import Experiment
 from heed.report.figures.shapes import Figure
-from heed.report.tables import PAGE, Column, Table, declarations
+from heed.report.measures import FAR_PP
+from heed.report.tables import PAGE, Column, Table
 from heed.terminal import visible
 
 TEMPLATES = Path(__file__).parent / "page"
@@ -35,11 +35,8 @@ Tables = Mapping[tuple[str, str], list[Table]]
 
 @functools.cache
 def environment() -> jinja2.Environment:
-    """Return the jinja environment for HTML, which escapes every value.
-
-    It keeps its templates compiled, which takes longer than to fill them in.
-    """
-    jinja = jinja2.Environment(
+    """Return the jinja environment for HTML, which escapes every value, and is made once."""
+    jinja: Any = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True, finalize=shown, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined, extensions=["jinja2.ext.do"],
@@ -47,7 +44,7 @@ def environment() -> jinja2.Environment:
     for name in ("BASELINE", "BETTER", "WORSE", "SAME", "UNDECIDED", "NOT_CONVERGED"):
         jinja.globals[name] = getattr(verdicts, name)
     functions = {"script": script, "policy": policy, "groups": groups}
-    jinja.globals |= functions | {"PAGE": PAGE, "version": __version__}
+    jinja.globals |= functions | {"PAGE": PAGE, "version": __version__, "FAR_PP": FAR_PP}
     jinja.filters |= {
         "number": formats.format_number, "points": formats.format_points,
         "join_and": formats.join_and, "count": formats.format_count,
@@ -70,10 +67,7 @@ def groups(columns: Sequence[Column], indices: Sequence[int]) -> list[tuple[str,
 
 
 def script(name: str) -> Markup:
-    """Return a script of page/, and the one that reads weights, without escapes.
-
-    They have no text of users.
-    """
+    """Return a script of page/, and the one that reads weights, unescaped: no text of users."""
     texts = ((TEMPLATES / each).read_text(encoding="utf-8") for each in (name, "weights.js"))
     return Markup("".join(texts))
 
@@ -106,19 +100,18 @@ class Page:
 
     def table(self, name: str, experiment: Experiment | None = None, level: int = 3) -> Markup:
         """Return a table, or all parts of it, at a level of headings."""
-        found = find(self.tables, name, experiment, declarations())
+        found = self.tables[name, experiment.key if experiment else ""]
         chosen = [each for each in found if each.rows and any(c.heading for c in each.columns)]
         return Markup("").join(Markup(self._parts.table(each, level)) for each in chosen)
 
     def figure(self, name: str, experiment: Experiment | None = None, level: int = 3) -> Markup:
         """Return the figures of a name, those that the page has."""
-        found = find(self.figures, name, experiment, FIGURE_NAMES)
-        found = [each for each in found if PAGE in each.media]
-        made = []
-        for each in found:
-            first = self.explained.setdefault(each.caption, each.key)
-            made.append(self._parts.figure(each, level, "" if first == each.key else first))
-        return Markup("").join(map(Markup, made))
+        made = Markup("")
+        for each in self.figures[name, experiment.key if experiment else ""]:
+            if PAGE in each.media:
+                first = self.explained.setdefault(each.caption, each.key)
+                made += Markup(self._parts.figure(each, level, "" if first == each.key else first))
+        return made
 
     @functools.cached_property
     def _parts(self) -> Any:
@@ -134,13 +127,6 @@ class Page:
         return index.render(called | context, contents=self.contents, has_files=self.has_files)
 
 
-def find(found: Mapping[tuple[str, str], Any], name: str, experiment: Any, known: Any) -> Any:
-    """Return the tables or figures of a name; nothing where the study has none. Raises KeyError."""
-    if name not in known:
-        raise KeyError(f"{name}: no table or figure has this name. Known: {', '.join(known)}")
-    return found.get((name, experiment.key if experiment else ""), ())
-
-
 # What an image of a page need not say: the page has its text, and the rest is SVG's default.
 NEEDLESS = re.compile(
     r' (?:aria-label="[^"]*"|role="img"|version="1.1"|xmlns:xlink="[^"]*"|opacity="1"'
@@ -152,10 +138,7 @@ SAFE = ' !"$()*+,-./:;<=>?@[]^_`{|}~'  # in an attribute between single quotes
 
 
 def image_addresses(folder: Path, has_files: bool) -> Callable[[Figure], Markup]:
-    """Return a function from a figure to its address: its SVG, of the first MAX_INLINE bytes.
-
-    Of further ones it is the file in `folder`, or nothing where no files stand beside the page.
-    """
+    """Return a function to a figure's address: its SVG up to MAX_INLINE, then its file or none."""
     left = MAX_INLINE
 
     @functools.cache

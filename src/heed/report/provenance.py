@@ -1,7 +1,6 @@
 """reports/provenance.json: commit, versions, machine and times, which can change without results.
 
-`make report` writes it, or python -m heed.report.provenance. It is no output of a stage, since
-outputs are the same bytes for the same results.
+So it is no output of a stage: `make report` writes it, or python -m heed.report.provenance.
 """
 
 import contextlib
@@ -18,30 +17,25 @@ from heed import __version__
 from heed.files import HeedError, read_json, reading, write_json
 from heed.paths import LONGER, REPORTS, RUN
 from heed.pipeline import changed_files, run_git
-from heed.report.results import read_training_time, training_folder
+from heed.report.results import training_folder
+from heed.training.machine import read_training_time
 
 
 def provenance(root: Path, models: Collection[str]) -> dict[str, Any]:
-    """Return when, where and by which code and versions results were made, in the clone `root`.
-
-    Outside a clone of git the commit is empty. The version of heed is that of its code: what pip
-    has noted of a clone is the version when it was installed.
-    """
+    """Return when, where and by which code results were made, in `root`; outside git no commit."""
     commit, changed, results = "", list[str](), root / "results"
     with contextlib.suppress(HeedError):
         commit, changed = run_git(root, "rev-parse", "--verify", "HEAD"), changed_files(root)
     versions = {each.name: each.version for each in metadata.distributions()}
     trainings = {model: _read_trainings(results, model) for model in sorted(models)}
     searches = sorted((results / "timing" / "search").glob("*.json"))
+    processor = f"{_processor()}, {os.cpu_count()} cores"
+    system = {"System": platform.platform(), "Processor": processor}
     return {
         "commit": commit,
         "changed": changed,  # files that differ from the commit
         "versions": dict(sorted(versions.items())) | {"heed": __version__},
-        "machine": {  # that wrote the report
-            "System": platform.platform(),
-            "Processor": f"{_processor()}, {os.cpu_count()} cores",
-            "Python": platform.python_version(),
-        },
+        "machine": system | {"Python": platform.python_version()},  # that wrote the report
         "trainings": {model: found for model, found in trainings.items() if found},
         "searches": {path.stem: _read_search(path) for path in searches},
     }
@@ -56,21 +50,19 @@ def _processor() -> str:
 def _read_trainings(results: Path, model: str) -> dict[str, Any]:
     """Return number and time of a model's trainings, their machines, first and last end."""
     files = (training_folder(results) / model).glob("*.json")
-    keys = [path.stem for path in files if path.stem.isdigit() or path.stem == LONGER]
-    runs = [read_training_time(results, model, key) for key in keys]
+    named = (path for path in files if path.stem.isdigit() or path.stem == LONGER)
+    runs = [*map(read_training_time, named)]
     ended = sorted(run.ended for run in runs)
     noted = (results / "train" / model).glob(f"*/{RUN}")
     kinds = {read_json(path, f"heed train {model}").get("machine_kind", "") for path in noted}
     if not runs:
         return {}
+    hours = round(sum(run.core_minutes for run in runs) / 60, 4)
     return {
-        "runs": len(runs),
-        "seconds": round(sum(run.seconds for run in runs), 1),
-        "core_hours": round(sum(run.core_minutes for run in runs) / 60, 4),
-        "machines": sorted(filter(None, kinds)),
-        "first": ended[0],
-        "last": ended[-1],
-    }
+        "runs": len(runs), "seconds": round(sum(run.seconds for run in runs), 1),
+        "core_hours": hours, "machines": sorted(filter(None, kinds)),
+        "first": ended[0], "last": ended[-1],
+    }  # fmt: skip
 
 
 def _read_search(path: Path) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 from scipy import stats
 
-from heed.files import HeedError, reading
+from heed.files import reading
 
 RESULTS, CLASSES = "talk_results.csv", "talk_classes.csv"
 EXPLANATION, SENTENCES = "explanation.csv", "explanation_sentences.csv"
@@ -28,8 +28,8 @@ class Talk(NamedTuple):
 
     def average_scores(self, row: str) -> dict[str, str]:
         """Return the scores of the row accuracy, macro avg or weighted avg, as printed."""
-        columns = {each: f"{row.split()[0]}_{each}" for each in SCORES}
-        columns = {"f1": "accuracy"} if row == "accuracy" else columns
+        averages = {each: f"{row.split()[0]}_{each}" for each in SCORES}
+        columns = {"f1": "accuracy"} if row == "accuracy" else averages
         columns["support"] = "test_items"
         return _as_printed({key: self.summary.get(name, "") for key, name in columns.items()})
 
@@ -53,18 +53,6 @@ def read_published(folder: Path) -> dict[str, dict[str, Talk]]:
     return published
 
 
-def experiment_scores(
-    published: dict[str, dict[str, Talk]], name: str, key: str
-) -> dict[str, Talk]:
-    """Return those of an experiment, which `key` of params.yaml names. Raises HeedError: none."""
-    if name not in published:
-        raise HeedError(
-            f"params.yaml: {key}: the talk has no experiment {name} (data/published/{RESULTS}). "
-            f"It has: {', '.join(published)}"
-        )
-    return published[name]
-
-
 class TalkTest(NamedTuple):
     """The talk's gain against chance in the choice of test documents: z and the two-sided p."""
 
@@ -78,10 +66,9 @@ class TalkTest(NamedTuple):
 def talk_test(talk: dict[str, Talk]) -> TalkTest | None:
     """Return the test of two proportions on the accuracies that the talk prints; None without both.
 
-    Both models have read the same documents, but which of them each got right is not published. So
-    the two are taken as independent: with errors in common, the usual case, z is too small. What
-    another seed or another split would change is not known, and no part of it: with it z is too
-    large.
+    The two are taken as independent, since what each got right is not published: with errors in
+    common, the usual case, z is too small. What seeds and splits change is not known: for that z is
+    too large.
     """
     rows = [talk.get(variant, NO_SCORES).summary for variant in TALK_VARIANTS]
     if not all(row.get("accuracy") for row in rows):
@@ -95,16 +82,9 @@ def talk_test(talk: dict[str, Talk]) -> TalkTest | None:
     return TalkTest(100 * gain, counts[0], z, p, p < SHOWN_BELOW)
 
 
-class Papers(NamedTuple):
-    """The scores and sentences of papers on explanations, by test; scores by corpus and model."""
-
-    scores: pd.DataFrame
-    sentences: pd.DataFrame
-
-
-def read_papers(folder: Path) -> Papers:
-    """Return what papers print on explanations, of all corpora and tests."""
-    return Papers(*(pd.DataFrame(_read_rows(folder / name)) for name in (EXPLANATION, SENTENCES)))
+def read_papers(folder: Path) -> list[pd.DataFrame]:
+    """Return the scores and the sentences of papers on explanations, of all corpora and tests."""
+    return [pd.DataFrame(_read_rows(folder / name)) for name in (EXPLANATION, SENTENCES)]
 
 
 def _read_rows(path: Path) -> list[dict[str, str]]:

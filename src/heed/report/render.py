@@ -1,35 +1,33 @@
 """The files of the report: a page, a paper, a file for each table and figure."""
 
 import dataclasses
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from heed.corpora.kinds import KINDS
-from heed.evaluation.results import Comparison
+from heed.evaluation.results import Comparison, runs_by_machine_kind
 from heed.explanation.registry import CRITERIA, TESTS
 from heed.files import write_text, writing_folder
 from heed.report import pages, typesetting
 from heed.report import tables as of_tables
 from heed.report.differences import TestedDifference
-from heed.report.drawing import FIGURE_NAMES, Figures, make_figures
+from heed.report.drawing import Figures, make_figures
 from heed.report.experiments import Experiment
 from heed.report.figures.vega import draw_figures
 from heed.report.formats import read_yaml
 from heed.report.measures import report_of
-from heed.report.pages import Page, Tables, find, said
+from heed.report.pages import Page, Tables, said
 from heed.report.results import Results, read_results, read_table
 from heed.report.rows import hyperparameters, summary
-from heed.report.rows.expected import failure_lines
+from heed.report.rows.expected import judge_expected_results
 from heed.report.tables import PAPER, Table
 from heed.report.typesetting import Latex
+from heed.study import Params
 from heed.tables import write_csv
-from heed.task import task_module
-
-if TYPE_CHECKING:
-    from heed.study import Params
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,10 +42,7 @@ class Addresses:
 
 
 class Outcome(NamedTuple):
-    """The beginning of a report: its first sentences, and lines on failures.
-
-    These are on the expected results that are known of the study, and that it did not find.
-    """
+    """The first sentences of a report, and lines on expected results that were not found."""
 
     answer: list[str]
     failures: list[str]
@@ -58,7 +53,7 @@ FORMATS = {"csv": "CSV", "tex": "LaTeX"}  # of a table's files
 
 
 def render(
-    params: "Params",
+    params: Params,
     comparison: Comparison,
     published: Path,
     results_folder: Path,
@@ -68,9 +63,8 @@ def render(
 ) -> Outcome:
     """Write all of reports/: the same bytes for the same results; return what it says first.
 
-    `published` has the talk's scores, `results_folder` is results/, `folder` reports/, and
-    `with_documents` is whether to write the document browser, which has text of the corpora. Raises
-    HeedError: an experiment names one that the talk does not have; a file is missing or broken.
+    `with_documents`: also the document browser, which has text of the corpora. Raises HeedError: an
+    experiment names one that the talk does not have; a file is missing or broken.
     """
     results = read_results(params, comparison, published, results_folder, with_documents)
     return write_report(results, folder, links)
@@ -80,25 +74,22 @@ def write_report(results: Results, folder: Path, links: Addresses = Addresses())
     """Write all of reports/ from results that have been read. Raises HeedError, as `render`."""
     figures = make_figures(results)
     with writing_folder(folder / "figures") as out:
-        names = draw_figures([each for found in figures.values() for each in found], out)
+        names = draw_figures(itertools.chain(*figures.values()), out)
     tables = of_tables.build_tables(results)
-    texts = [(each, _texts(each)) for found in tables.values() for each in found]
+    every = [*itertools.chain(*tables.values())]
+    copies = {id(each): _texts(each) for each in every}
     answer = pages.first_sentences(summary.findings(results), len(results.comparison.seeds))
     answer += summary.looks(results)
     with writing_folder(folder / "tables") as out:
         write_text(out / ANSWER, "".join(f"{line}\n" for line in answer))
-        for table, copies in texts:
-            for suffix in table.files:
-                write_text(out / f"{table.key}.{suffix}", copies[FORMATS[suffix]])
+        for table, suffix in ((each, suffix) for each in every for suffix in each.files):
+            write_text(out / f"{table.key}.{suffix}", copies[id(table)][FORMATS[suffix]])
     _write_plots(results, folder / "plots")
     _write_documents(results, folder / "documents")
     write_text(folder / "report.tex", Paper(results, tables, figures, names).render())
-    by_table = {id(table): copies for table, copies in texts}
-    image, failures = (
-        pages.image_addresses(folder / "figures", links.has_files),
-        failure_lines(results),
-    )
-    page = Page(tables, figures, image, lambda table: by_table[id(table)], links.has_files)
+    image = pages.image_addresses(folder / "figures", links.has_files)
+    failures = said("failures", [e for e in judge_expected_results(results) if not e["holds"]])
+    page = Page(tables, figures, image, lambda table: copies[id(table)], links.has_files)
     html = page.render(**_context(results), failures=failures, links=links)
     write_text(folder / "index.html", html)
     return Outcome(answer, failures)
@@ -110,21 +101,18 @@ def _texts(table: Table) -> dict[str, str]:
 
 
 def _context(results: Results) -> dict[str, object]:
-    """Return what the templates of the page name beside tables and figures: the modules of rows/.
-
-    `values` says by task how its scores are printed.
-    """
-    values = (report_of(each.measure.task).VALUES for each in results.experiments)
+    """Return what the page's templates name beside tables and figures: the modules of rows/."""
+    tasks = dict.fromkeys(each.measure.task for each in results.experiments)
     return {
         **of_tables.MODULES, "results": results, "study": results.params.study,
         "experiments": results.experiments, "findings": summary.findings(results),
         "cautions": summary.cautions(results), "fields": read_yaml("field"),
-        "tests": TESTS, "criteria": CRITERIA, "values": dict.fromkeys(values),
+        "tests": TESTS, "criteria": CRITERIA, "tasks": {task: report_of(task) for task in tasks},
+        "runs_by_machine_kind": runs_by_machine_kind,
     }  # fmt: skip
 
 
-# --- files for `dvc plots show`, with the columns that dvc.yaml names -----------------------------
-
+# The columns of the files for `dvc plots show`, which dvc.yaml names.
 CURVES = ["seed", "epoch", "model", "metric", "validation"]
 CONFUSION = ["actual", "predicted", "documents", "model", "share"]
 COMPARISONS = ["experiment", "compared", "difference_pp", "low_pp", "high_pp", "p_corrected"]
@@ -134,13 +122,13 @@ def _write_plots(results: Results, folder: Path) -> None:
     """Write curves.csv, confusion.csv and comparisons.csv, also where no model has such values."""
     curves, confusions, comparisons = [], [], []
     for each in results.experiments:
-        scores = each.measure.metric, task_module(each.measure.task, "recipe").VALIDATION_METRICS[0]
+        scores = each.measure.metric, each.measure.validated[0]
         for evaluation in map(results.evaluation_folder, results.models(each).values()):
             history = read_table(evaluation / "history.csv")
             metric = next(score for score in scores if f"validation_{score}" in history)
             validation = history[f"validation_{metric}"]
-            of_model = {"model": evaluation.name, "metric": metric, "validation": validation}
-            curves.append(history.assign(**of_model))
+            own = history.assign(model=evaluation.name, metric=metric, validation=validation)
+            curves.append(own)
             if (evaluation / "confusion.csv").exists():
                 confusions.append(_confusion(evaluation))
         comparisons += [_compared(each.key, one) for one in each.comparisons]
@@ -175,13 +163,10 @@ def _write_documents(results: Results, folder: Path) -> None:
             for variant, model in results.browsers_of(experiment).items():
                 text = template.render(
                     experiment=experiment, words=experiment.words, variant=variant,
-                    page=results.browsers[model], explained=results.is_explained(experiment),
+                    page=results.browsers[model], explanations=results.explanations_of(experiment),
                     sources=results.document_sources(model),
                 )  # fmt: skip
                 write_text(out / f"{model}.html", text)
-
-
-# --- the paper ------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass
@@ -197,13 +182,13 @@ class Paper:
     def table(self, name: str, experiment: Experiment | None = None) -> Latex:
         """Return a table with its title as caption."""
         macros: Any = typesetting.environment().get_template("table.tex.jinja").module
-        found = find(self.tables, name, experiment, of_tables.declarations())
+        found = self.tables[name, experiment.key if experiment else ""]
         return Latex("".join(macros.captioned(each) for each in found if each.rows))
 
     def figure(self, name: str, experiment: Experiment | None = None) -> Latex:
         """Return the figures of a name that paper has, each with its caption."""
         macros: Any = typesetting.environment().get_template("figure.tex.jinja").module
-        found = find(self.figures, name, experiment, FIGURE_NAMES)
+        found = self.figures[name, experiment.key if experiment else ""]
         shown = (each for each in found if PAPER in each.media)
         return Latex("".join(macros.figure(each, self.names.get(each.key, [])) for each in shown))
 

@@ -2,9 +2,9 @@
 
 import dataclasses
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -18,25 +18,16 @@ from heed.report.experiments import Experiment, read_experiments
 from heed.report.explanations import Explanation, read_explanations
 from heed.report.measures import report_of
 from heed.search.results import RESULT, Search, read_search
+from heed.study import Params
 from heed.tables import read_csv
-from heed.training import machine
-from heed.training.machine import TrainingTime
-
-if TYPE_CHECKING:
-    from heed.study import Params
+from heed.training.machine import TrainingTime, read_training_time
 
 DOCUMENT_FILES = ("documents", "weights", "predictions")
-
-
-# of other folders it has their name
-STAGE_OF_FOLDER = {"predict": "score", "evaluate": "score", "search": "recipe"}
+STAGE_OF_FOLDER = {"predict": "score", "evaluate": "score", "search": "recipe"}  # else its name
 
 
 class Source(NamedTuple):
-    """A file or a folder that the report reads, and the command that makes it again.
-
-    `md5` is DVC's hash: the name of a file's content in DVC's cache.
-    """
+    """A file or folder that the report reads, DVC's hash of it, and the command that makes it."""
 
     path: str
     md5: str
@@ -70,10 +61,7 @@ class Sources:
         return tuple(self._sources[path] for path in paths)
 
     def add_files(self, folder: Path, files: list[Path], command: str) -> Source:
-        """Add files of one stage in `folder`; return their one source: a row for each is too many.
-
-        Its hash is DVC’s of a folder of these files.
-        """
+        """Add files of one stage in `folder` as one source; its hash is DVC’s of their folder."""
         if folder not in self._sources:
             path = f"results/{folder.relative_to(self._folder).as_posix()}"
             digest, stage = folder_md5(folder, files), command.split()[1]
@@ -97,12 +85,9 @@ def read_source(path: Path, results: Path) -> Source:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Results:
-    """The results of a study, for the chapters.
+    """The results of a study, browsers by model; `with_documents`: with text not to publish."""
 
-    `browsers` are by model; `with_documents`: whether the page has text that may not be published.
-    """
-
-    params: "Params"
+    params: Params
     comparison: Comparison
     experiments: list[Experiment]
     folder: Path
@@ -110,7 +95,7 @@ class Results:
     browsers: dict[str, Browser]
     with_documents: bool = True
     explanations: tuple[Explanation, ...] = ()
-    papers: printed.Papers | tuple[()] = ()
+    papers: Sequence[pd.DataFrame] = ()
 
     @property
     def comparison_sources(self) -> tuple[Source, ...]:
@@ -119,53 +104,38 @@ class Results:
 
     def models(self, experiment: Experiment) -> dict[str, str]:
         """Return the models of an experiment by variant."""
-        models = self.comparison.experiments[experiment.key].models
-        return {variant: result.model for variant, result in models.items()}
+        return {variant: each.model for variant, each in experiment.result.models.items()}
 
     def explanations_of(self, experiment: Experiment) -> list[Explanation]:
         """Return the models of an experiment that `heed explain` has tested."""
         return [each for each in self.explanations if each.experiment.key == experiment.key]
 
-    def is_explained(self, experiment: Experiment) -> bool:
-        """Return whether one of them is a network of the study."""
-        return not all(each.is_of_encoder for each in self.explanations_of(experiment))
-
     def evaluation_folder(self, model: str) -> Path:
         """Return the folder of a model's evaluation, in that of its experiment."""
         return self.folder / "evaluate" / self.params.models[model].experiment / model
 
-    def training_times(self, model: str) -> list[TrainingTime]:
-        """Return the time of a model's training with each seed. Raises HeedError, if one lacks."""
+    def training_files(self, model: str) -> dict[int | str, Path]:
+        """Return the file of the time of a model's trainings by seed, and of the LONGER one."""
         seeds = self.comparison.seeds_of(self.params.models[model].experiment)
-        return [read_training_time(self.folder, model, seed) for seed in seeds]
+        folder = training_folder(self.folder) / model
+        files: dict[int | str, Path] = {seed: folder / f"{seed}.json" for seed in seeds}
+        longer = folder / f"{LONGER}.json"
+        return files | ({LONGER: longer} if longer.exists() else {})
 
-    def longer_time(self, model: str) -> TrainingTime | None:
-        """Return the time of a model's longer training; None without one. Raises HeedError."""
-        has_any = (training_folder(self.folder) / model / f"{LONGER}.json").exists()
-        return read_training_time(self.folder, model, LONGER) if has_any else None
+    def training_times(self, model: str) -> dict[int | str, TrainingTime]:
+        """Return the times of the same. Raises HeedError, if that of a seed lacks."""
+        return {seed: read_training_time(each) for seed, each in self.training_files(model).items()}
 
     @property
     def times_source(self) -> Source:
         """The source of the times of all trainings, of whichever experiment."""
-        folder = training_folder(self.folder)
-        files = (
-            folder / model / f"{seed}.json"
-            for experiment in self.experiments
-            for model in self.models(experiment).values()
-            for seed in (*self.comparison.seeds_of(experiment.key), LONGER)
-        )
-        return self.sources.add_files(folder, [*filter(Path.exists, files)], "heed train MODEL")
-
-    @property
-    def explanation_source(self) -> Source:
-        """The source of the means of all explained models."""
-        files = [each.folder / "summary.csv" for each in self.explanations]
-        return self.sources.add_files(self.folder / "explain", files, "heed explain MODEL")
+        models = (model for each in self.experiments for model in self.models(each).values())
+        files = [path for model in models for path in self.training_files(model).values()]
+        return self.sources.add_files(training_folder(self.folder), files, "heed train MODEL")
 
     def read_search(self, experiment: Experiment, model: str) -> Search | None:
         """Return the search whose winner a model takes; None: none."""
-        section = self.params.models.get(model)
-        if section is None or section.search not in self.params.searches_of(experiment.key):
+        if self.params.models[model].search not in self.params.searches_of(experiment.key):
             return None
         return self.read_search_folder(experiment, self.params.winner(model))
 
@@ -196,7 +166,7 @@ class Results:
 
 
 def read_results(
-    params: "Params", comparison: Comparison, published: Path, folder: Path, with_documents: bool
+    params: Params, comparison: Comparison, published: Path, folder: Path, with_documents: bool
 ) -> Results:
     """Return the results in `folder`, beside the `published`. Raises HeedError, of a file."""
     experiments, sources = read_experiments(params, comparison, published), Sources(folder)
@@ -220,9 +190,8 @@ def read_results(
 
 def _read_browsers(results: Results, experiment: Experiment) -> Iterator[tuple[str, Browser]]:
     """Yield the browsers of an experiment by model; a browser compares it with the first ones."""
-    has_browser = report_of(experiment.measure.task).HAS_BROWSER
-    models = results.models(experiment) if has_browser else {}
-    for variant, model in models.items():
+    models = results.models(experiment)
+    for variant, model in models.items() if report_of(experiment.measure.task).HAS_BROWSER else ():
         if experiment.result.models[variant].hyperparameters.chooses_weights:
             names = (BASELINE, experiment.attention, variant)
             others = {n: results.prediction_folder(m) for n, m in models.items() if n in names}
@@ -240,8 +209,3 @@ def read_table(path: Path) -> pd.DataFrame:
 def training_folder(results: Path) -> Path:
     """Return the folder with the times of all trainings, in results/."""
     return results / "timing" / "train"
-
-
-def read_training_time(results: Path, model: str, seed: int | str) -> TrainingTime:
-    """Return the time of a training, with a seed or the LONGER one. Raises HeedError, as above."""
-    return machine.read_training_time(training_folder(results) / model / f"{seed}.json")

@@ -1,11 +1,10 @@
 """Tables: tables.yaml declares each once, rows/ has its records; this makes CSV and Markdown.
 
-page/parts.html.jinja makes HTML of a table, and typesetting.py LaTeX. A column without a heading
-is in the CSV file alone, and one with `csv: false` in none.
+A column without a heading is in the CSV file alone, and one with `csv: false` in none.
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -28,7 +27,8 @@ from heed.report.rows import (
 from heed.tables import csv_text
 from heed.terminal import escape_markdown
 
-MODULES = {  # that `rows` in tables.yaml names
+DECLARED: dict[str, dict[str, Any]] = read_yaml("tables")  # by name
+MODULES = {  # that the declarations name; imported above, where an edit of them is seen
     each.__name__.rpartition(".")[2]: each
     for each in (classification, comparisons, expected, explanation, glossary, hyperparameters,
                  summary, trainings, translation)
@@ -99,30 +99,19 @@ class Table:
 
     def column_indices(self, medium: str) -> list[int]:
         """Return the indices of the columns that the page or the paper has."""
-        return [
-            index
-            for index, column in enumerate(self.columns)
-            if column.heading and (column.paper or medium != PAPER)
-        ]
+        columns = ((column.heading, column.paper or medium != PAPER) for column in self.columns)
+        return [index for index, shown in enumerate(columns) if all(shown)]
 
     def meanings(self, medium: str) -> str:
         """Return the explanations of its columns, in one paragraph."""
-        columns = [self.columns[index] for index in self.column_indices(medium)]
-        meanings = ((each.heading, each.meaning.removesuffix(".")) for each in columns)
-        return " ".join(f"{heading}: {meaning}." for heading, meaning in meanings if meaning)
+        columns = (self.columns[index] for index in self.column_indices(medium))
+        return " ".join(f"{each.heading}: {each.meaning}." for each in columns if each.meaning)
 
-
-# --- declarations ---------------------------------------------------------------------------------
 
 # The first columns of every CSV file of an experiment, by which files can be joined.
 FIRST = {"experiment": "@key", "corpus": "@corpus_name", "mark": "@mark"}
 JOINED = [{"key": key, "value": path} for key, path in FIRST.items()]
 PATHS = {"value", "note", "strong", "link", "mark"}
-
-
-def declarations() -> dict[str, dict[str, Any]]:
-    """Return tables.yaml: the declaration of each table by its name."""
-    return dict(read_yaml("tables"))
 
 
 def _columns(declared: list[dict[str, Any]], facts: Mapping[str, Any]) -> Iterator[Column]:
@@ -153,34 +142,25 @@ def _column(options: Mapping[str, Any], names: Mapping[str, Any]) -> Column:
     return Column(**values)
 
 
-# --- building -------------------------------------------------------------------------------------
-
-
 def build_tables(results: Results) -> dict[tuple[str, str], list[Table]]:
     """Return all tables of a study by name and experiment ("" of the study's), as declared."""
     tables: dict[tuple[str, str], list[Table]] = {}
-    for name, declared in declarations().items():
-        module, function = declared["rows"].split(".")
-        make = getattr(MODULES[module], function)
+    for name, declared in DECLARED.items():
         if declared.get("of") == "study":
-            tables[name, ""] = [*_build(name, declared, results, None, make(results))]
+            tables[name, ""] = [*_build(name, results)]
             continue
         for each in results.experiments:
             task = each.measure.task
-            if task in declared.get("tasks", [task]) and task not in declared.get("except", []):
-                found = make(results, each)
-                tables[name, each.key] = [*_build(name, declared, results, each, found)]
+            tasks = {*declared.get("tasks", [task])}.difference(declared.get("except", []))
+            has_all = task in tasks and all(getattr(each, it) for it in declared.get("needs", []))
+            tables[name, each.key] = [*_build(name, results, each)] if has_all else []
     return tables
 
 
-def _build(
-    name: str,
-    declared: dict[str, Any],
-    results: Results,
-    experiment: Experiment | None,
-    made: Rows | Iterable[Rows] | None,
-) -> Iterator[Table]:
-    default = f"{{key}}_{name}" if experiment else name
+def _build(name: str, results: Results, *of: Experiment) -> Iterator[Table]:
+    declared, default = DECLARED[name], f"{{key}}_{name}" if of else name
+    module, function = declared["rows"].split(".")
+    made, experiment = getattr(MODULES[module], function)(results, *of), next(iter(of), None)
     known = {"coverage": format_coverage(results.comparison.significance.alpha)}
     if experiment:
         measure = experiment.measure
@@ -214,18 +194,13 @@ def _row(
             return get_path(experiment, path[1:])
         return get_path(record, path) if path else ""
 
-    cells = (
-        Cell(
-            value := get(column.value),
-            column.format.printed(value),
-            "" if (note := get(column.note)) in (None, "") else column.note_format.printed(note),
-            get(column.mark) or "",
-            get(column.link) or "",
-            bool(get(column.strong)),
-        )
-        for column in columns
-    )
-    return Row(tuple(cells), get(declared.get("kind", "")), get(declared.get("id", "")))
+    def cell(it: Column) -> Cell:
+        value, note = get(it.value), get(it.note)
+        printed = "" if note in (None, "") else it.note_format.printed(note)
+        more = get(it.mark) or "", get(it.link) or "", bool(get(it.strong))
+        return Cell(value, it.format.printed(value), printed, *more)
+
+    return Row(tuple(map(cell, columns)), *(get(declared.get(key, "")) for key in ("kind", "id")))
 
 
 def get_path(record: Any, path: str) -> Any:
@@ -238,9 +213,6 @@ def get_path(record: Any, path: str) -> Any:
         else:
             record = record[int(name)] if name.isdecimal() else getattr(record, name)
     return record
-
-
-# --- CSV and Markdown -----------------------------------------------------------------------------
 
 
 def csv_table(table: Table) -> str:
@@ -260,6 +232,6 @@ def markdown_table(table: Table) -> str:
     return "".join(f"| {' | '.join(cells)} |\n" for cells in (heads, marks, *rows))
 
 
-def _markdown_cell(cell: Cell) -> str:
-    added = f"({cell.mark})" if cell.mark else ""
-    return escape_markdown(" ".join(filter(None, [cell.text, cell.note, added])))
+def _markdown_cell(it: Cell) -> str:
+    texts = (it.text, it.note, it.mark and f"({it.mark})")
+    return escape_markdown(" ".join(filter(None, texts)))

@@ -1,8 +1,7 @@
 """LaTeX: every value is escaped, columns of numbers are aligned by siunitx.
 
-A sign that pdflatex does not print is replaced by its code point. No table is scaled: one that is
-too wide for a line in the smallest print (7 pt) is printed in parts, each with the columns that
-name its rows.
+A sign that pdflatex does not print is replaced by its code point. No table is scaled: one too wide
+for a line in the smallest print (7 pt) is printed in parts, each with what names its rows.
 """
 
 import functools
@@ -17,7 +16,7 @@ import regex
 
 from heed import __version__
 from heed.report.formats import format_coverage, read_yaml
-from heed.report.tables import PAPER, Column, Row, Table
+from heed.report.tables import PAPER, Column, Table
 
 SPECIAL: dict[str, str] = read_yaml("latex")["special"]
 # In the PDF's outline other characters stand for signs; hyperref knows some of the special ones.
@@ -95,10 +94,7 @@ NOTE_CHARACTER = 4  # points, of the small second line of a cell
 
 
 class Print(NamedTuple):
-    """A size of print: its command; in points a character's mean width, the space at a column.
-
-    Latin Modern is wider in small print: a digit has 4.0 points at 7. Letters have less.
-    """
+    """A size of print; in points a character's mean width (small print has more), a space."""
 
     command: str
     character: float
@@ -113,17 +109,17 @@ PRINTS = (
 
 
 class Tabular(NamedTuple):
-    """A table as LaTeX, or a part of its columns."""
+    """A table as LaTeX, or a part of its columns, which have these indices."""
 
     specification: Latex
     size: Latex
-    indices: list[int]  # of its columns
+    indices: list[int]
 
 
 @functools.cache
 def environment() -> jinja2.Environment:
     """Return the jinja environment for LaTeX, with other delimiters; it escapes every value."""
-    jinja = jinja2.Environment(
+    jinja: Any = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         block_start_string="<%", block_end_string="%>",
         variable_start_string="<<", variable_end_string=">>",
@@ -152,9 +148,8 @@ def compact(text: str) -> Latex:
 def tabulars(block: Table) -> list[Tabular]:
     """Return the columns and rows that paper has of a table, in parts that fit a line.
 
-    The print is the largest in which all columns fit a line. Where none does, it is the smallest,
-    and each part has the columns that name the rows: the first, and the next one where the first
-    leaves out equal values.
+    The print is the largest in which all columns fit. Where none does, each part has the columns
+    that name the rows: the first, and the next one where the first leaves out equal values.
     """
     indices = block.column_indices(PAPER)
     columns = [block.columns[index] for index in indices]
@@ -164,14 +159,10 @@ def tabulars(block: Table) -> list[Tabular]:
             break
     merging = [*itertools.takewhile(lambda column: column.merge, columns)]
     names = min(len(merging) + 1, len(indices) - 1)
-    return [
-        Tabular(
-            Latex("".join(_specification(block, index, broken) for index in part)),
-            Latex(chosen.command),
-            part,
-        )
-        for part in ([indices] if fits else _parts(indices, widths, names))
-    ]
+    parts = [indices] if fits else _parts(indices, widths, names)
+    types = {index: _specification(block, index, broken) for index in indices}
+    size = Latex(chosen.command)
+    return [Tabular(Latex("".join(types[index] for index in part)), size, part) for part in parts]
 
 
 def _is_small(columns: list[Column]) -> bool:
@@ -253,10 +244,8 @@ def unbroken(text: str) -> Latex:
 
 def merged(block: Table, indices: list[int]) -> list[set[int]]:
     """Return the columns of each row that leave out a value as above, like all merged before it."""
-    merging = [index for index in indices if block.columns[index].merge]
-
-    def equal(row: Row, above: Row) -> set[int]:
+    merging, left_out = [index for index in indices if block.columns[index].merge], [set[int]()]
+    for above, row in itertools.pairwise(block.rows):
         is_equal = (row.cells[index].value == above.cells[index].value for index in merging)
-        return {*itertools.compress(merging, itertools.takewhile(bool, is_equal))}
-
-    return [set(), *(equal(row, above) for above, row in itertools.pairwise(block.rows))]
+        left_out.append({*itertools.compress(merging, itertools.takewhile(bool, is_equal))})
+    return left_out

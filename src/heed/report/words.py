@@ -1,7 +1,4 @@
-"""How each model is called in words, looks, and reads a text, in every study.
-
-The names of variants in params.yaml stay in files; people read these.
-"""
+"""How each model is called in words, looks, and reads a text, in every study."""
 
 import functools
 from collections import Counter
@@ -34,10 +31,7 @@ def all_words() -> dict[str, Words]:
 
 
 def model_kind(name: str, hyperparameters: Any = None) -> str:
-    """Return the kind of a model, a key of words.yaml; "" for a reference model unknown there.
-
-    `hyperparameters` are a network's; without them `name` is that of a reference model.
-    """
+    """Return a model's kind, a key of words.yaml; of a reference model that it lacks ""."""
     if hyperparameters is None:
         return name if name in all_words() else ""
     if name.endswith(MATCHED):
@@ -49,11 +43,7 @@ def model_kind(name: str, hyperparameters: Any = None) -> str:
 
 
 def experiment_words(models: Mapping[str, Any]) -> dict[str, str]:
-    """Return the names in words of an experiment's models, each another one.
-
-    `models` are hyperparameters by name, None for a reference model. Of several of one kind, all
-    but the first are told apart by the first hyperparameter that differs.
-    """
+    """Return names in words; several of one kind with the first hyperparameter that differs."""
     kinds = {name: all_words().get(model_kind(name, h)) for name, h in models.items()}
     words = {name: k.words if k else name.replace("-", " ") for name, k in kinds.items()}
     first = {text: name for name, text in reversed(words.items())}
@@ -62,20 +52,14 @@ def experiment_words(models: Mapping[str, Any]) -> dict[str, str]:
         for name, text in words.items()
     }
     often = Counter(told.values())
-    return {
-        name: text if often[text] == 1 else f"{words[name]} ({name.replace('-', ' ')})"
-        for name, text in told.items()
-    }
+    named = {name: f"{text} ({name.replace('-', ' ')})" for name, text in words.items()}
+    return {name: text if often[text] == 1 else named[name] for name, text in told.items()}
 
 
 def experiment_sentences(models: Mapping[str, Any]) -> dict[str, str]:
     """Return the same names as they stand within a sentence, after "beats"."""
-    words = experiment_words(models)
-    kinds = (all_words().get(model_kind(name, h)) for name, h in models.items())
-    return {
-        name: kind.sentence if kind and kind.words == words[name] else words[name]
-        for name, kind in zip(models, kinds, strict=True)
-    }
+    sentences = {each.words: each.sentence for each in all_words().values()}
+    return {name: sentences.get(text, text) for name, text in experiment_words(models).items()}
 
 
 def _distinguish(name: str, text: str, models: Mapping[str, Any], first: str) -> str:
@@ -89,9 +73,8 @@ def _distinguish(name: str, text: str, models: Mapping[str, Any], first: str) ->
 
 def describe_network(hyperparameters: Any) -> str:
     """Return what a classifier or a translator does with a text, in one sentence."""
-    is_classifier = isinstance(hyperparameters, Architecture)
-    parts = _classifier(hyperparameters) if is_classifier else _translator(hyperparameters)
-    text = "; ".join(filter(None, parts))
+    describe = _classifier if isinstance(hyperparameters, Architecture) else _translator
+    text = "; ".join(filter(None, describe(hyperparameters)))
     return f"{text[0].upper()}{text[1:]}."
 
 

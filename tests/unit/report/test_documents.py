@@ -48,7 +48,7 @@ def test_the_text_is_whole_and_shaded_by_weight(tmp_path):
     assert document.unread == "here" and not document.right
     assert document.heaviest[0] == ("fine", 0.5) and page.legend == Legend(True, True)
     (counted,) = document.predictions
-    assert (counted.classes, counted.right) == ([("a", 2), ("b", 1)], "sometimes")
+    assert (counted["classes"], counted["right"]) == ([("a", 2), ("b", 1)], "sometimes")
 
 
 def test_a_missing_file_is_one_message_and_the_legend_has_what_there_is(tmp_path):

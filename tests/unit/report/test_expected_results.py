@@ -17,8 +17,9 @@ from heed import study
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME
 from heed.files import HeedError
 from heed.report.explanations import AdversarialAttention, Explanation
+from heed.report.pages import said
 from heed.report.results import Results, read_results
-from heed.report.rows.expected import expected_results, failure_lines, judge
+from heed.report.rows.expected import expected_results, judge, judge_expected_results
 from heed.study import ExpectedResult, Params
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
@@ -198,9 +199,13 @@ def results_with(folder: Path, *expected_results: ExpectedResult) -> Results:
     return read_results(changed, DATA, ROOT / "data/published", folder, with_documents=False)
 
 
+def failures(results: Results) -> list[str]:
+    return said("failures", [e for e in judge_expected_results(results) if not e["holds"]])
+
+
 def test_a_study_of_which_nothing_is_known_has_no_such_table(folder):
     results = results_with(folder)
-    assert expected_results(results) is None and failure_lines(results) == []
+    assert expected_results(results) is None and not failures(results)
 
 
 @pytest.mark.usefixtures("empty_figures")
@@ -209,7 +214,7 @@ def test_what_was_not_found_stands_on_the_first_screen_and_every_result_in_a_row
     right = expected_result(against="baseline", verdict=verdict, claim="This is so.")
     wrong = expected_result(metric="accuracy", at_least=1.0, claim="Nothing is ever wrong.")
     results = results_with(folder, right, wrong)
-    first, line = failure_lines(results)
+    first, line = failures(results)
     assert "did not find 1 expected result that is" in first
     assert (
         "Nothing is ever wrong. Expected: accuracy of attention: at least 1.000; found: 0." in line

@@ -83,6 +83,12 @@ def test_a_title_has_twelve_words_at_most_and_a_file_is_one_figure(name, request
     assert not made.get(("matrices", "news")), "fewer classes than three, or more than twelve"
 
 
+def test_the_squares_of_a_confusion_matrix_have_room_for_their_percents(talk):
+    (figure,) = make_figures(talk)["matrices", "letters-language"]
+    for panel in figure.panels:
+        assert any(row["kind"] == "text" and int(row["text"]) for row in panel.rows)
+
+
 def test_models_of_an_experiment_are_told_apart_by_name_and_by_look(translation):
     (experiment,) = translation.experiments
     words, look = experiment.words, looks(experiment)

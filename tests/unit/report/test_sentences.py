@@ -148,11 +148,10 @@ def test_without_a_control_the_reference_model_is_compared():
     only = {name: each for name, each in result.comparisons["attention"].items()
             if name in ("linear", "majority")}  # fmt: skip
     result = dataclasses.replace(result, comparisons={"attention": only}, control="")
-    found = differences.leading(result, None, differences.tested_differences(result, METHOD))
-    assert found and found.second == "linear"
-    each = dataclasses.replace(experiment_of(result, "x"), leading=found)
+    each = experiment_of(result, "x")
+    assert each.leading and each.leading.second == "linear"
     assert (
-        first_sentences([summary.finding(each, found)], 3)[0]
+        first_sentences([summary.finding(each, each.leading)], 3)[0]
         == "The linear model beats self-attention"
     )
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heed.report.tables import build_tables, csv_table, declarations
+from heed.report.tables import DECLARED, build_tables, csv_table
 from tests.fixtures.report import made_up, made_up_translation
 from tests.unit.report.conftest import read_made_up
 
@@ -28,6 +28,6 @@ def test_every_file_has_the_cells_that_it_had(tmp_path, snapshot, name):
 
 
 def test_every_declaration_has_columns_and_a_function():
-    for name, declared in declarations().items():
+    for name, declared in DECLARED.items():
         assert declared["columns"] and declared["rows"].count(".") == 1, name
         assert "title" in declared or declared["files"] == ["csv"], name

@@ -1,7 +1,4 @@
-"""What a study's own figures show: every run's score by kind of model, and what was tested.
-
-It is of a study's results, or of the CSV files of a published study.
-"""
+"""What a study's own figure shows, of its results, or of the CSV files of a published study."""
 
 import dataclasses
 import functools
@@ -27,9 +24,8 @@ OPPOSITE = {BETTER: WORSE, WORSE: BETTER}
 
 @dataclasses.dataclass(frozen=True)
 class Compared:
-    """An experiment: the test scores of all runs by model.
+    """An experiment: the test scores of all runs by model; `texts`: of the training split, or 0.
 
-    `texts` of the training split; 0 where the study does not choose it. `source` is their kind.
     `asked` is the model that answers the question; `verdicts` are on the first of two models.
     """
 
@@ -59,10 +55,7 @@ class Compared:
 
     @functools.cached_property
     def roles(self) -> tuple[str, ...]:
-        """The kinds that read the last state, average, answer the question, and are from outside.
-
-        Empty: none.
-        """
+        """The kinds that read the last state, average, answer, come from outside; or empty."""
         attention = self.kind_of.get(self.asked, "")
         averages = OWN_AVERAGE.get(attention, ""), *AVERAGES
         every = ("last", "last-state"), averages, (attention,), ("linear", "statistical")
@@ -73,13 +66,7 @@ class Compared:
         """The roles that it has."""
         return [*filter(None, self.roles)]
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether it has the kinds that a figure of several experiments compares."""
-        return all(self.roles[:3])
-
     def __str__(self) -> str:
-        """Return the scores in words, and the verdict on attention over the average."""
         scores = (f"{all_words()[kind].words} {self.mean(kind):.1f}" for kind in self.kinds)
         return f"{self.title}: {', '.join(scores)}" + f" ({self.weighing})" * bool(self.weighing)
 
@@ -110,8 +97,8 @@ def compared(results: Results) -> list[Compared]:
         runs = {name: result.compared_score(model).values for name, model in models.items()}
         verdicts = {(one.first, one.second): one.verdict for one in each.comparisons}
         about = each.title, each.corpus_name, corpus.kind, corpus.splits["train"], corpus.generated
-        asked, of = next(iter(result.attention), ""), kinds(each)
-        found.append(Compared(*about, each.measure, margin, asked, runs, of, verdicts))
+        own = each.attention, runs, kinds(each), verdicts
+        found.append(Compared(*about, each.measure, margin, *own))
     return found
 
 

@@ -8,18 +8,15 @@ import pandas as pd
 
 from heed.report.figures import shapes
 from heed.report.figures.shapes import EVERYWHERE, FILES, Axis, Figure, Mark, Panel
-from heed.report.figures.variants import CAPTIONS, Drawn, least_extent, looks, validation_measure
+from heed.report.figures.variants import CAPTIONS, Drawn, least_extent, looks
 from heed.report.formats import format_count, read_yaml
 
 PANEL_NAME = 17  # characters of a panel's title
 
 
 def curves(drawn: Drawn) -> Iterator[Figure]:
-    """Yield loss (above) and the validated metric (below) by epoch, a panel for each variant.
-
-    A line is a run, and a dot the epoch that was chosen.
-    """
-    experiment, measure = drawn.experiment, validation_measure(drawn.experiment)
+    """Yield loss and the validated metric by epoch, each run a line, a panel for each variant."""
+    experiment, measure = drawn.experiment, drawn.experiment.measure.first_validated
     tables, look, epochs = drawn.read("history"), looks(experiment), list[int]()
     metric, factor = f"validation_{measure.metric}", measure.scaled(1.0)
     losses, scores = list[list[Mark]](), list[list[Mark]]()
@@ -53,11 +50,11 @@ def curves(drawn: Drawn) -> Iterator[Figure]:
 
 
 def _runs(table: pd.DataFrame, column: str, look: shapes.Look, factor: float = 1) -> list[Mark]:
-    runs = (
-        shapes.line(run["epoch"], factor * run[column], look, f"{column} {seed}", wide=0.7)
-        for seed, run in table.groupby("seed")
-    )
-    return [*itertools.chain(*runs)]
+    marks: list[Mark] = []
+    for seed, run in table.groupby("seed"):
+        values = factor * run[column]
+        marks += shapes.line(run["epoch"], values, look, f"{column} {seed}", wide=0.7)
+    return marks
 
 
 LABEL_CHARACTERS = 30  # of the labels of all groups, side by side on paper
@@ -65,10 +62,7 @@ THREEFOLD = 3  # from the shortest group to the longest: the page leaves out les
 
 
 def by_length(drawn: Drawn) -> Iterator[Figure]:
-    """Yield accuracy, or BLEU, by the length of the text; a file alone where lengths vary little.
-
-    The groups of lengths are those of lengths.csv.
-    """
+    """Yield accuracy, or BLEU, by the length of the text; a file alone if it varies little."""
     experiment, measure, tables = drawn.experiment, drawn.experiment.measure, drawn.read("lengths")
     groups = {variant: by_group(table) for variant, table in tables.items()}
     first, kind = next(iter(groups.values())), f"lengths_of_{measure.item}s"
@@ -78,7 +72,7 @@ def by_length(drawn: Drawn) -> Iterator[Figure]:
         for variant, table in tables.items()
     })  # fmt: skip
     name, domain, scale = "BLEU", shapes.extent(rows, low=0), 1
-    if not (translated := measure.is_of_sentences):
+    if not measure.is_of_sentences:
         name, domain, scale = "accuracy", least_extent(drawn.results, "accuracy", rows), 100
     x = Axis(read_yaml(CAPTIONS)[kind]["x"], (-0.3, len(first) - 0.7), group_names(first))
     lost = {name: each["mean"].iloc[0] - each["mean"].iloc[-1] for name, each in groups.items()}
@@ -86,8 +80,8 @@ def by_length(drawn: Drawn) -> Iterator[Figure]:
     varies = first["length"].iloc[-1] >= THREEFOLD * first["length"].iloc[0]
     yield drawn.figure(
         kind, [Panel(rows, x, Axis(name, domain), label_size=7.2)], more=drawn.choice,
-        media=EVERYWHERE if varies or translated else FILES, model=experiment.words[most],
-        points=f"{scale * lost[most]:.1f}", plain=lost[most] <= 0,
+        media=EVERYWHERE if varies or measure.is_of_sentences else FILES, plain=lost[most] <= 0,
+        model=experiment.words[most], points=f"{scale * lost[most]:.1f}",
     )  # fmt: skip
 
 
@@ -96,11 +90,9 @@ def _scores(table: pd.DataFrame) -> pd.Series:
 
 
 def by_group(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean, lowest and highest score of the seeds in each group of lengths.
+    """Return `mean, min, max` of the seeds, `length, count` by `longest`, of each group of lengths.
 
-    They are `mean, min, max, length, count` by `longest`, the length of the group's longest text.
-    BLEU is between 0 and 100, accuracy between 0 and 1; `length` is in tokens or words. The table,
-    lengths.csv of `heed score`, has a row for each seed and group.
+    BLEU is between 0 and 100, accuracy between 0 and 1; `length` is in tokens or words.
     """
     counted = "sentences" if "bleu" in table else "documents"
     groups = table.assign(value=_scores(table)).groupby("longest")
@@ -109,13 +101,8 @@ def by_group(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def group_names(groups: pd.DataFrame) -> dict[float, str]:
-    """Return the label of each group: its mean length, the number of its documents or sentences.
-
-    Long numbers stand on two lines in turn: side by side they would touch.
-    """
+    """Return the labels of groups; long ones stand on two lines in turn, since they would touch."""
     counts = [f"({format_count(round(count))})" for count in groups["count"]]
     lines = 1 + (len(counts) * max(map(len, counts)) > LABEL_CHARACTERS)
-    return {
-        place: f"{length:.0f}\n" + "\n" * (place % lines) + count
-        for place, (length, count) in enumerate(zip(groups["length"], counts, strict=True))
-    }
+    labels = enumerate(zip(groups["length"], counts, strict=True))
+    return {n: f"{length:.0f}\n" + "\n" * (n % lines) + count for n, (length, count) in labels}

@@ -18,24 +18,21 @@ RANKINGS = "attention", "gradient", "leave_one_out"
 WORDS, LETTERS = 40, 86  # of a text and of a line, at most
 # of confusions:
 FEW, LARGE, LONGEST = 3, 12, 18  # classes that a figure shows, at least and most; letters of a name
-CELL, ENOUGH, LETTER = 0.42, 0.19, 0.062  # inches: of a cell at most and about at least, a letter
-TITLE, LABELS, GAP = 0.3, 0.45, 0.1  # inches: above a matrix, labels of the axes, beside a matrix
+LARGEST, ENOUGH, SIGN = 0.42, 0.19, 0.062  # inches: of a cell at most and about at least, a letter
+TITLE, LABELS, BESIDE = 0.3, 0.45, 0.1  # inches: above a matrix, of the axes, beside a matrix
 
 
 def document_rankings(results: Results) -> Iterator[Figure]:
-    """Yield a figure for each experiment: its first explained model that chooses its weights.
-
-    Text that may not be published is on the page alone.
-    """
-    drawn = set[str]()
+    """Yield a figure for each experiment: its first explained model that chooses its weights."""
+    first = dict[str, Explanation]()
     for each in results.explanations:
-        models, key = each.experiment.result.models, each.experiment.key
-        if key in drawn or each.is_of_encoder or each.experiment.measure.is_of_sentences:
-            continue
-        if each.has_weights and models[each.variant].hyperparameters.chooses_weights:
-            drawn.add(key)
-            if results.prints_texts(each.experiment):
-                yield from _rankings(Drawn(results, each.experiment, [each.variant]), each)
+        own, is_reading = each.experiment, each.is_of_encoder or not each.has_weights
+        model = None if is_reading else own.result.models[each.variant]
+        if model and model.hyperparameters.chooses_weights and not own.measure.is_of_sentences:
+            first.setdefault(own.key, each)
+    for each in first.values():
+        if results.prints_texts(each.experiment):
+            yield from _rankings(Drawn(results, each.experiment, [each.variant]), each)
 
 
 def _rankings(drawn: Drawn, each: Explanation) -> Iterator[Figure]:
@@ -79,17 +76,14 @@ SIZE = 7.2  # points of words: the smallest print on paper has 7
 def heads(drawn: Drawn) -> Iterator[Figure]:
     """Yield the short documents of the first models with learned self-attention."""
     results, experiment = drawn.results, drawn.experiment
-    variants = [
-        variant
-        for variant, model in experiment.result.models.items()
-        if model.hyperparameters.attends_to_states and not model.hyperparameters.hierarchical
-    ]
+    every = {name: each.hyperparameters for name, each in experiment.result.models.items()}
+    variants = [n for n, h in every.items() if h.attends_to_states and not h.hierarchical]
     for variant in variants[:MODELS] if results.prints_texts(experiment) else []:
         model = results.models(experiment)[variant]
         path = results.prediction_folder(model) / "heads.parquet"
+        own = Drawn(results, experiment, [variant], [path])
         documents = read_prediction_table(path).groupby("id", sort=False)
         for number, (_, document) in enumerate(documents, 1):
-            own = Drawn(results, experiment, [variant], [path])
             yield _heads(own, document, f"{model}_heads-{number}")
 
 
@@ -158,11 +152,10 @@ def matrices(drawn: Drawn) -> Iterator[Figure]:
     wrong = np.mean([*shares.values()], axis=0) * (1 - np.eye(count))
     label, predicted = np.unravel_index(wrong.argmax(), wrong.shape)
     labels, models = [shapes.short_name(name, LONGEST) for name in classes], len(shares)
-    margin = LETTER * max(map(len, labels)) + LABELS
-    columns = int((shapes.WIDE - margin) / (ENOUGH * count + GAP))
-    columns = min(max(columns, 1), models)
+    margin = SIGN * max(map(len, labels)) + LABELS
+    columns = min(max(int((shapes.WIDE - margin) / (ENOUGH * count + BESIDE)), 1), models)
     panels = (columns, -(-models // columns))
-    cell, size = shapes.grid((count, count), (GAP, TITLE), (margin, margin), panels, CELL)
+    cell, size = shapes.grid((count, count), (BESIDE, TITLE), (margin, margin), panels, LARGEST)
     made = [
         _matrix(each, words[name], labels, cell, number % columns == 0, number >= models - columns)
         for number, (name, each) in enumerate(shares.items())

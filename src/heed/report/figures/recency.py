@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,8 +26,7 @@ HEIGHT, LINE, LETTERS = 2.8, 0.17, 58  # inches: the curve, a line of text; lett
 def recency(results: Results) -> Iterator[Figure]:
     """Yield the figure of each experiment that has the test `recency`."""
     for experiment in results.experiments:
-        tested = [each for each in results.explanations if each.recency is not None]
-        tested = [each for each in tested if each.experiment.key == experiment.key]
+        tested = [e for e in results.explanations_of(experiment) if e.recency is not None]
         order = drawn_variants(results, experiment) if tested else []
         explained = sorted(tested, key=lambda each: each.variant not in order)[:MAX_VARIANTS]
         if tables := importance(explained):
@@ -34,10 +34,7 @@ def recency(results: Results) -> Iterator[Figure]:
 
 
 def importance(explained: Sequence[Explanation]) -> dict[str, pd.DataFrame]:
-    """Return by variant the importance of each tenth `x`, 1 to 10, and seed: `value`, 1 if even.
-
-    It is beside the rationale where any of the models has that, else over its own mean.
-    """
+    """Return by variant the importance of each tenth `x`, 1 to 10, and seed: `value`, 1 if even."""
     known = {each.variant: each.recency for each in explained if each.recency is not None}
     measure, found = _measure(explained), {}
     for variant, table in known.items():
@@ -70,7 +67,6 @@ def _figure(
     texts = _texts(both) if experiment.publishable else []
     files = "recency.csv", *["documents.parquet", "units.parquet"][: 2 * len(texts)]
     drawn.files += [each.folder / file for each in explained for file in files]
-    # how many times the importance of the middle the ends have
     means = tables[shown].groupby("x")["value"].mean()
     ends, middle = means[ENDS].mean(), means[MIDDLE].mean()
     ratio = ends / middle if middle > 0 else np.inf
@@ -96,13 +92,12 @@ def _texts(explained: Sequence[Explanation]) -> list[Panel]:
     ids = [set(table["id"]) for table in known.values()]
     if len(known) < TEXTS or not (shared := set.intersection(*ids)):
         return []
-    first = next(iter(known.values()))
+    first, panels = next(iter(known.values())), []
     shortest = first[first["id"].isin(shared)].set_index("id")["units"].idxmin()
-    panels = []
     for name, table in known.items():
         own = table[table["id"] == shortest].sort_values("unit")
-        places = zip(own["text"], own["start"], own["end"], strict=True)
-        said = [str(text)[start:end] for text, start, end in places]
+        words_of: Any = own.itertuples()
+        said = [each.text[each.start : each.end] for each in words_of]
         shades = own["gradient"].fillna(0).to_numpy(float)
         panels.append(coloured(said, shades / full_colour(shades), name))
     return panels
@@ -112,10 +107,7 @@ def coloured(
     said: Sequence[str], shades: np.ndarray, title: str, marked: Sequence[bool] = (),
     letters: int = LETTERS,
 ) -> Panel:  # fmt: skip
-    """Return a text whose words have a ground of these shades, from 0 to 1; some are bold.
-
-    Of more than MOST_WORDS it is one strip without the words.
-    """
+    """Return a text on these shades, from 0 to 1; a long one is a strip without its words."""
     marks: list[Mark] = []
     x = line = 0.0
     if len(said) > MOST_WORDS:
@@ -134,4 +126,4 @@ def coloured(
         marks.append(mark("text", x, line, text=word, colour=ink, wide=outline))
         x += wide + 1
     ends = (-0.5, letters), (line + 0.5, -0.5)
-    return shapes.bare_panel(marks, *ends, title, height=LINE * (line + 1))
+    return shapes.bare_panel(marks, *ends, title, height=LINE * (line + 1), spans=True)

@@ -28,13 +28,11 @@ def dot_charts(results: Results) -> Iterator[Figure]:
     for number, part in enumerate(parts, 1):
         first, panels = next(iter(part.values()))[0], [panel for _, panel in part.values()]
         height = sum(FRAME + panel.height for panel in panels)
+        told = (f"{e.title}: {', '.join((p.y.places or {}).values())}" for e, p in part.values())
         yield variants.make_figure(
             "dots", "models" if number == 1 else f"models-{number}", panels,
             (shapes.WIDTH, min(height, shapes.MAX_HEIGHT)),
-            "; ".join(
-                f"{each.title}: {', '.join((panel.y.places or {}).values())}"
-                for each, panel in part.values()
-            ),
+            "; ".join(told),
             sources=results.comparison_sources, plain=len(part) > 1,
             model=first.words[next(iter(_runs(first)))],
             margin=f"{results.comparison.significance.equivalence_margin:g}",
@@ -96,10 +94,7 @@ PANELS, WIDTH, HEIGHT, TITLE_LINE = 3, 2.25, 2.2, 23  # side by side; inches; le
 
 
 def cost_figure(results: Results, costs: Sequence[Any]) -> Iterator[Figure]:
-    """Yield a panel for each corpus whose models are enough for a picture; nothing without.
-
-    `costs` have experiment, variant, test score, and the mean core-minutes of a training.
-    """
+    """Yield a panel for each corpus whose models are enough for it; `costs`: rows/trainings.py."""
     groups: dict[tuple[str, str], list[Any]] = {}
     for cost in costs:
         own = cost.experiment

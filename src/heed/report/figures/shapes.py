@@ -21,10 +21,7 @@ Mark = dict[str, Any]  # a row of a table, which figures/vega.yaml says how to d
 
 @dataclasses.dataclass(frozen=True)
 class Axis:
-    """An axis: its name, what it shows, and its ticks.
-
-    `places` are the labels by their places, of an axis whose ticks are chosen.
-    """
+    """An axis; `places` are the labels by their places, where its ticks are chosen."""
 
     title: str = ""
     domain: Pair = (0, 1)
@@ -39,9 +36,8 @@ class Axis:
 
 @dataclasses.dataclass(frozen=True)
 class Panel:
-    """Rows of marks in axes.
+    """Rows of marks in axes, of a relative `height`, or one that is `ratio` of the width.
 
-    `height` is relative to other panels; with `ratio` it is that part of the width instead.
     `spans`: whether it is as wide as the figure, whatever stands at the left of other panels.
     """
 
@@ -58,10 +54,7 @@ class Panel:
 
 @dataclasses.dataclass(frozen=True)
 class Heads:
-    """The weights between the words of a document in each head, (heads, queries, keys).
-
-    The page shows one head, or their mean; `marked` are the words of the rationale.
-    """
+    """The weights between words by head, (heads, queries, keys); `marked`: of the rationale."""
 
     names: list[str]
     words: list[str]
@@ -129,8 +122,7 @@ class Look:
 def mark(kind: str, x: float | Pair, y: float | Pair, **style: object) -> Mark:
     """Return a mark at a place, or between two on an axis, with the style that vega.yaml has else.
 
-    A text is moved by `dx` and `dy` points. A bold one is outlined: a second font would make the
-    bytes of a PDF file another order at each drawing.
+    A bold text is outlined: a second font would make a PDF's bytes another order at each drawing.
     """
     row: Mark = {"kind": kind} | read_yaml("figures/vega")["marks"][kind]
     for axis, place in (("x", x), ("y", y)):
@@ -149,10 +141,7 @@ def line(
     x: Iterable[float], y: Iterable[float], look: Look, name: str, end: str = "",
     marked: bool = False, wide: float = 1.2,
 ) -> list[Mark]:  # fmt: skip
-    """Return a line through points, which are `marked` or not.
-
-    The name at its `end` stands to the right of the axes.
-    """
+    """Return a line through points, `marked` or not; the name at its `end` is beside the axes."""
     known = [(a, b) for a, b in zip(x, y, strict=True) if b == b]
     style: Mark = {"name": name, "colour": look.colour, "dash": look.dash, "wide": wide}
     rows = [mark("line", *each, **style) for each in known]
@@ -162,10 +151,7 @@ def line(
 
 
 def squares(weights: np.ndarray, steps: int = 20) -> list[Mark]:
-    """Return a square for each weight from 0 to 1, (rows, columns): the stronger, the more.
-
-    Those of one shade follow each other, and are one path in the file.
-    """
+    """Return a square for each weight, (rows, columns), by shade: each is one path in a file."""
     shades = np.rint(steps * weights).astype(int)
     return [
         mark("square", (j - 0.5, j + 0.5), (i - 0.5, i + 0.5), fill=SERIES[0],
@@ -202,12 +188,12 @@ def legend(entries: Mapping[str, Sample], height: float, columns: int = 1) -> Pa
         y, x = divmod(place, columns)
         rows += [sample(x / columns, y), mark("text", x / columns, y, text=text, size=8.5, dx=12)]
     lines = -(-len(entries) // columns)
-    return bare_panel(rows, (-0.02, 1), (lines - 0.5, -0.5), height=height * lines)
+    ends = (-0.02, 1), (lines - 0.5, -0.5)
+    return bare_panel(rows, *ends, height=height * lines, spans=True)
 
 
 def bare_panel(rows: Sequence[Mark], x: Pair, y: Pair, title: str = "", **form: Any) -> Panel:
     """Return a panel whose axes and grid do not show, between these places."""
-    form = {"spans": True} | form
     return Panel(rows, bare(x), bare(y), title, grid=False, **form)
 
 
@@ -218,8 +204,8 @@ def bare(domain: Pair) -> Axis:
 
 def heat_map(rows: Sequence[Mark], columns: int, lines: int, title: str) -> Panel:
     """Return a panel of squares without axes, whose words are among its rows."""
-    form = {"height": lines, "ratio": lines / columns, "spans": False}
-    return bare_panel(rows, (-0.5, columns - 0.5), (lines - 0.5, -0.5), title, **form)
+    ends = (-0.5, columns - 0.5), (lines - 0.5, -0.5)
+    return bare_panel(rows, *ends, title, height=lines, ratio=lines / columns)
 
 
 def grid(cells: Pair, frame: Pair, around: Pair, panels: Pair, most: float) -> tuple[float, Pair]:
@@ -227,13 +213,10 @@ def grid(cells: Pair, frame: Pair, around: Pair, panels: Pair, most: float) -> t
 
     All are across and down, in inches: `frame` is what each panel has around its cells.
     """
-    sides = zip(cells, frame, around, panels, (WIDE, MAX_HEIGHT), strict=True)
+    sides = [*zip(cells, frame, around, panels, (WIDE, MAX_HEIGHT), strict=True)]
     room = [((whole - rest) / count - own) / of for of, own, rest, count, whole in sides]
     cell = min(most, *room)
-    width, height = (
-        count * (of * cell + own) + rest
-        for of, own, rest, count in zip(cells, frame, around, panels, strict=True)
-    )
+    width, height = (count * (of * cell + own) + rest for of, own, rest, count, _ in sides)
     return cell, (max(width, WIDTH), height)
 
 

@@ -5,6 +5,7 @@ import itertools
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import pandas as pd
@@ -24,10 +25,7 @@ COUNT = re.compile(r"\d[\d,.]*\s*")
 
 
 def study_figure(results: Results) -> Figure | None:
-    """Return the first of these that a study has the results for; None of a study without one.
-
-    Several amounts of one kind of text; several corpora; the steps of a translation; recency.
-    """
+    """Return the first figure that a study has the results for; None of a study without one."""
     found = compared(results)
     for make in (learning_curve, ladder, staircase):
         if figure := make(found):
@@ -35,35 +33,32 @@ def study_figure(results: Results) -> Figure | None:
     return next(recency(results), None)
 
 
-def _make(kind: str, panels: list[Panel], height: float, found: Sequence[Compared], told: str,
-          **values: Any) -> Figure:  # fmt: skip
-    """Return a study's own figure; `found` are the experiments in it."""
+def _make(
+    kind: str, panels: list[Panel], height: float, found: list[Compared], told: str = "", **own: Any
+) -> Figure:
+    """Return a study's own figure; `found` are the experiments in it, which it tells else."""
     weighed, margin = some(each.weighing == BETTER for each in found), f"{found[0].margin:g}"
-    size, own = (shapes.STUDY, height), values | {"weighed": weighed, "margin": margin}
-    return variants.make_figure(kind, "study", panels, size, told, **own)
+    own |= {"weighed": weighed, "margin": margin, "told": told or "; ".join(map(str, found))}
+    return variants.make_figure(kind, "study", panels, (shapes.STUDY, height), **own)
 
 
 def learning_curve(found: Sequence[Compared]) -> Figure | None:
     """Return a panel for each kind of text with its scores by amount; None without enough."""
     by_source: dict[str, list[Compared]] = {}
     for each in sorted(found, key=lambda each: each.texts):
-        if each.is_whole and each.texts:
+        if all(each.roles[:3]) and each.texts:
             by_source.setdefault(each.source, []).append(each)
-    groups = [*filter(_has_amounts, by_source.values())]
+    groups = [of for of in by_source.values() if len({*map(attrgetter("texts"), of)}) >= FEWEST]
     if not groups:
         return None
     rows = [*itertools.chain(*groups)]
     best = [max(each.kinds, key=each.mean) for each in rows]
     leader = max(dict.fromkeys(best), key=best.count)
+    panels = [_curve(group, group is groups[-1]) for group in groups]
     return _make(
-        "amounts", [_curve(group, group is groups[-1]) for group in groups], 2.9, rows,
-        "; ".join(map(str, rows)), columns=len(groups), leader=all_words()[leader].sentence,
+        "amounts", panels, 2.9, rows, columns=len(groups), leader=all_words()[leader].sentence,
         leads=some(each == leader for each in best),
     )  # fmt: skip
-
-
-def _has_amounts(group: Sequence[Compared]) -> bool:
-    return len({each.texts for each in group}) >= FEWEST
 
 
 def _curve(group: Sequence[Compared], named: bool) -> Panel:
@@ -72,11 +67,10 @@ def _curve(group: Sequence[Compared], named: bool) -> Panel:
     for each in group:
         middle = each.mean(each.roles[1])
         marks.append(mark("band", each.texts, (middle - first.margin, middle + first.margin)))
-    runs = {
-        kind: [(each.texts, value) for each in group for value in each.runs[kind]]
-        for kind in first.kinds
-    }
-    tables = {kind: pd.DataFrame(of, columns=["x", "value"]) for kind, of in runs.items()}
+    tables = {}
+    for kind in first.kinds:
+        runs = [(each.texts, value) for each in group for value in each.runs[kind]]
+        tables[kind] = pd.DataFrame(runs, columns=["x", "value"])
     words = {kind: all_words()[kind].words for kind in tables if named}
     marks += variants.line_marks(tables, {kind: look_of(kind) for kind in tables}, words)
     ticks = {each.texts: format_count(each.texts) for each in group}
@@ -91,10 +85,7 @@ BELOW, COLUMNS = 0.3, 3  # of a row: half of a band, and where seeds stand below
 
 
 def ladder(found: Sequence[Compared]) -> Figure | None:
-    """Return a row for each experiment by the metric of the first; None of fewer than FEWEST.
-
-    It has the scores of last state, average and attention on each corpus, the largest gain first.
-    """
+    """Return a row for each corpus by the first one's metric, the largest gain first; or None."""
     rows = _whole(found)
     if len(rows) < FEWEST or len({each.corpus for each in rows}) < 2:
         return None
@@ -112,16 +103,13 @@ def ladder(found: Sequence[Compared]) -> Figure | None:
 
 
 def _whole(found: Sequence[Compared]) -> list[Compared]:
-    whole = [each for each in found if each.is_whole]
+    whole = [each for each in found if all(each.roles[:3])]
     rows = (each for each in whole if each.measure == whole[0].measure)
     return sorted(rows, key=lambda each: each.mean(each.roles[0]) - each.mean(each.roles[2]))
 
 
 def _rung(row: Compared, place: int) -> Iterator[Mark]:
-    """Yield the marks of an experiment, the later above the earlier: scores less the last state's.
-
-    The piece from the average to attention is thick where their difference is shown.
-    """
+    """Yield the scores of an experiment less the last state's; thick is what is shown."""
     zero, *_ = means = [row.mean(kind) for kind in row.kinds]
     last, average, attention, *outside = (mean - zero for mean in means)
     yield _near(average, row.margin, place, BELOW)
@@ -173,10 +161,7 @@ HALF, SEEDS = 0.5, 0.36  # of a step: half of it, and where its seeds are spread
 
 
 def staircase(found: Sequence[Compared]) -> Figure | None:
-    """Return the staircase of the first experiment that has one, of real text if there is any.
-
-    It shows what each part of attention adds to the last state.
-    """
+    """Return what each part of attention adds, in one experiment, of real text if there is any."""
     for each in sorted(found, key=lambda each: each.generated):
         means = {kind: each.mean(kind) for kind in STEPS if kind in each.runs}
         if len(means) >= FEWEST and {STEPS[0], STEPS[-1]} <= means.keys():

@@ -65,10 +65,7 @@ def read_sentences(results: Results, experiment: Experiment) -> list[Sentence]:
 
 
 def alignments(drawn: Drawn) -> Iterator[Figure]:
-    """Yield a heat map of each sentence that is shown: of the first two models with weights.
-
-    Text that may not be published is on the page alone.
-    """
+    """Yield a heat map of each sentence that is shown: of the first two models with weights."""
     results, experiment, words = drawn.results, drawn.experiment, drawn.experiment.words
     if not results.prints_texts(experiment):
         return
@@ -113,15 +110,13 @@ def _alignment(key: str, maps: Maps, told: str, model: str, **about: Any) -> Fig
     )
     frame, count = (left + 0.25, above + 0.4), (across, -(-len(maps) // across))
     cell, size = shapes.grid((columns, lines), frame, (0.2, 0.2), count, CELL)
-    form = max(4, min(7.2, 44 * cell)), columns, lines
-    panels = [_map(*each, *form) for each in maps]
+    letters = max(4, min(7.2, 44 * cell))
+    drawn = ((_marks(sentence, weights, letters), title) for sentence, title, weights in maps)
+    panels = [shapes.heat_map(marks, columns, lines, title) for marks, title in drawn]
     return make_figure("alignments", key, panels, size, told, columns=across, model=model, **about)
 
 
-def _map(
-    sentence: Sentence, title: str, weights: np.ndarray | None, size: float, columns: int,
-    lines: int,
-) -> Panel:  # fmt: skip
+def _marks(sentence: Sentence, weights: np.ndarray | None, size: float) -> list[Mark]:
     """Return the weights of a model with the gold links, its words above and at the left."""
     sure, possible = sentence.gold or (set(), set())
     rows = [] if weights is None else shapes.squares(weights)
@@ -130,25 +125,19 @@ def _map(
         ends, dash = (i - 0.42, i + 0.42), shapes.SOLID if (i, j) in sure else shapes.DOTTED
         rows.append(shapes.mark("square", ends, (j - 0.42, j + 0.42), dash=dash, **style))
     rows += word_labels(sentence.source_words, size, True)
-    rows += word_labels(sentence.reference_words, size, False)
-    return shapes.heat_map(rows, columns, lines, title)
+    return rows + word_labels(sentence.reference_words, size, False)
 
 
 def by_share(drawn: Drawn) -> Iterator[Figure]:
-    """Yield BLEU by the share of the training pairs; nothing where all models read all.
-
-    A line is of the models that differ in nothing else, and has the name of the largest share.
-    """
+    """Yield BLEU by the share of training pairs, a line for models with no other difference."""
     lines = dict(itertools.islice(_lines_by_share(drawn), MAX_VARIANTS))
     if not lines:
         return
     means = {name: table.groupby("x")["value"].mean() for name, table in lines.items()}
     lost = {name: each.iloc[-1] - each.iloc[0] for name, each in means.items()}
-    most = max(lost, key=lost.__getitem__)
-    shares = sorted({x for each in means.values() for x in each.index})
-    ticks = {x: f"{100 * x:g}%" for x in shares}
+    most, rows = max(lost, key=lost.__getitem__), drawn.lines(lines)
+    ticks = {x: f"{100 * x:g}%" for x in sorted(pd.concat(means.values()).index.unique())}
     x = Axis("share of the training pairs", (min(ticks) / 1.1, max(ticks) * 1.1), ticks, "log")
-    rows = drawn.lines(lines)
     panel = Panel(rows, x, Axis("BLEU", shapes.extent(rows, low=0)))
     yield drawn.figure(
         "shares", [panel], sources=drawn.results.comparison_sources,
@@ -172,15 +161,11 @@ def _lines_by_share(drawn: Drawn) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def first_word(drawn: Drawn) -> Iterator[Figure]:
-    """Yield the gradient at the first word by the source's length, whole and truncated.
-
-    It is a file alone. A model without recurrence has no forward direction.
-    """
+    """Yield the gradient at the first word by length, whole and truncated: a file alone."""
     results, models, count, found = drawn.results, drawn.results.models(drawn.experiment), 0, {}
     for variant, lengths in drawn.read("lengths").items():
-        path = results.prediction_folder(models[variant]) / "gradients.parquet"
-        gradients = read_prediction_table(path)
-        drawn.files.append(path)
+        drawn.files.append(results.prediction_folder(models[variant]) / "gradients.parquet")
+        gradients = read_prediction_table(drawn.files[-1])
         count = max(count, gradients["id"].nunique())
         table = gradients_by_length(gradients, np.unique(lengths["longest"]))
         value = table["forward_relative"].fillna(table["relative"])
@@ -192,11 +177,10 @@ def first_word(drawn: Drawn) -> Iterator[Figure]:
     left, right = drawn.lines(whole, named=False), drawn.lines(cut)
     x = Axis("words of the source", shapes.extent([*left, *right], "x"), count=3)
     y = Axis("gradient, mean word = 1", shapes.extent([*left, *right], low=0))
-    bare = dataclasses.replace(y, title="", labels=False)
-    first = Panel(left, x, y, "through all steps")
-    second = Panel(right, x, bare, f"through {TRUNCATION} steps")
+    bare, cut_off = dataclasses.replace(y, title="", labels=False), f"through {TRUNCATION} steps"
+    panels = [Panel(left, x, y, "through all steps"), Panel(right, x, bare, cut_off)]
     yield drawn.figure(
-        "gradients", [first, second], columns=2, count=count,
+        "gradients", panels, columns=2, count=count,
         share=f"{whole[drawn.variants[0]]['value'].iloc[-1]:.2f}",
     )  # fmt: skip
 

@@ -18,7 +18,6 @@ from heed.report.formats import read_yaml
 from heed.report.measures import Measure
 from heed.report.results import Results, Source, read_table
 from heed.report.words import all_words, model_kind
-from heed.task import task_module
 from heed.task.interface import lower_is_better
 
 MAX_VARIANTS = 4  # in a figure
@@ -53,12 +52,12 @@ class Drawn:
     def figure(
         self, kind: str, panels: Sequence[Panel], size: Pair = shapes.SIZE, **values: Any
     ) -> Figure:
-        """Return a figure of these variants, as `make_figure` does, with all that it read.
-
-        The first word of its kind is in the name of its files.
-        """
+        """Return a figure of all that was read; the first word of its kind names its files."""
         key = f"{self.experiment.key}_{kind.partition('_')[0]}"
-        own = {"sources": self.results.sources.add(*self.files), "told": self.experiment.title}
+        own: dict[str, Any] = {
+            "sources": self.results.sources.add(*self.files),
+            "told": self.experiment.title,
+        }
         return make_figure(kind, key, panels, size, **own | values)
 
     @property
@@ -66,8 +65,9 @@ class Drawn:
         """By which rule variants were chosen, to follow a caption; empty where all are drawn."""
         order, words = ordered_variants(self.results, self.experiment), self.experiment.words
         names = ", ".join(words[name] for name in order if name not in self.variants)
-        metric, text = validation_measure(self.experiment).name, read_yaml(CAPTIONS)["choice"]
-        return f" {text.format(metric=metric, names=names)}" if names else ""
+        metric = self.experiment.measure.first_validated.name
+        text = read_yaml(CAPTIONS)["choice"].format(metric=metric, names=names)
+        return f" {text}" if names else ""
 
 
 def some(are: Iterable[bool]) -> str:
@@ -109,7 +109,7 @@ def drawn_variants(results: Results, experiment: Experiment) -> list[str]:
     result, order = experiment.result, ordered_variants(results, experiment)
     if len(order) <= MAX_VARIANTS:
         return order
-    column = f"validation_{validation_measure(experiment).metric}"
+    column = f"validation_{experiment.measure.first_validated.metric}"
     tables = Drawn(results, experiment, order).read("history")
     best = {name: table.groupby("seed")[column].max().mean() for name, table in tables.items()}
     first, rest = (BASELINE, *result.attention[:1]), sorted(order, key=lambda name: -best[name])
@@ -126,12 +126,6 @@ def ordered_variants(results: Results, experiment: Experiment) -> list[str]:
     return [name for name in dict.fromkeys(order) if name in result.models]
 
 
-def validation_measure(experiment: Experiment) -> Measure:
-    """Return the metric that the task validates after each epoch."""
-    task = experiment.measure.task
-    return Measure(task, task_module(task, "recipe").VALIDATION_METRICS[0])
-
-
 def factor(measure: Measure) -> int:
     """Return by what figures multiply a score: most are shown from 0 to 100."""
     return 100 if measure.is_accuracy or measure.in_hundreds else 1
@@ -145,10 +139,7 @@ def name_with_unit(measure: Measure) -> str:
 def line_marks(
     tables: Mapping[str, pd.DataFrame], look: Mapping[str, shapes.Look], words: Mapping[str, str]
 ) -> list[Mark]:
-    """Return a line through the means of each table's `value` by `x`, and a faint dot a seed.
-
-    At its end stands its name of `words`, where it has one.
-    """
+    """Return a line through the means of each `value` by `x`, with its name, and a dot a seed."""
     rows: list[Mark] = []
     for name, table in tables.items():
         own, means = look[name], table.groupby("x")["value"].mean()
@@ -171,8 +162,7 @@ def make_figure(
     """Return a figure with the title and the caption of captions.yaml for its kind.
 
     `told` stands before the caption in its alternative text, and `more` behind it everywhere. The
-    plain title has no result, nor names that would make it too long to be a message. `values` are
-    those of the texts, and OF_FIGURE. What is as wide as a study's own figure is enlarged.
+    plain title has no result. What is as wide as a study's own figure is enlarged.
     """
     own = read_yaml(CAPTIONS)[kind]
     title, caption = own["title"].format(**values), own["caption"].format(**values) + more
@@ -190,10 +180,7 @@ def make_figure(
 def least_extent(
     results: Results, metric: str, rows: Iterable[Mark], key: str = "y", scale: float = 1
 ) -> Pair:
-    """Return the range of scores, whose best is `scale`: no difference looks larger than it is.
-
-    It has at least LEAST times the study's margin of equivalence.
-    """
+    """Return a range of scores, up to `scale`, of at least LEAST margins of equivalence."""
     low, high = shapes.extent(rows, key, margin=0)
     top = math.inf if lower_is_better(metric) else scale
     margin = results.comparison.significance.equivalence_margin

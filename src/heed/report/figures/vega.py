@@ -1,15 +1,11 @@
-"""Figures as data, and their one renderer: SVG for the page and PDF for LaTeX, by Vega-Lite.
+"""The one renderer of figures: SVG for the page and PDF for LaTeX, by Vega-Lite.
 
-A figure is rows of panels, and a panel is a table of marks; vega.yaml says how every kind of mark
-is drawn. The same figure gives the same bytes on one machine: the only font is Liberation Sans,
-which vl-convert has within it. Colour-blind readers can tell the colours apart, and no information
-is in colour alone. The SVG has plain colour values, so that any program opens it; a style sheet in
-it replaces them in dark mode, and where a reader's machine has another font scales that to the
-widths of this one.
+The same figure gives the same bytes on one machine: the only font is Liberation Sans, which
+vl-convert has within it. The SVG has plain colour values, so that any program opens it; its style
+sheet replaces them in dark mode, and scales another font to the widths of this one.
 """
 
 import html
-import itertools
 import json
 import re
 import unicodedata
@@ -57,10 +53,7 @@ def filled(template: Any, values: Mapping[str, object]) -> Any:
 
 
 def draw_figures(figures: Iterable[Figure], folder: Path) -> dict[str, list[str]]:
-    """Write the files of all figures into `folder`; return the names that PDFs have as numbers.
-
-    These are by the figure's key. Raises HeedError: a file cannot be written.
-    """
+    """Write all figures; return by key the names that PDFs have as numbers. Raises HeedError."""
     found = {each.key: _draw(each, folder / each.key) for each in figures}
     return {key: names for key, names in found.items() if names}
 
@@ -133,10 +126,7 @@ def _view(panel: Panel, size: Pair, names: Names) -> Any:
 
 
 def line_ends(panel: Panel, height: float) -> list[Mark]:
-    """Return the names at the ends of lines, to the right of axes that are so many points high.
-
-    Names that would overlap are pushed apart, and a thin line leads from each to its end.
-    """
+    """Return the names at the ends of lines, pushed apart, in axes so many points high."""
     (low, high), named = panel.y.domain, [row for row in panel.rows if "end" in row]
     places = [(row["y"] - low) / (high - low) for row in named]
     return [
@@ -147,10 +137,7 @@ def line_ends(panel: Panel, height: float) -> list[Mark]:
 
 
 def spread_apart(positions: Sequence[float], gap: float) -> list[float]:
-    """Return positions near these, in the same order, no two closer than `gap`.
-
-    They lie between 0 and 1 where there is room for all of them; else the last ones are below 0.
-    """
+    """Return positions in this order, no two closer than `gap`; below 0 without room."""
     order = np.argsort(positions, kind="stable")
     steps = gap * np.arange(len(order))
     upwards = np.maximum.accumulate(np.maximum(np.take(positions, order) - steps, 0.0)) + steps
@@ -174,10 +161,7 @@ def _axis(side: str, panel: Panel, names: Names) -> Any:
 
 
 def _named(text: str, names: Names) -> str:
-    """Return the text, or what stands for one with a sign that the font lacks, about as wide.
-
-    A PDF file has its fonts within it, and the fonts of a machine must not change the figures.
-    """
+    """Return the text, or for one with a sign that the one font lacks what is about as wide."""
     if PRINTED.fullmatch(text):
         return text
     marks = sum(unicodedata.category(sign) in ("Mn", "Me") for sign in text)
@@ -194,13 +178,11 @@ def _edit_svg(text: str, alt_text: str, size: Pair) -> str:
     text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"-?\d+\.\d{3,}", rounded, tag[0]), text)
     text = re.sub(r'<path class="(?:back|fore)ground"[^>]*d="(?:M0,0h0v0h0Z)?"[^>]*/>', "", text)
     text = SAME.sub("", re.sub(f' (?:{UNUSED})="[^"]*"', "", text))
-    colours = itertools.product(read_yaml("figures/vega")["dark"].items(), ("fill", "stroke"))
-    rules = (
-        f'[{kind}="{light}"]{{{kind}:{dark}}}'
-        for (light, dark), kind in colours
-        if f'{kind}="{light}"' in text
-    )
-    style_sheet = STYLE_SHEET % "".join(rules)
+    rules = ""
+    for light, dark in read_yaml("figures/vega")["dark"].items():
+        kinds = (kind for kind in ("fill", "stroke") if f'{kind}="{light}"' in text)
+        rules += "".join(f'[{kind}="{light}"]{{{kind}:{dark}}}' for kind in kinds)
+    style_sheet = STYLE_SHEET % rules
     head, _, rest = _sized(text, size, "pt").partition(">")
     start_tag = f'<svg role="img" aria-label="{html.escape(alt_text)}"{head.removeprefix("<svg")}'
     return f"{start_tag}>{style_sheet}{rest}"

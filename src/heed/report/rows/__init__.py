@@ -1,7 +1,6 @@
-"""Rows: functions from results to the records of a table, without text and without layout.
+"""Rows: functions from results, or from an experiment of these, to the records of a table.
 
-A function is given the results, and of a table of experiments one of these. tables.yaml names it
-and declares the columns of its records.
+tables.yaml names each and declares the columns of its records: here is no text and no layout.
 """
 
 import dataclasses

@@ -4,21 +4,13 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from heed.evaluation.results import (
-    BASELINE,
-    MeanAndStd,
-    ModelResult,
-    ReferenceResult,
-    Scores,
-    mean_and_std,
-    paired_gain,
-)
+from heed.evaluation.results import BASELINE, MeanAndStd, Scores, mean_and_std, paired_gain
 from heed.report.experiments import Experiment
 from heed.report.formats import format_number, format_points
 from heed.report.published import NO_SCORES
 from heed.report.results import Results
 from heed.report.rows import Rows, named_runs
-from heed.report.rows.hyperparameters import GROUPS, shown_setting, talk_column
+from heed.report.rows.hyperparameters import COLUMNS, GROUPS, shown_setting
 from heed.tasks.classification.metrics import AVERAGES
 
 HEADINGS = {"precision": "precision", "recall": "recall", "f1": "f1-score", "support": "support"}
@@ -30,7 +22,7 @@ Report = dict[str, dict[str, Any]]  # by class or average, as `_row` has it
 def report_of(experiment: Experiment, variant: str) -> Report:
     """Return the classification report of a model or a reference model: classes, then averages."""
     result, talk = experiment.result, experiment.talk.get(variant, NO_SCORES)
-    of: ModelResult | ReferenceResult = (result.models | result.reference_models)[variant]
+    of: Any = (result.models | result.reference_models)[variant]
     classes, summary = of.details["classes"], of.summary
     by_run = zip(*(scores["support"].values for scores in classes.values()), strict=True)
     support = mean_and_std([sum(values) for values in by_run])
@@ -38,17 +30,15 @@ def report_of(experiment: Experiment, variant: str) -> Report:
     for average in AVERAGES:
         scores = {each: summary[f"{average}_{each}"] for each in MEASURES}
         averages[f"{average} avg"] = scores | {"support": support}
-    rows = {n: _row("class", classes[n], talk.class_scores(n)) for n in result.groups["classes"]}
-    averaged = {n: _row("average", s, talk.average_scores(n)) for n, s in averages.items()}
+    names = result.groups["classes"]
+    rows = {n: _row(n, "class", classes[n], talk.class_scores(n)) for n in names}
+    averaged = {n: _row(n, "average", s, talk.average_scores(n)) for n, s in averages.items()}
     return rows | averaged
 
 
-def _row(kind: str, scores: Scores, published: Mapping[str, str]) -> dict[str, Any]:
-    """Return a row: its kind, and each metric as it is printed, beside the talk's.
-
-    other: the talk's, where it is another one. difference: in percentage points from the talk's.
-    """
-    support, row = scores["support"], dict[str, Any](kind=kind)
+def _row(name: str, kind: str, scores: Scores, published: Mapping[str, str]) -> dict[str, Any]:
+    """Return a row: its name and kind, and each metric as printed; difference: p.p. to the talk."""
+    support, row = scores["support"], dict[str, Any](name=name, kind=kind)
     is_whole = all(value == round(value) for value in (support.mean, *support.values))
     for metric in HEADINGS:
         score, talk = scores.get(metric, NO_SCORE), published.get(metric, "")
@@ -67,37 +57,23 @@ def _row(kind: str, scores: Scores, published: Mapping[str, str]) -> dict[str, A
 def reports(results: Results, experiment: Experiment) -> Iterator[Rows]:
     """Yield the classification report of each model and reference model."""
     for variant, words in experiment.words.items():
-        report = report_of(experiment, variant).items()
-        records = [{"variant": variant, "name": name} | row for name, row in report]
+        records = [{"variant": variant} | row for row in report_of(experiment, variant).values()]
         yield Rows(records, {"words": words, "headings": HEADINGS, "measures": MEASURES}, variant)
 
 
-def slide(results: Results, experiment: Experiment) -> Rows | None:
-    """Return both reports of a slide side by side: without and with attention.
-
-    In the talk's order of classes where the talk has them; each cell has the talk's score with it.
-    """
-    pair = pair_of(experiment)
-    if not pair:
-        return None
-    without, attention = (report_of(experiment, variant) for variant in pair)
-    talk = [each.casefold() for each in experiment.talk.get(pair[0], NO_SCORES).classes]
-    order = {name: number for number, name in enumerate(talk)}
-    records = [
-        {"name": name, "kind": row["kind"], "without": row, "with": attention[name]}
-        for name, row in without.items()
-    ]
-    last = len(order)
-    records.sort(key=lambda row: (row["kind"] != "class", order.get(row["name"].casefold(), last)))
-    return Rows(
-        records, dict(zip(("without", "with"), map(experiment.words.get, pair), strict=True))
-    )
+def slide(results: Results, experiment: Experiment) -> Rows:
+    """Return both reports of a slide side by side, in the talk's order of classes if it has it."""
+    without, attention = (report_of(experiment, variant) for variant in experiment.pair)
+    order = [*experiment.talk.get(BASELINE, NO_SCORES).classes]
+    records = [row | {"without": row, "with": attention[name]} for name, row in without.items()]
+    places = {name: number for number, name in enumerate(order, -len(order))}
+    records.sort(key=lambda row: (row["kind"] != "class", places.get(row["name"].casefold(), 0)))
+    return Rows(records, _headings(experiment))
 
 
-def pair_of(experiment: Experiment) -> tuple[str, ...]:
-    """Return the models of a slide, without and with attention; none where one is missing."""
-    attention = experiment.attention
-    return (BASELINE, attention) if attention and BASELINE in experiment.result.models else ()
+def _headings(experiment: Experiment) -> dict[str, str]:
+    without, attention = map(experiment.words.__getitem__, experiment.pair)
+    return {"without": without, "with": attention}
 
 
 def seeds(results: Results, experiment: Experiment) -> Rows:
@@ -114,16 +90,10 @@ def seeds(results: Results, experiment: Experiment) -> Rows:
     return Rows(records)
 
 
-def changes(results: Results, experiment: Experiment) -> Rows | None:
-    """Return the change in recall of each class, attention over the baseline: largest first.
-
-    It is paired by seed, and the talk's is in percentage points too.
-    """
-    pair = pair_of(experiment)
-    if not pair:
-        return None
-    before, after = (report_of(experiment, variant) for variant in pair)
-    records = []
+def changes(results: Results, experiment: Experiment) -> Rows:
+    """Return the change in recall of each class by attention, paired by seed: largest first."""
+    before, after = (report_of(experiment, variant) for variant in experiment.pair)
+    records: list[dict[str, Any]] = []
     for name, row in after.items():
         if row["kind"] == "class":
             old, new = before[name]["recall"], row["recall"]
@@ -137,66 +107,20 @@ def changes(results: Results, experiment: Experiment) -> Rows | None:
     return Rows(sorted(records, key=lambda each: (-each["gain"].mean_pp, each["name"])))
 
 
-def untested(experiment: Experiment) -> list[dict[str, Any]]:
-    """Return the classes without test documents, with the number of folds that lack them."""
-    fitted = next(iter(experiment.result.reference_models.values()))  # once for each test split
-    found = []
-    for name in experiment.result.groups["classes"]:
-        counts = fitted.details["classes"][name]["support"].values
-        if missing := counts.count(0):
-            found.append({"name": name, "missing": missing, "folds": len(counts)})
-    return found
-
-
-def beneath(results: Results, experiment: Experiment) -> Rows | None:
+def beneath(results: Results, experiment: Experiment) -> Rows:
     """Return what a slide has beneath its reports: deviation, hyperparameters, parameters."""
-    pair = pair_of(experiment)
-    if not pair or not experiment.talk:
-        return None
-    models = [experiment.result.models[name] for name in pair]
-    deviations = (experiment.result.compared_score(each).std_pp for each in models)
-    printed = [format_number(each, 3) for each in deviations]
+    models = [experiment.result.models[name] for name in experiment.pair]
+    printed = [format_number(experiment.result.compared_score(each).std_pp, 3) for each in models]
     counts = [f"{each.parameters / 1e6:.2f}" for each in models]
-    rows = [
-        ("", "standard deviation, p.p.", "std_percent", printed),
-        *_settings(models),
-        ("", "million parameters", "parameters_million", counts),
-    ]
-    talk = [experiment.talk.get(name, NO_SCORES).summary for name in pair]
+    rows = [("", "standard deviation, p.p.", "std_percent", printed)]
+    for group, keys in GROUPS.items():
+        for place, (key, words) in enumerate(keys.items()):
+            values = [f"{shown_setting(each.hyperparameters, key):g}" for each in models]
+            rows.append((group * (not place), words, COLUMNS.get(key, key), values))
+    rows.append(("", "million parameters", "parameters_million", counts))
+    talk = [experiment.talk.get(name, NO_SCORES).summary for name in experiment.pair]
     records = [
         {"group": group, "words": words, "ours": ours, "talk": [e.get(column, "") for e in talk]}
         for group, words, column, ours in rows
     ]
-    return Rows(
-        records, dict(zip(("without", "with"), map(experiment.words.get, pair), strict=True))
-    )
-
-
-def _settings(models: list[ModelResult]) -> Iterator[tuple[str, str, str, list[str]]]:
-    for group, keys in GROUPS.items():
-        for place, (key, words) in enumerate(keys.items()):
-            values = [f"{shown_setting(each.hyperparameters, key):g}" for each in models]
-            yield group * (not place), words, talk_column(key), values
-
-
-def slide_facts(experiment: Experiment) -> dict[str, list[Any]]:
-    """Return what the sentences around the slide of an experiment of the talk name.
-
-    `never`: the classes of which a model has no right prediction, `others` those that the talk
-    alone has, `misprints` those whose support it has otherwise than its other classes leave.
-    """
-    of_talk = next(iter(experiment.talk.values()), NO_SCORES)
-    ours = {name.casefold() for name in experiment.result.groups["classes"]}
-    others = [row["class"] for name, row in of_talk.classes.items() if name not in ours]
-    misprints = [row for row in of_talk.classes.values() if row["support_as_printed"]]
-    return {"never": [*_never_predicted(experiment)], "others": others, "misprints": misprints}
-
-
-def _never_predicted(experiment: Experiment) -> Iterator[dict[str, Any]]:
-    for variant in pair_of(experiment):
-        report, classes = report_of(experiment, variant), experiment.result.groups["classes"]
-        tested = {n: report[n]["f1"] for n in classes if report[n]["support"]["score"].mean}
-        never = {name: f1["published"] for name, f1 in tested.items() if not f1["score"].mean}
-        if never:
-            talk = [*filter(None, never.values())]
-            yield {"model": experiment.sentences[variant], "names": [*never], "talk": talk}
+    return Rows(records, _headings(experiment))

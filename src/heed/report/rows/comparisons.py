@@ -17,21 +17,16 @@ def differences(results: Results, experiment: Experiment) -> Rows:
     """Return a row for each tested difference: those of the study's question first."""
     words = experiment.words
     records = [
-        {
-            "words": f"{words[each.first]} − {words[each.second]}", "of": each,
-            "question": QUESTIONS.get(each.family, "secondary"),
-            "tuned_alike": str(each.tuned_alike).lower(),  # as YAML has it
-        }
+        {"words": f"{words[each.first]} − {words[each.second]}", "of": each,
+         "question": QUESTIONS.get(each.family, "secondary"),
+         "tuned_alike": str(each.tuned_alike).lower()}  # as YAML has it
         for each in experiment.comparisons
     ]  # fmt: skip
     return Rows(records)
 
 
 def scores(results: Results, experiment: Experiment) -> Rows:
-    """Return a row for each model and reference model: its score, and its differences.
-
-    `gain` is that over the baseline, `compared` that of attention over the model.
-    """
+    """Return each model's score, its `gain`, and what attention has over it, `compared`."""
     result, measure, attention = experiment.result, experiment.measure, experiment.attention
     recipe = task_module(measure.task, "recipe")
     others = {*recipe.METRICS} - {measure.metric}
@@ -40,11 +35,10 @@ def scores(results: Results, experiment: Experiment) -> Rows:
     for name, each in (result.models | result.reference_models).items():
         means = [each.summary[metric].mean for metric in further if metric in each.summary]
         compared = experiment.difference(attention, name) if name != BASELINE else None
-        record = {
+        records.append(experiment.named(name) | {
             "score": result.compared_score(each), "further": next(iter(means), None),
             "gain": experiment.gain_of(name), "compared": compared, "parameters": each.parameters,
-        }  # fmt: skip
-        records.append(experiment.named(name) | record)
+        })  # fmt: skip
     facts = {
         "metric_key": measure.metric, "attention": attention,
         "baseline_words": experiment.words.get(BASELINE, "the baseline"),
@@ -76,10 +70,7 @@ def score_functions(results: Results) -> Rows | None:
 
 
 def lengths(results: Results, experiment: Experiment) -> Rows:
-    """Return every group of lengths of every model.
-
-    BLEU is between 0 and 100, accuracy between 0 and 1.
-    """
+    """Return every group of lengths of every model: BLEU up to 100, accuracy up to 1."""
     order = ordered_variants(results, experiment)
     tables = Drawn(results, experiment, order).read("lengths")
     records = [

@@ -1,7 +1,7 @@
 """The rows of expected results: what heed should find, and found (docs/read/statistics.md)."""
 
 import statistics
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -14,9 +14,7 @@ from heed.report.formats import format_number, read_yaml
 from heed.report.measures import Measure
 from heed.report.results import Results
 from heed.report.rows import Rows
-
-if TYPE_CHECKING:
-    from heed.study import ExpectedResult
+from heed.study import ExpectedResult
 
 MIDDLE = ("4", "5")  # tenths of a document
 
@@ -32,29 +30,25 @@ def judge_expected_results(results: Results) -> list[dict[str, Any]]:
 
 
 def judge(
-    experiment: Experiment, expected: "ExpectedResult", explanations: list[Explanation]
+    experiment: Experiment, expected: ExpectedResult, explanations: list[Explanation]
 ) -> dict[str, Any]:
-    """Judge one expected result of an experiment; `explanations` are of its models.
+    """Judge one expected result: the verdict or outcome found, the score, whether it holds.
 
-    found: the verdict or the outcome, if one is expected. value: the score, or the one that decided
-    the outcome. difference: that of the verdict. What is missing, such as a test that was not run,
-    does not agree with any expected result.
+    What is missing, such as a test that was not run, agrees with no expected result.
     """
     found, value, difference = "", None, None
-    variant = expected.variant or ""
-    explanation = next((each for each in explanations if each.variant == variant), None)
     if expected.verdict is not None:
-        tested = experiment.result.comparisons.get(variant, {})
+        tested = experiment.result.comparisons.get(expected.variant or "", {})
         difference = tested.get(expected.against or "")
         found = difference.verdict if difference else ""
         holds = found == expected.verdict
     elif expected.criterion is not None:
-        if explanation:
+        if explanation := _of_variant(explanations, expected):
             outcome = explanation.outcomes[expected.criterion]
             found, value = outcome.outcome, outcome.value
         holds = found == expected.outcome
     else:
-        value = _score(expected, experiment.result, explanation, explanations)
+        value = _score(expected, experiment.result, explanations)
         holds = value is not None and _lies_within(value, expected)
     return {
         "experiment": experiment, "expected": expected, "found": found, "value": value,
@@ -62,7 +56,7 @@ def judge(
     }  # fmt: skip
 
 
-def _wanted(experiment: Experiment, expected: "ExpectedResult", **_: Any) -> str:
+def _wanted(experiment: Experiment, expected: ExpectedResult, **_: Any) -> str:
     model = expected.variant or expected.adversarial_model or ""
     if expected.verdict:
         return f"{model} against {expected.against}: {expected.verdict}"
@@ -77,7 +71,7 @@ def _wanted(experiment: Experiment, expected: "ExpectedResult", **_: Any) -> str
 
 
 def _printed(
-    experiment: Experiment, expected: "ExpectedResult", found: str, value: float | None,
+    experiment: Experiment, expected: ExpectedResult, found: str, value: float | None,
     difference: Difference | None, **_: Any,
 ) -> str:  # fmt: skip
     if difference is not None:
@@ -94,65 +88,48 @@ def _format(measure: Measure, value: float) -> str:
     return format_number(value, 3) if is_weight else measure.format(value)
 
 
-def _lies_within(value: float, expected: "ExpectedResult") -> bool:
+def _lies_within(value: float, expected: ExpectedResult) -> bool:
     high = 1.0 if expected.at_most is None else expected.at_most
     return (expected.at_least or 0.0) <= value <= high
 
 
+def _of_variant(explanations: list[Explanation], expected: ExpectedResult) -> Explanation | None:
+    return next((each for each in explanations if each.variant == expected.variant), None)
+
+
 def _score(
-    expected: "ExpectedResult",
-    result: ExperimentResult,
-    explanation: Explanation | None,
-    explanations: list[Explanation],
+    expected: ExpectedResult, result: ExperimentResult, explanations: list[Explanation]
 ) -> float | None:
     """Return a score of a variant or an adversarial model, the mean over its seeds; or None."""
     metric = expected.metric or ""
     if expected.adversarial_model:
-        models = {each.name: each for own in explanations for each in own.adversarial_attention}
-        model = models.get(expected.adversarial_model)
-        return _mean(model.summary, "adversarial_model", metric) if model else None
+        models = (each for own in explanations for each in own.adversarial_attention)
+        found = {each.name: each.summary for each in models}.get(expected.adversarial_model)
+        return _mean(found, "adversarial_model", metric)
     summary = result.models[expected.variant or ""].summary
     if metric in summary:
         return summary[metric].mean
-    if explanation is None:
-        return None
-    if metric == "rationale_weight":
-        return _mean(explanation.summary, "adversarial_weights", metric)
-    return _accuracy_in_middle(explanation.recency)
+    own = _of_variant(explanations, expected)
+    if own and metric == "rationale_weight":
+        return _mean(own.summary, "adversarial_weights", metric)
+    return _accuracy_in_middle(own)
 
 
-def _accuracy_in_middle(rows: pd.DataFrame | None) -> float | None:
+def _accuracy_in_middle(explanation: Explanation | None) -> float | None:
     """Return that of the middle fifth, of all documents of all seeds; None without any."""
-    if rows is None:
+    if explanation is None or (rows := explanation.recency) is None:
         return None
     rows = rows[(rows["measure"] == "accuracy_by_place") & rows["at"].isin(MIDDLE)]
     documents = float(rows["documents"].sum())
     return float((rows["mean"] * rows["documents"]).sum()) / documents if documents else None
 
 
-def _mean(summary: pd.DataFrame, test: str, metric: str) -> float | None:
-    means = measured(summary, test, metric)["mean"]
-    return statistics.fmean(means) if len(means) else None
+def _mean(summary: pd.DataFrame | None, test: str, metric: str) -> float | None:
+    means = [] if summary is None else measured(summary, test, metric)["mean"].tolist()
+    return statistics.fmean(means) if means else None
 
 
 def expected_results(results: Results) -> Rows | None:
     """Return what the study found about each expected result; None of a study without any."""
     found = judge_expected_results(results)
     return Rows(found) if found else None
-
-
-def failure_lines(results: Results) -> list[str]:
-    """Return how many expected results were not found and a line for each of them; or nothing."""
-    failed = [each for each in judge_expected_results(results) if not each["holds"]]
-    if not failed:
-        return []
-    many = "s that are" if len(failed) > 1 else " that is"
-    return [
-        f"This study did not find {len(failed)} expected result{many} known beforehand. Do not "
-        "trust its other results before you know why:",
-        *(
-            f"{each['experiment'].title}: {each['expected'].claim} Expected: {each['wanted']}; "
-            f"found: {each['printed']}"
-            for each in failed
-        ),
-    ]

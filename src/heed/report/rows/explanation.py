@@ -19,21 +19,20 @@ from heed.report.rows import Rows
 def criteria(results: Results) -> Rows | None:
     """Return the outcome of each criterion by model; None of a study that explains no model."""
     facts = {"criteria": {name: test.criterion for name, test in CRITERIA.items()}}
-    records = [_criteria(each) for each in results.explanations]
+    records = [*map(_criteria, results.explanations)]
     return _rows(results, records, *results.comparison_sources, **facts)
 
 
 def _rows(results: Results, records: list[Any], *sources: Source, **facts: Any) -> Rows | None:
-    """Return rows, of the means of all explained models; None where there are no records.
-
-    Their declarations ask whether there are several experiments, and for their mark.
-    """
+    """Return rows, of the means of all explained models; None where there are no records."""
     if not records:
         return None
     marks = {each.experiment.mark for each in results.explanations}
     facts["several"] = len({each.experiment.key for each in results.explanations}) > 1
     facts["mark"] = marks.pop() if len(marks) == 1 else ""
-    return Rows(records, facts, sources=(results.explanation_source, *sources))
+    files = [each.folder / "summary.csv" for each in results.explanations]
+    own = results.sources.add_files(results.folder / "explain", files, "heed explain MODEL")
+    return Rows(records, facts, sources=(own, *sources))
 
 
 def _named(explanation: Explanation) -> dict[str, Any]:
@@ -43,29 +42,26 @@ def _named(explanation: Explanation) -> dict[str, Any]:
 
 
 def _criteria(explanation: Explanation) -> dict[str, Any]:
-    gain, outcomes = explanation.gain, explanation.outcomes.items()
+    gain, outcomes = explanation.gain, explanation.outcomes
     interval = f": {format_interval(gain.interval)}" if gain.interval else ""
     control = explanation.experiment.words.get(gain.control, gain.control)
+    notes = {
+        name: each.reason or "" if each.value is None else format_number(each.value, 2)
+        for name, each in outcomes.items()
+    }
     return _named(explanation) | {
-        "gain": gain,
-        "over": "" if gain.gain is None else f"{control}{interval}",
-        "outcome": dict(outcomes),
-        "note": {
-            name: each.reason or "" if each.value is None else format_number(each.value, 2)
-            for name, each in outcomes
-        },
-        "known": {name: not each.reason for name, each in outcomes},
+        "gain": gain, "over": "" if gain.gain is None else f"{control}{interval}", "note": notes,
+        "outcome": outcomes, "known": {n: not each.reason for n, each in outcomes.items()},
     }  # fmt: skip
 
 
 def means(results: Results) -> Rows | None:
     """Return the mean of each test, over documents and seeds, with its deviation over seeds."""
     columns = [(test, column) for test in TESTS for column in test.columns]
-    records = [
-        _named(each)
-        | {"means": [_mean_of_seeds(test.means(each.summary, col)) for test, col in columns]}
-        for each in results.explanations
-    ]
+    records = []
+    for each in results.explanations:
+        found = [_mean_of_seeds(test.means(each.summary, column)) for test, column in columns]
+        records.append(_named(each) | {"means": found})
     titles = {str(number): column.title for number, (_, column) in enumerate(columns)}
     return _rows(results, records, titles=titles)
 
@@ -103,14 +99,10 @@ def trained(results: Results) -> Rows | None:
 
 def all_means(results: Results) -> Rows | None:
     """Return every mean by seed, ranking and class, for the CSV file."""
-    records = [
-        _named(each) | {"row": row}
-        for each in results.explanations
-        for row in each.summary.dropna(subset="mean")
-        .astype({"seed": int, "documents": int})
-        .fillna("")
-        .to_dict("records")
-    ]
+    records = []
+    for each in results.explanations:
+        known = each.summary.dropna(subset="mean").astype({"seed": int, "documents": int})
+        records += [_named(each) | {"row": row} for row in known.fillna("").to_dict("records")]
     return Rows(records) if results.explanations else None
 
 
@@ -121,11 +113,7 @@ def has_layer_note(results: Results) -> bool:
 
 
 def papers_text(results: Results, explained: Sequence[Explanation], test: str) -> str:
-    """Return what papers print of a test on the corpora of these models, and say of it.
-
-    Scores are compared where the study has the whole corpus, with the lengths of the texts that our
-    models read.
-    """
+    """Return what papers say of a test, and their scores on corpora that the study has whole."""
     scores, sentences = (each[each["test"] == test] for each in results.papers)
     read, lengths, kinds = list[int](), list[int](), set[str]()
     for each in explained:
@@ -142,9 +130,7 @@ def papers_text(results: Results, explained: Sequence[Explanation], test: str) -
         listed = ", ".join(f"{name} {own}" for name, own in models.items())
         texts.append(f"{paper} print: {listed}.")
     if read:
-        texts.append(
-            f"Ours read at most {range_of(read, format_count)} tokens of a text; the mean length "
-            f"is {range_of(lengths, format_count)}."
-        )
+        most, mean = range_of(read, format_count), range_of(lengths, format_count)
+        texts.append(f"Ours read at most {most} tokens of a text; the mean length is {mean}.")
     texts += [f"“{each.sentence}” ({each.paper})." for each in sentences.itertuples()]
     return " ".join(texts)

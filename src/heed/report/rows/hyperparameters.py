@@ -1,8 +1,4 @@
-"""The rows of hyperparameters, with the talk's where they differ, and of the searches for them.
-
-The CSV file has all that the schema declares; page and paper those that are not the default in
-some model.
-"""
+"""The rows of hyperparameters, with the talk's where they differ, and of the searches for them."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -19,11 +15,7 @@ from heed.search.results import RESULT, Search
 
 # The talk's hyperparameters in words, by its groups; all others are of the last group.
 GROUPS: dict[str, dict[str, str]] = read_yaml("names")["talk"]
-
-
-def talk_column(key: str) -> str:
-    """Return the column of the talk's scores for a hyperparameter."""
-    return "lstm_hidden" if key == "hidden_size" else key
+COLUMNS = {"hidden_size": "lstm_hidden"}  # of the talk's scores, where they have another name
 
 
 def shown_setting(hyperparameters: Any, key: str) -> Any:
@@ -32,26 +24,19 @@ def shown_setting(hyperparameters: Any, key: str) -> Any:
 
 
 class Setting(NamedTuple):
-    """A hyperparameter of a model, or a number that follows from all of them.
-
-    `printed`: where any model has it so, the report prints it. `talk` is the talk's value, empty
-    where it names none; `differs`: ours is another one.
-    """
+    """A hyperparameter of a model, or a number that follows from all of them."""
 
     group: str
     key: str
     value: object
     default: object = None
-    printed: bool = True
-    talk: str = ""
-    differs: bool = False
+    printed: bool = True  # where any model has it so, the report prints it
+    talk: str = ""  # the talk's value, if it names one
+    differs: bool = False  # from the talk's
 
 
 def model_settings(model: ModelResult, talk: Talk | None) -> Iterator[Setting]:
-    """Yield every hyperparameter of a model, and the numbers that follow from all of them.
-
-    The talk's are first, in its groups; `talk` is None where an experiment is not compared with it.
-    """
+    """Yield a model's hyperparameters, and what follows from them; by the talk's groups."""
     h, group = model.hyperparameters, "What the talk leaves open" if talk else ""
     defaults = {field.name: field.default for field in dataclasses.fields(h)}
     if talk:
@@ -64,14 +49,12 @@ def model_settings(model: ModelResult, talk: Talk | None) -> Iterator[Setting]:
     yield Setting(group, "best_epochs", ", ".join(map(str, model.best_epochs)))
 
 
-def _talk_settings(
-    model: ModelResult, talk: Talk, defaults: dict[str, object]
-) -> Iterator[Setting]:
+def _talk_settings(model: ModelResult, talk: Talk, defaults: dict[str, Any]) -> Iterator[Setting]:
     """Yield the hyperparameters of the talk's groups, which it takes from `defaults`."""
     h = model.hyperparameters
     for group, keys in GROUPS.items():
         for key in filter(defaults.__contains__, keys):
-            value, known = shown_setting(h, key), talk.summary.get(talk_column(key), "")
+            value, known = shown_setting(h, key), talk.summary.get(COLUMNS.get(key, key), "")
             printed = format_setting(int(known) if known.isdigit() else known)
             differs, default = bool(known) and float(known) != value, defaults.pop(key)
             yield Setting(group.capitalize(), key, value, default, talk=printed, differs=differs)
@@ -92,64 +75,49 @@ def format_plain(value: object) -> str:
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _by_key(experiment: Experiment) -> list[dict[str, Setting]]:
-    """Return each hyperparameter of all models, by variant: the baseline's first."""
+def _settings(experiment: Experiment) -> dict[str, list[Setting]]:
+    """Return the hyperparameters of every model, in one order: the baseline's first."""
     models, talk = experiment.result.models, experiment.talk
-    settings = (
-        model_settings(models[name], talk.get(name, NO_SCORES) if talk else None)
+    return {
+        name: [*model_settings(models[name], talk.get(name, NO_SCORES) if talk else None)]
         for name in experiment.variants
-    )
-    lines = zip(*settings, strict=True)
-    return [dict(zip(experiment.variants, line, strict=True)) for line in lines]
+    }
 
 
 def values(results: Results, experiment: Experiment) -> Rows:
     """Return every hyperparameter of every model, for the CSV file."""
-    lines = _by_key(experiment)
     records = [
-        {
-            "variant": variant, "of": line[variant], "value": format_plain(line[variant].value),
-            "default": format_plain(line[variant].default),
-        }
-        for variant in experiment.variants
-        for line in lines
+        {"variant": variant, "of": each, "value": format_plain(each.value),
+         "default": format_plain(each.default)}
+        for variant, own in _settings(experiment).items()
+        for each in own
     ]  # fmt: skip
     return Rows(records)
 
 
-def hyperparameters(results: Results, experiment: Experiment) -> Rows | None:
+def hyperparameters(results: Results, experiment: Experiment) -> Rows:
     """Return a row for each hyperparameter that is not its default in some model."""
-    lines = _by_key(experiment)
-    records: list[dict[str, Any]] = [
-        {
-            "of": line[experiment.variants[0]],
-            "values": {name: format_setting(each.value) for name, each in line.items()},
-            "notes": known({n: f"the talk: {e.talk}" for n, e in line.items() if e.differs}),
-        }
-        for line in lines
-        if any(each.printed for each in line.values())
-    ]
-    facts = {
-        "models": {name: experiment.words[name] for name in experiment.variants},
-        "groups": any(record["of"].group for record in records),
-    }
-    return Rows(records, facts) if lines else None
+    settings, records = _settings(experiment), list[dict[str, Any]]()
+    for line in zip(*settings.values(), strict=True):
+        if any(each.printed for each in line):
+            own = dict(zip(settings, line, strict=True))
+            notes = known({n: f"the talk: {e.talk}" for n, e in own.items() if e.differs})
+            shown = {name: format_setting(each.value) for name, each in own.items()}
+            records.append({"of": line[0], "values": shown, "notes": notes})
+    models = {name: experiment.words[name] for name in settings}
+    facts = {"models": models, "groups": any(record["of"].group for record in records)}
+    return Rows(records, facts)
 
 
 def defaults(experiment: Experiment) -> dict[str, str]:
     """Return the hyperparameters that have their default in all models, for people."""
-    return {
-        each.key: format_setting(each.value)
-        for each, *others in (line.values() for line in _by_key(experiment))
-        if not any(one.printed for one in (each, *others))
-    }
+    lines = zip(*_settings(experiment).values(), strict=True)
+    same = (line[0] for line in lines if not any(each.printed for each in line))
+    return {each.key: format_setting(each.value) for each in same}
 
 
 def searches(results: Results, experiment: Experiment) -> Iterator[dict[str, Any]]:
-    """Yield the searches of an experiment that had trials: their models in words, the first one's.
-
-    `own`: each model was searched for itself; `best`: the best validation score, for people.
-    """
+    """Yield an experiment's searches that had trials; `own`: each model was searched for itself."""
     words = {model: experiment.words[name] for name, model in results.models(experiment).items()}
     for name in results.params.searches_of(experiment.key):
         declared, models = results.params.searches[name], results.params.searched_models(name)
@@ -168,12 +136,11 @@ def tuning(results: Results, experiment: Experiment) -> Rows | None:
     records, files = list[dict[str, Any]](), []
     for name, model in results.models(experiment).items():
         search = results.read_search(experiment, model)
-        if search and search.training and search.model == model:
+        own = search if search and search.training and search.model == model else None
+        if own:
             winner = results.params.winner(model)
             files.append(results.folder / "search" / experiment.key / winner / RESULT)
-        else:
-            search = None
-        records += [experiment.named(name) | record for record in tuning_values(search)]
+        records += [experiment.named(name) | record for record in tuning_values(own)]
     return Rows(records, sources=results.sources.add(*files)) if files else None
 
 

@@ -1,7 +1,7 @@
 """The rows over all experiments: scores, verdicts, the talk's gains, and the first screen."""
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
@@ -22,74 +22,56 @@ MOST_ROWS, MOST_MODELS = 8, 6  # of the first screen's table
 SHOWN_WORDS = 24  # of its text
 
 
-# --- every experiment: files ----------------------------------------------------------------------
-
-
 def summary(results: Results) -> Iterator[Rows]:
     """Yield a table for each metric by which experiments compare: all models, with gains."""
     used = set[str]()
-    measures = dict.fromkeys(each.measure for each in results.experiments)
-    for measure in measures:
+    for measure in dict.fromkeys(each.measure for each in results.experiments):
         name = f"summary_{measure.task}" if used else "summary"
         name = f"{name}_{measure.metric}" if name in used else name
         used.add(name)
         own = [each for each in results.experiments if each.measure == measure]
-        digits = "hundreds" if measure.in_hundreds else "share"
-        facts = {"name": name, "scores": _columns(measure.task, own), "digits": digits}
+        variants, fitted = dict[str, None](), set[str]()  # with columns: controls come first
+        for each in own:
+            others = [name for name in each.result.models if name not in (BASELINE, each.attention)]
+            variants |= dict.fromkeys(sorted(others, key=lambda n: n not in each.result.controls))
+            fitted |= each.result.reference_models.keys()
+        references = filter(fitted.__contains__, report_of(measure.task).REFERENCE_MODELS)
+        digits = {True: "hundreds", False: "share"}[measure.in_hundreds]
+        facts = {"name": name, "scores": [*variants, *references], "digits": digits}
         yield Rows([*map(_summary, own)], facts)
 
 
-def _columns(task: str, experiments: list[Experiment]) -> list[str]:
-    """Return the models with a column of their own: controls first, reference models last."""
-    variants, fitted = dict[str, None](), set[str]()
-    for each in experiments:
-        others = [name for name in each.result.models if name not in (BASELINE, each.attention)]
-        variants |= dict.fromkeys(sorted(others, key=lambda n: n not in each.result.controls))
-        fitted |= each.result.reference_models.keys()
-    return [*variants, *filter(fitted.__contains__, report_of(task).REFERENCE_MODELS)]
-
-
-def _scores(experiment: Experiment, factor: float = 1) -> dict[str, float]:
+def _scores(experiment: Experiment, factor: float = 1) -> Mapping[str, Any]:
     result = experiment.result
     names = (*result.models, *result.reference_models)
-    return {name: factor * result.score_of(name) for name in names}
+    return known({name: factor * result.score_of(name) for name in names})
 
 
 def _summary(experiment: Experiment) -> dict[str, Any]:
     attention, result = experiment.attention, experiment.result
-    scores = known(_scores(experiment, experiment.measure.scaled(1)))
-    gain = result.models[attention].gain if attention else None
+    scores = _scores(experiment, experiment.measure.scaled(1))
     changes = {each["variant"]: each["change"].mean_pp for each in experiment.degradations}
     return {
-        "experiment": experiment, "mean_gain": gain, "changes": known(changes),
-        "scores": scores, "attention": scores[attention],
+        "experiment": experiment, "changes": known(changes), "scores": scores,
+        "mean_gain": result.models[attention].gain if attention else None,
+        "attention": scores[attention],
     }  # fmt: skip
 
 
 def verdicts(results: Results) -> Rows:
-    """Return the verdicts on attention: over its control, the baseline, the best reference model.
-
-    There are no columns for what no experiment is compared with.
-    """
+    """Return the verdicts on attention, with columns for what any experiment is compared with."""
     experiments = results.experiments
     compared = [each.attention_comparison for each in experiments if each.attention_comparison]
     facts = {
-        "control": bool(compared),
-        "baseline": any(each.baseline for each in compared),
+        "control": bool(compared), "baseline": any(each.baseline for each in compared),
         "reference": any(each.strongest_reference_model for each in compared),
         "has_talk": any(each.line.reproduction for each in experiments),
-    }
+    }  # fmt: skip
     return Rows([{"experiment": each} for each in experiments], facts)
 
 
-# --- the first screen -----------------------------------------------------------------------------
-
-
 def best(results: Results) -> Rows | None:
-    """Return the models of a study with one or two experiments, the best first.
-
-    Attention, its control and the linear model are always among them.
-    """
+    """Return the best models of a study of one or two experiments, and those that are needed."""
     experiments = results.experiments
     if len(experiments) > 2:
         return None
@@ -103,11 +85,9 @@ def best(results: Results) -> Rows | None:
 
 
 def _best(experiment: Experiment, most: int) -> list[str]:
-    result = experiment.result
-    order = sorted(
-        [*result.models, *result.learned_reference_models],
-        key=lambda name: -result.sign * result.score_of(name),
-    )
+    result, sign = experiment.result, experiment.result.sign
+    names = [*result.models, *result.learned_reference_models]
+    order = sorted(names, key=lambda name: -sign * result.score_of(name))
     needed = [experiment.attention, result.control or BASELINE, LINEAR, "statistical"]
     kept = sorted(order, key=lambda name: (name not in needed, order.index(name)))[:most]
     return [*filter(kept.__contains__, order)]
@@ -117,24 +97,20 @@ def questions(results: Results) -> Rows | None:
     """Return the primary comparison of each experiment, of a study with three or more."""
     if len(results.experiments) <= 2:
         return None
-    records = [_question(each) for each in findings(results)[:MOST_ROWS]]
+    records = []
+    for found in findings(results)[:MOST_ROWS]:
+        own, leading = found["experiment"], found["difference"]
+        pair = (leading.first, leading.second)
+        first, second = (own.measure.short(own.result.score_of(name), digits=0) for name in pair)
+        attention, other = (own.words[name] for name in pair)
+        record = {"experiment": own, "difference": leading, "own": first, "score": second}
+        records.append(record | {"attention": attention, "other": other})
     names = {"own": "Attention", "without": "Without"}
     for key, shown in (("attention", "own"), ("other", "without")):
         if len(same := {each[key] for each in records}) == 1:  # then the heading says it once
             names[shown] = next(iter(same)).capitalize()
             records = [each | {key: ""} for each in records]
     return Rows(records, names)
-
-
-def _question(found: dict[str, Any]) -> dict[str, Any]:
-    own, leading = found["experiment"], found["difference"]
-    scores = (own.result.score_of(each) for each in (leading.first, leading.second))
-    first, second = (own.measure.short(score, digits=0) for score in scores)
-    return {
-        "experiment": own, "difference": leading,
-        "attention": own.words[leading.first], "own": first,
-        "other": own.words[leading.second], "score": second,
-    }  # fmt: skip
 
 
 def talk(results: Results) -> Rows | None:
@@ -146,7 +122,7 @@ def talk(results: Results) -> Rows | None:
             pair = (scores[name] for name in (BASELINE, each.attention) if name in scores)
             ours, of_talk = " → ".join(map("{:.4f}".format, pair)), " → ".join(each.line.talk or ())
             record = {"talk_scores": of_talk, "our_scores": ours}
-            records.append(record | {"experiment": each, "scores": known(scores)})
+            records.append(record | {"experiment": each, "scores": scores})
     published = (each for each in results.sources.all() if each.path.endswith(RESULTS))
     sources = (*published, *results.comparison_sources)
     return Rows(records, sources=sources) if records else None
@@ -155,9 +131,8 @@ def talk(results: Results) -> Rows | None:
 def finding(experiment: Experiment, difference: TestedDifference) -> dict[str, Any]:
     """Return an experiment with the comparison that a report says first, as sentences name it.
 
-    baseline: attention over the baseline, where that is another comparison. over_last: the same,
-    where the baseline reads the last state alone. reference: over the strongest reference model
-    that is not trivial.
+    baseline: attention over the baseline, where that is another one. over_last: the same, where it
+    reads the last state alone. reference: over the strongest reference model that learns.
     """
     result, gain, reading = experiment.result, experiment.gain, difference.reading
     baseline = result.models.get(BASELINE)
@@ -184,11 +159,7 @@ def findings(results: Results) -> list[dict[str, Any]]:
 
 
 def cautions(results: Results) -> dict[str, Any]:
-    """Return what weakens the findings of a study, for its lines of what cannot be said.
-
-    `missing` is the finding with the largest difference that the study is likely to miss; None
-    where all are small.
-    """
+    """Return what weakens findings; `missing`: that with the largest difference likely missed."""
     found = findings(results)
     coarse = [each for each in found if is_coarse(each["difference"].detectable_pp)]
     return {
@@ -205,29 +176,22 @@ def cautions(results: Results) -> dict[str, Any]:
     }
 
 
-def looks(results: Results) -> list[str]:
-    """Return what is to be said of several looks at a study; mostly nothing."""
-    comparison = results.comparison
-    said = (
-        said_of_looks(comparison.significance, len(comparison.seeds_of(each.key)))
-        for each in results.experiments
-    )
-    return [*filter(None, dict.fromkeys(said))]
-
-
 def _lacks_control(found: dict[str, Any]) -> bool:
     """Return whether a gain is over the baseline alone, so that it need not be one of weights."""
     result, difference = found["experiment"].result, found["difference"]
-    control = equal_weights_control(result, difference.first)
-    is_gain = difference.second == BASELINE and difference.verdict == BETTER
-    return is_gain and not (control or result.controls)
+    control = equal_weights_control(result, difference.first) or result.controls
+    return difference.second == BASELINE and difference.verdict == BETTER and not control
+
+
+def looks(results: Results) -> list[str]:
+    """Return what is to be said of several looks at a study; mostly nothing."""
+    method, seeds_of = results.comparison.significance, results.comparison.seeds_of
+    said = (said_of_looks(method, len(seeds_of(each.key))) for each in results.experiments)
+    return [*filter(None, dict.fromkeys(said))]
 
 
 def example(results: Results) -> dict[str, Any] | None:
-    """Return one text: a real one before a generated one, and of where attention helps.
-
-    With the mean over the explained sample of the weight on the rationale, if there is one.
-    """
+    """Return one text: a real one before a generated one, and of where attention helps."""
     found = findings(results)
     for each in sorted(found, key=lambda one: (one["experiment"].generated, not one["helps"])):
         experiment, variant = each["experiment"], each["difference"].first
@@ -237,10 +201,8 @@ def example(results: Results) -> dict[str, Any] | None:
             tokens = excerpt(document.tokens, SHOWN_WORDS)
             shaded = shade_sentences(document.text, document.tokens, tokens.index)
             share, explained = explained_share(results, experiment, variant)
-            return {
-                "experiment": experiment, "document": document, "text": shaded,
-                "legend": browser.legend, "share": share, "explained": explained,
-            }  # fmt: skip
+            about = {"document": document, "text": shaded, "legend": browser.legend}
+            return about | {"experiment": experiment, "share": share, "explained": explained}
     return None
 
 
@@ -249,8 +211,7 @@ def explained_share(
 ) -> tuple[float | None, int]:
     """Return the mean share of weight on the rationale over the explained texts, and their number.
 
-    Only that sample is drawn at random: documents of the browser are chosen by a rule, and no mean
-    or median of theirs is one of the corpus.
+    Only that sample is drawn at random: a rule chooses the documents of the browser.
     """
     for each in results.explanations_of(experiment):
         rows = measured(each.summary, "adversarial_weights", "rationale_weight")
@@ -260,18 +221,13 @@ def explained_share(
 
 
 def _first_document(browser: Browser) -> Document:
-    """Return a short text that attention gets right, of those with a rationale if there are any.
-
-    It is the typical one of its class: nearest to the median of its class in `share`.
-    """
+    """Return a short typical text that attention gets right, with a rationale if there is any."""
     documents = browser.documents
     right = [each for each in documents if each.right] or documents
     marked = [each for each in right if each.tokens["rationale"].any()] or right
     table = pd.DataFrame(
-        {
-            "label": each.label, "share": each.rationale_share, "shown": each in marked,
-            "largest": each.tokens["weight"].max(), "words": len(each.tokens),
-        }
+        {"label": each.label, "share": each.rationale_share, "shown": each in marked,
+         "largest": each.tokens["weight"].max(), "words": len(each.tokens)}
         for each in documents
     )  # fmt: skip
     typical = [documents[row] for row in typical_documents(table, len(table)).values()]

@@ -4,7 +4,8 @@ import functools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from heed.evaluation.results import BASELINE, NOT_CONVERGED, LongerTraining
+from heed.evaluation.results import BASELINE, NOT_CONVERGED
+from heed.paths import LONGER
 from heed.report.experiments import Experiment
 from heed.report.formats import pluralize
 from heed.report.measures import Measure
@@ -13,63 +14,51 @@ from heed.report.rows import Rows
 from heed.training.machine import TrainingTime
 
 
-def _outcome(longer: LongerTraining | None) -> str:
-    if longer and longer.diverged:
-        return "diverged"
-    return "not tried" if not longer else NOT_CONVERGED if longer.did_better else "converged"
-
-
-def _lines(experiment: Experiment) -> list[dict[str, Any]]:
-    """Return each model with its longer training, and what that says of it.
-
-    The scores are of the validation split: the first seed's, and its longer training's.
-    """
-    lines, own = [], experiment.measure
+def _lines(experiment: Experiment) -> Iterator[dict[str, Any]]:
+    """Yield each model with its longer training: validation scores of the first seed."""
     for variant, model in experiment.result.models.items():
-        longer = model.longer_training
-        measure = Measure(own.task, longer.metric) if longer else own
-        scores = (longer.score, longer.longer_score) if longer else (None, None)
-        score, longer_score = map(measure.format, scores) if longer else scores
-        line = {
-            "model": model, "longer": longer, "measure": measure, "outcome": _outcome(longer),
+        line = experiment.named(variant) | {
+            "model": model, "longer": None, "outcome": "not tried",
+            "score": None, "longer_score": None,
             "epochs": " ".join(map(str, model.trained_epochs)),
             "best_epochs": " ".join(map(str, model.best_epochs)),
-            "score": score, "longer_score": longer_score,
         }  # fmt: skip
-        lines.append(experiment.named(variant) | line)
-    return lines
+        if longer := model.longer_training:
+            measure = Measure(experiment.measure.task, longer.metric)
+            outcome = NOT_CONVERGED if longer.did_better else "converged"
+            line |= {
+                "longer": longer, "measure": measure, "score": measure.format(longer.score),
+                "longer_score": measure.format(longer.longer_score),
+                "outcome": "diverged" if longer.diverged else outcome,
+            }  # fmt: skip
+        yield line
 
 
 def convergence(results: Results, experiment: Experiment) -> Rows | None:
     """Return a row for each model; None where no longer training was tried."""
-    lines = _lines(experiment)
-    measure = next((line["measure"] for line in lines if line["longer"]), None)
-    if measure is None:
-        return None
-    seed = results.comparison.seeds_of(experiment.key)[0]
-    facts = {"seed": seed, "score": measure.name, "score_unit": measure.unit}
-    return Rows(lines, facts)
+    lines = [*_lines(experiment)]
+    for measure in (line["measure"] for line in lines if line["longer"]):
+        seed = results.comparison.seeds_of(experiment.key)[0]
+        return Rows(lines, {"seed": seed, "score": measure.name, "score_unit": measure.unit})
+    return None
 
 
 def convergence_of(results: Results, experiment: Experiment) -> dict[str, Any]:
     """Return what a page says of the longer trainings of an experiment.
 
-    limit: a larger gain on validation is one of a model that has not converged.
-    settings: keys of params.yaml, with values, that train the unfinished models so long.
-    winners: unfinished models that are better than others, all in words.
+    limit: of a converged model's gain. settings: keys of params.yaml, with values, that train the
+    unfinished models so long. winners: unfinished models that are better than others, in words.
     """
     tried = [line for line in _lines(experiment) if line["longer"]]
     unfinished = [line for line in tried if line["outcome"] == NOT_CONVERGED]
     margin = results.comparison.significance.convergence_pp
     settings = (key for line in unfinished for key in _settings(results, line))
     return {
-        "tried": bool(tried),
+        "tried": bool(tried), "unfinished": unfinished,
         "limit": tried[0]["measure"].convergence_margin(margin) if tried else "",
-        "unfinished": unfinished,
         "diverged": [line for line in tried if line["outcome"] == "diverged"],
-        "settings": [*dict.fromkeys(settings)],
-        "winners": [*_winners(experiment, unfinished)],
-    }
+        "settings": [*dict.fromkeys(settings)], "winners": [*_winners(experiment, unfinished)],
+    }  # fmt: skip
 
 
 def _winners(
@@ -96,10 +85,7 @@ def _settings(results: Results, line: dict[str, Any]) -> Iterator[str]:
 
 
 class Cost(NamedTuple):
-    """The cost of a model of an experiment, and its mean test score, by which models compare.
-
-    `total` and `mean` are the core-minutes of all trainings, and of one of them.
-    """
+    """The cost of a model, in core-minutes of all trainings and of one, and its mean test score."""
 
     experiment: Experiment
     variant: str
@@ -122,18 +108,20 @@ def read_costs(results: Results) -> list[Cost]:
             if search:
                 trials = pluralize("{count} trial", "{count} trials", len(search.trials))
                 text = f"{trials}, {search.epochs:g} epochs"
-            times, longer = results.training_times(model.model), results.longer_time(model.model)
+            by_seed = results.training_times(model.model)
+            longer, times = by_seed.pop(LONGER, None), [*by_seed.values()]
             total = sum(time.core_minutes for time in times)
             own = each, variant, each.result.score_of(variant), model.parameters, times, text
             costs.append(Cost(*own, longer, total, total / len(times)))
     return costs
 
 
-def _ratios(costs: list[Cost]) -> list[float | None]:
-    """Return the core time of a training over the baseline's; None where it has none."""
+def _ratios(costs: list[Cost]) -> Iterator[tuple[Cost, float | None]]:
+    """Yield costs with the core time of a training over the baseline's; None where it has none."""
     baselines = {each.experiment.key: each.mean for each in costs if each.variant == BASELINE}
-    means = ((each.mean, baselines.get(each.experiment.key)) for each in costs)
-    return [mean / baseline if baseline else None for mean, baseline in means]
+    for each in costs:
+        baseline = baselines.get(each.experiment.key)
+        yield each, each.mean / baseline if baseline else None
 
 
 def cost(results: Results) -> Rows:
@@ -142,28 +130,23 @@ def cost(results: Results) -> Rows:
     records = [
         each.experiment.named(each.variant)
         | {"of": each, "ratio": ratio, "score": each.experiment.measure.format(each.score)}
-        for each, ratio in zip(costs, _ratios(costs), strict=True)
+        for each, ratio in _ratios(costs)
     ]
     on_gpu = any(time.on_gpu for each in costs for time in each.times)
     has_search = any(each.search for each in costs)
-    facts = {
-        "search": has_search, "no_search": not has_search,
-        "time": "the time that a training on a GPU took" if on_gpu else "CPU time",
-    }  # fmt: skip
+    time = "the time that a training on a GPU took" if on_gpu else "CPU time"
+    facts = {"search": has_search, "no_search": not has_search, "time": time}
     return Rows(records, facts, sources=(*results.comparison_sources, results.times_source))
 
 
 def bill(results: Results) -> dict[str, Any]:
-    """Return what a study cost: the number of its trainings, their time, and attention's price.
-
-    A price is that of an experiment's first attention variant, beside its gain over the baseline.
-    """
+    """Return what a study cost, and the price of each experiment's first attention variant."""
     costs = read_costs(results)
     times = [time for cost in costs for time in (*cost.times, *filter(None, [cost.longer]))]
     minutes = sum(time.core_minutes for time in times)
     prices = [
         {"experiment": each.experiment, "ratio": ratio, "gain": gain}
-        for each, ratio in zip(costs, _ratios(costs), strict=True)
+        for each, ratio in _ratios(costs)
         if (gain := each.experiment.gain) and gain.first == each.variant and ratio
     ]
     units = {60: "core-hours", 1: "core-minutes", 1 / 60: "core-seconds"}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from heed.evaluation.results import mean_and_std
-from heed.paths import MODEL_PREDICTION
+from heed.paths import LONGER, MODEL_PREDICTION
 from heed.recipe import read_prediction
 from heed.report.experiments import Experiment
 from heed.report.figures.translation import read_sentences
@@ -28,10 +28,7 @@ WORD = re.compile(r"\w+|[^\w\s]")
 
 
 def _scored(results: Results, experiment: Experiment) -> list[dict[str, Any]]:
-    """Return all models and reference models with their scores over seeds or folds.
-
-    `values` are the means between 0 and 100, `stds` in points, and `core_minutes` of a training.
-    """
+    """Return all models with `values` up to 100, `stds` in points, `core_minutes` each."""
     result, records = experiment.result, []
     for variant, of in (result.models | result.reference_models).items():
         scores, model = dict(of.summary), result.models.get(variant)
@@ -41,7 +38,8 @@ def _scored(results: Results, experiment: Experiment) -> list[dict[str, Any]]:
             for name in {SHIFTED, IBM1}.intersection(evaluated):
                 scores[name] = mean_and_std(evaluated[name].tolist())
             times = results.training_times(model.model)
-            minutes = float(np.mean([each.core_minutes for each in times]))
+            times.pop(LONGER, None)
+            minutes = float(np.mean([each.core_minutes for each in times.values()]))
         stds = {name: each.std_pp for name, each in scores.items()}
         notes = {n: f"± {format_number(std, 2)}" for n, std in stds.items() if std is not None}
         record = {
@@ -61,19 +59,14 @@ def translation(results: Results, experiment: Experiment) -> Rows:
     folders = map(results.evaluation_folder, results.models(experiment).values())
     files = results.sources.add(*(folder / "summary.csv" for folder in folders))
     unknown = any(each["values"]["unknown_words"] for each in scored)
-    facts = {
-        "metrics": {name: SCALE.names[name] for name in SHOWN_METRICS}, "linked": linked,
-        "unknown": unknown, "no_unknown": not unknown,
-    }  # fmt: skip
+    metrics = {name: SCALE.names[name] for name in SHOWN_METRICS}
+    facts = {"metrics": metrics, "linked": linked, "unknown": unknown, "no_unknown": not unknown}
     sources = (*results.comparison_sources, *files, results.times_source)
     return Rows(scored, facts, sources=sources)
 
 
 def settings(results: Results, experiment: Experiment) -> dict[tuple[Any, ...], list[str]]:
-    """Return the models in words by how they wrote and were scored.
-
-    That is beam, length penalty, names of further references, and sacrebleu's signatures.
-    """
+    """Return models in words by beam, length penalty, references, sacrebleu's signatures."""
     found: dict[tuple[Any, ...], list[str]] = {}
     for variant, model in results.models(experiment).items():
         path = results.prediction_folder(model) / MODEL_PREDICTION
@@ -104,15 +97,11 @@ def examples(results: Results, experiment: Experiment) -> Rows | None:
     records, drawn = [], drawn_variants(results, experiment)
     for number, each in enumerate(read_sentences(results, experiment), 1):
         texts = {"source": each.source, "reference": each.reference}
-        texts |= {name: each.translations[name] for name in drawn}
-        records += [
-            {
-                "number": number, "of": of, "text": text,
-                "words": f"{number} {experiment.words.get(of, of)}",
-                "wrong": count_wrong(text, each.reference) if of in each.translations else None,
-            }
-            for of, text in texts.items()
-        ]  # fmt: skip
+        for of, text in (texts | {name: each.translations[name] for name in drawn}).items():
+            wrong = count_wrong(text, each.reference) if of in each.translations else None
+            words = f"{number} {experiment.words.get(of, of)}"
+            record = {"number": number, "of": of, "text": text, "words": words, "wrong": wrong}
+            records.append(record)
     models = results.models(experiment).values()
     files = [results.prediction_folder(model) / "sentences.parquet" for model in models]
     return Rows(records, sources=results.sources.add(*files))
