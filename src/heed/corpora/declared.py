@@ -131,16 +131,11 @@ class Corpus:
         "`sample-topic`, `sample-match`: default whitespace)")  # fmt: skip
     tokenizers: dict[str, str] | None = key(None, "texts in several languages: tokenizers that are "
         "not `tokenizer`")  # fmt: skip
-    optional_languages: list[str] | None = key(None, "texts in several languages: those in which a "
-        "document may have no text, such as further references")  # fmt: skip
     max_characters: int = key(1_000_000, "longer documents are cut, those in several languages "
         "dropped, and counted in meta.json", gt=0, le=MAX_CHARACTERS)  # fmt: skip
     drop_duplicates: bool = key(False, "drop training documents whose text is in test or "
         "validation too")  # fmt: skip
-    columns: dict[str, str] | None = key(None, "kind parallel: the column of each "
-        "language, and of SOURCE-TARGET for word alignments")  # fmt: skip
-    alignment_base: Literal[0, 1] | None = key(None, "kind parallel: number of a sentence's first "
-        "word in alignments")  # fmt: skip
+    columns: dict[str, str] | None = key(None, "kind parallel: the column of each language")
     text_column: str | None = key(None, "column with the text")
     text_columns: list[str] | None = key(None, "instead of `text_column`: columns whose texts are "
         "joined", min_length=1)  # fmt: skip

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from heed.corpora.publication import split_of
 from heed.corpora.rows import (
     DELIMITERS,
-    FASTTEXT_LABEL,
     FORMATS,
     Format,
     JoinedRowsError,
@@ -84,8 +83,6 @@ def _find_text_format(path: Path, given: Format, no_header: bool, suffix: str) -
             head += next(bounded_lines(path, file, first=1 + head.count("\n")), "")
     if not start:
         raise HeedError(f"{path}: empty: expected rows, and the names of their columns")
-    if start.startswith(FASTTEXT_LABEL):
-        return dataclasses.replace(given, format="fasttext")
     if is_json:
         name = "" if suffix in FORMATS else "json" if start[0] == "[" else "jsonl"
         return dataclasses.replace(given, format=name)

@@ -6,13 +6,12 @@ as text. Multi30k's repository states no licence: its text is read, and never pu
 
 import contextlib
 import csv
-import html
 import io
 import itertools
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +28,6 @@ from heed.corpora.publication import (
     read_published_lines,
     require_file,
 )
-from heed.files import bounded_lines
 
 if TYPE_CHECKING:
     from heed.corpora.declared import Corpus
@@ -63,18 +61,12 @@ SST_HASHES = {
     "test.txt": "ffb5d36e27b8aa134553b07a5286c196e6f253eadb35d9c97e827f9bf64288e5",
     "test.block": "3c8e4373e069110cdedd79c741837f03b9512ee57f92fb7588d09c89d6c7f92b",
 }
-EUROPARL_HASHES = {  # as published, and compressed
-    "src-train.txt": "a4deafe1eb225d98f196ad87e90eec8494a729690c06e0186ee9d2793667a0d2 "
-    "71514b832905734632842a62fb4c1180d7c840ca8cdcdb71c087399801d3f4bc",
-    "tgt-train.txt": "fe1f824a189baa650eec46269e66eef07f7304ba7572598ebbe61c55eeff7d01 "
-    "960326af90401b543103309e24ac55902bb53bc314519dd2352d220539085680",
-}
 GITHUB = "https://raw.githubusercontent.com"
 
 
 def _source(
     name: str, size: float, folder: str, host: str, hashes: dict[str, str],
-    public_domain: bool = False, ending: str = "",
+    public_domain: bool = False,
 ) -> SourceKind:  # fmt: skip
     """Return a source of `hashes` of SHA-256, or with their kind, in `folder` and at `host`."""
     files = []
@@ -82,7 +74,7 @@ def _source(
         # upstream the marks of SST-Wiki's train.txt are in train.txt.block
         url = f"{host}/{file.replace('.block', '.txt.block')}"
         hashed = tuple(d if ":" in d else f"sha256:{d}" for d in digests.split())
-        files.append(File(file, f"{folder}/{file}{ending}", hashed, url, file == YELP_COLUMNS))
+        files.append(File(file, f"{folder}/{file}", hashed, url, file == YELP_COLUMNS))
     return SourceKind(name=name, files=tuple(files), size=size, public_domain=public_domain)
 
 
@@ -121,8 +113,6 @@ DECLARED = (
     }),
     _source("multi30k", 2e6, "multi30k", f"{GITHUB}/multi30k/dataset/"
         "a3d2e0d26b56f3846f66a952536ffed4e401d05a/data/task1/raw", CAPTION_HASHES),
-    _source("europarl", 3.2e6, "europarl", f"{GITHUB}/OpenNMT/OpenNMT-py/"
-        "97111d97551c24857076a4102eabdb468b35cff4/data", EUROPARL_HASHES, ending=".gz"),
 )  # fmt: skip
 SOURCES = {source.name: source for source in DECLARED}
 
@@ -273,32 +263,17 @@ CAPTIONED = ("en", "de", "fr")
 CAPTION_SPLITS = {"train": "train", "val": "validation", "test_2016_flickr": "test"}
 
 
-def _read_aligned(paths: Iterable[Path]) -> Iterator[list[bytes]]:
-    """Yield the n-th line of each file, compressed or not, without its end."""
-    with contextlib.ExitStack() as stack:
-        files = [bounded_lines(path, stack.enter_context(open_compressed(path))) for path in paths]
-        for lines in zip(*files, strict=True):
-            yield [line.rstrip(b"\r\n") for line in lines]
-
-
 def read_captions(raw: Path) -> Documents:
     """Yield the captions in all three languages, with the split that they were published with."""
     for name, split in CAPTION_SPLITS.items():
         paths = [require_file(raw, f"{name}.{language}.gz") for language in CAPTIONED]
-        for number, lines in enumerate(_read_aligned(paths), 1):
-            texts = dict(zip(CAPTIONED, lines, strict=True))
-            yield Document(f"{name}/{number}", texts=texts, split=split)
-
-
-# --- Europarl -------------------------------------------------------------------------------------
-
-
-def read_europarl(raw: Path) -> Documents:
-    """Yield the sentence pairs of OpenNMT's examples, tokenised; escapes (`&apos;`) are undone."""
-    paths = {"en": require_file(raw, "src-train.txt"), "de": require_file(raw, "tgt-train.txt")}
-    for number, lines in enumerate(_read_aligned(paths.values()), 1):
-        texts = (html.unescape(line.decode()).strip() for line in lines)
-        yield Document(f"europarl/{number}", texts=dict(zip(paths, texts, strict=True)))
+        with contextlib.ExitStack() as stack:
+            files = [stack.enter_context(open_compressed(path)) for path in paths]
+            for number, lines in enumerate(zip(*files, strict=True), 1):
+                texts = [line.rstrip(b"\r\n") for line in lines]
+                yield Document(
+                    f"{name}/{number}", texts=dict(zip(CAPTIONED, texts, strict=True)), split=split
+                )
 
 
 # --- kinds ----------------------------------------------------------------------------------------
@@ -330,6 +305,4 @@ KINDS = (
         grouped=True),
     _kind("multi30k", "multi30k", lambda raw, _: read_captions(raw), "", parallel=True,
         languages=CAPTIONED, splits=ANY_SPLIT),
-    _kind("europarl", "europarl", lambda raw, _: read_europarl(raw), "", parallel=True,
-        languages=("en", "de")),
 )  # fmt: skip

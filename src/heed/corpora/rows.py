@@ -41,8 +41,6 @@ FORMATS = {
     ".xlsx": "xlsx",
 }  # fmt: skip
 MOST_NAMES, MOST_SIGNS = 20, 60  # names in a message, and characters of each
-FASTTEXT_LABEL = "__label__"
-FASTTEXT_LINE = re.compile(rf"\s*((?:{FASTTEXT_LABEL}\S*(?:\s+|$))*)(.*)", re.DOTALL)
 HIDDEN = re.compile(r"\.|__MACOSX")  # files of macOS, Jupyter and others in a folder
 UNLABELLED = ("unsup", "unlabeled", "unlabelled")  # folders of texts without a label
 
@@ -362,16 +360,6 @@ def _read_xlsx(path: Path, form: Format) -> Rows:
         yield f": row {number}", dict(zip(header, row, strict=False))
 
 
-def _read_fasttext(path: Path, form: Format) -> Rows:
-    """Yield the lines of fastText's format: labels that begin with __label__, then the text."""
-    with open_text(path, form.encoding) as file:
-        for number, line in enumerate(bounded_lines(path, file), 1):
-            if line.strip():
-                words, text = FASTTEXT_LINE.findall(line)[0]
-                labels = [word.removeprefix(FASTTEXT_LABEL) for word in words.split()]
-                yield f":{number}", {"label": labels or None, "text": text.strip()}
-
-
 # --- quotes ---------------------------------------------------------------------------------------
 #
 # Rows that a stray quote and the next one join: a file without quotes in which one text begins
@@ -645,7 +633,7 @@ def _visible_texts(folder: Path) -> dict[Path, tuple[str, ...]]:
 
 READERS: dict[str, Callable[[Path, Format], Rows]] = {
     "csv": _read_csv, "json": _read_json, "jsonl": _read_json_lines, "parquet": _read_parquet,
-    "xlsx": _read_xlsx, "fasttext": _read_fasttext, "text-folder": _read_text_folder,
+    "xlsx": _read_xlsx, "text-folder": _read_text_folder,
 }  # fmt: skip
 
 

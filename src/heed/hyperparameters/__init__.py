@@ -148,8 +148,6 @@ POOLINGS = {
     "max": Part("the text is the maximum of the states in each of their numbers", label="maximum"),
     "attention": Part("the text is the average of the states, weighted by a learned query (score "
         "{score})", "attention: by a learned query and `score`", label="learned query"),
-    "max-attention": Part("the text is the average of the states, weighted by their own maximum as "
-        "query", "max-attention: by their maximum as query", label="maximum as query"),
 }  # fmt: skip
 SOURCE_ENCODERS = {
     "bidirectional": Part("a recurrent network reads the source in both directions",

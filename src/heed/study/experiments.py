@@ -141,13 +141,12 @@ def check_corpus(corpus: Corpus) -> None:
 
 def _check_languages_of_corpus(corpus: Corpus) -> None:
     columns = corpus.columns or {}
-    _check_languages(columns)
-    is_aligned = any("-" in key for key in columns)
     refuse(
         {
+            f"columns: expected two languages or more, found {_join({*columns}) or 'none'}": (
+                corpus.columns is not None and len(columns) < 2
+            ),
             "columns: a column is named twice": len({*columns.values()}) < len(columns),
-            "`columns` with an alignment need alignment_base (0 or 1), and alignment_base needs an "
-            "alignment": columns and (corpus.alignment_base is None) == is_aligned,
         }
     )
 
@@ -169,34 +168,16 @@ def _check_split_of_kind(corpus: Corpus) -> None:
     )
 
 
-def _check_languages(mapping: dict[str, str]) -> None:
-    """Raise ValueError unless a mapping has none or two languages, each alignment two of these."""
-    languages = {name for name in mapping if "-" not in name}
-    pairs = {name: {*name.split("-")} for name in mapping if "-" in name}
-    wrong = {name for name, pair in pairs.items() if len(pair) < 2 or not pair <= languages}
-    names = ", ".join(sorted(languages))
-    refuse(
-        {
-            f"columns: expected two languages or more, found {names or 'none'}": (
-                mapping and len(languages) < 2
-            ),
-            f"columns.{_join(wrong)}: an alignment is of two different languages of {names}": wrong,
-        }
-    )
-
-
 def _join(keys: set[str]) -> str:
     return " and ".join(sorted(keys))
 
 
-# the key of a file; a language, or two of them for the alignment of their words
-LanguageOrPair = Annotated[
+FileOrLanguage = Annotated[  # its key
     str,
     Limits(
-        pattern=f"^{LANGUAGE}(-{LANGUAGE})?$",
+        pattern=f"^{LANGUAGE}$",
         max_length=MAX_NAME,
-        expected="the name of a file, of a language or (with '-') of two: lower-case letters, "
-        "digits and '_'",
+        expected="the name of a file, or of a language: lower-case letters, digits and '_'",
     ),
 ]
 AnyTokenizer = Annotated[
@@ -213,8 +194,8 @@ AnySource = Annotated[
     Source,
     Types(
         kind=Literal[tuple(SOURCE_KINDS)],
-        paths=dict[LanguageOrPair, str] | None,
-        hashes=dict[LanguageOrPair, Annotated[str, Limits(pattern=SHA256)]] | None,
+        paths=dict[FileOrLanguage, str] | None,
+        hashes=dict[FileOrLanguage, Annotated[str, Limits(pattern=SHA256)]] | None,
         format=Literal[tuple(READERS)] | None,
         header=Annotated[list[Annotated[str, Limits(blank=True)]], Limits(min_length=1)] | None,
         encoding=Annotated[str, check_encoding] | None,
@@ -235,8 +216,8 @@ AnyCorpus = Annotated[
         kind=Literal[tuple(KINDS)],
         split=AnySplit,
         tokenizer=AnyTokenizer,
-        tokenizers=dict[LanguageOrPair, AnyTokenizer] | None,
-        columns=dict[LanguageOrPair, str] | None,
+        tokenizers=dict[FileOrLanguage, AnyTokenizer] | None,
+        columns=dict[FileOrLanguage, str] | None,
     ),
     check_corpus,
 ]

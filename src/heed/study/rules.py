@@ -174,9 +174,8 @@ def _seeds_on(params: Params, corpus: str) -> dict[Key, list[int]]:
 def _corpus_contradictions(params: Params, name: str) -> Mistakes:
     key, corpus = ("corpora", name), params.corpora[name]
     languages, header = corpus_languages(corpus), params.sources[corpus.source].header or []
-    for field in ("tokenizers", "optional_languages"):
-        for language in sorted({*(getattr(corpus, field) or ())} - {*languages}):
-            yield (*key, field), unknown_name(language, "language", languages)
+    for language in sorted({*(corpus.tokenizers or ())} - {*languages}):
+        yield (*key, "tokenizers"), unknown_name(language, "language", languages)
     for field, column in corpus.named_columns():
         if header and column not in header:
             known = unknown_name(column, f"column in `header` of source {corpus.source}", header)
@@ -290,7 +289,6 @@ def _data_contradictions(params: Params, name: str, experiment: Experiment) -> M
         labels=tuple(kind.labels or corpus.label_names),
         labels_are_columns=not kind.labels,
         languages=tuple(corpus_languages(corpus)),
-        optional_languages=tuple(corpus.optional_languages or ()),
     )
     for place, message in rules.corpus_contradictions(experiment.data, declared):
         yield (*key, *place.split(".")), message

@@ -80,15 +80,6 @@ def test_the_disputed_papers_are_for_test_alone(tmp_path):
     )
 
 
-def test_europarl_is_10000_pairs_without_escapes(read):
-    documents = read("europarl")
-    assert len(documents) == 10_000 and not sum("&apos;" in d.texts["en"] for d in documents)
-    assert documents[0].texts["en"].startswith("It is not acceptable that , with the help of")
-    assert documents[0].texts["de"].startswith("Es geht nicht an , dass über")
-    assert "Parliament 's legislative prerogative" in documents[0].texts["en"]
-    assert [d.id for d in documents if not all(d.texts.values())] == ["europarl/5"]
-
-
 def marked(document: Document) -> list[str]:
     return [str(document.text)[start:end] for start, end in document.rationale]
 

@@ -28,7 +28,7 @@ from heed.tasks.classification.rules import contradictions
 from tests.conftest import HYPERPARAMETERS, ROOT
 from tests.makers.classifiers import make_batch, random_texts
 
-POOLINGS = ["last", "mean", "max", "attention", "max-attention"]
+POOLINGS = ["last", "mean", "max", "attention"]
 
 
 def packed(layer: Bidirectional, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
@@ -222,7 +222,6 @@ def widened(h: Hyperparameters) -> Hyperparameters:
 @pytest.mark.parametrize("changes", [
     *({"hidden_size": size} for size in (8, 55, 256)), {"pooling": "attention"},
     {"attention": "single-head", "score": "general"},
-    {"attention": "none", "pooling": "max-attention"},
     {"attention": "none", "pooling": "attention", "hierarchical": True},
 ])  # fmt: skip
 def test_wide_is_without_any_attention_and_as_large_as_what_it_matches(changes):
