@@ -23,7 +23,6 @@ from heed.corpora.rows import (
     open_text,
     read_table,
     reading,
-    separator_of,
     suffix_of,
     text_files,
     xlsx_lines,
@@ -118,7 +117,7 @@ def read_found(path: Path, form: Format, given: Format) -> "tuple[pa.Table, Form
 
 def _find_csv(path: Path, given: Format, no_header: bool, head: str) -> Format:
     default = DELIMITERS.get(suffix_of(path), ",")
-    named = given.delimiter or separator_of(head)
+    named = given.delimiter
     delimiters = [named] if named else [*dict.fromkeys(["\t", default, *TRIED_DELIMITERS])]
     quotes = ['"', ""] if given.quote is None else [given.quote]
     delimiter, quote, rows = _find_delimiter(path, head, delimiters, quotes, named or default)

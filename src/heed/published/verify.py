@@ -7,10 +7,9 @@ alone, so that a reader can check a study without heed: python verify.py docs/st
 import bisect
 import functools
 import re
-import stat
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,13 +32,6 @@ BROKEN = (  # errors of files that are not as `heed publish` writes them
     ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError,
     yaml.YAMLError,
 )  # fmt: skip
-NO_FILES = {
-    "l": "a symbolic link",
-    "p": "a pipe",
-    "s": "a socket",
-    "c": "a device",
-    "b": "a device",
-}
 AGAIN = "Restore it by git, or publish it again"
 CHECKED = {  # of a comparison, with the format that each is printed in
     "tests": "d", "difference_pp": ".2f", "low_pp": ".2f", "high_pp": ".2f", "p": ".3g",
@@ -63,10 +55,8 @@ class PublishedError(Exception):
 
 def _shown(*lines: str) -> str:
     """Return the lines without what controls a terminal, which a stranger's files may have."""
-    visible = (
-        "".join(c if c.isprintable() else f"[U+{ord(c):04X}]" for c in line) for line in lines
-    )
-    return "\n".join(visible)
+    text = "\n".join(line.replace("\n", "[U+000A]") for line in lines)
+    return "".join(c if c.isprintable() or c == "\n" else f"[U+{ord(c):04X}]" for c in text)
 
 
 def statistics_of(metric: str, names: Sequence[str]) -> list[str]:
@@ -305,8 +295,8 @@ def recompute(folder: Path) -> str:
     unchecked: Counter[str] = Counter()  # scores, by split and metric
     try:
         for path in sorted(folder.rglob("*")):
-            if kind := NO_FILES.get(stat.filemode(path.lstat().st_mode)[0]):
-                raise PublishedError(f"{path}: not a file, but {kind}. Remove it, or {AGAIN}")
+            if path.is_symlink() or not (path.is_file() or path.is_dir()):
+                raise PublishedError(f"{path}: a link, or no file. Remove it, or {AGAIN}")
         (folder / EDITION).lstat()
         params = yaml.safe_load((folder / PARAMS).read_text("utf-8"))
         statistics = pd.read_parquet(folder / STATISTICS)
@@ -397,21 +387,22 @@ def _wrong_scores(
     name: str, printed: pd.DataFrame, runs: pd.DataFrame, unchecked: Counter[str]
 ) -> Iterator[str]:
     """Yield the scores that are not those of the runs, and count the `unchecked`."""
-    by_run, decides = [*runs.groupby(KEYS[:3])], ("test", runs["metric"].iloc[0])
+    by_run, decides = runs.groupby(KEYS[:3]), ("test", runs["metric"].iloc[0])
     seeds = printed["seed"].replace("", "0").astype(int)  # a reference model has none
     printed = printed.assign(seed=seeds, value=printed["value"].astype(float))
     groups = dict([*printed.groupby(["split", "metric"])])
     for split, metric in sorted({decides, *groups}):
         rows = groups.get((split, metric), printed[:0])
-        formula = _formula(metric, runs) if split == "test" else ""
-        if not formula:  # its seeds, at least, are those of the runs
+        # the metric, or one of the same value, that these statistics have
+        known = [each for each in (metric, SAME.get(metric, "")) if statistics_of(each, [*runs])]
+        if split != "test" or not known:  # its seeds, at least, are those of the runs
             unchecked[f"{split} {metric}"] += len(rows)
-            rows = rows.assign(value=0.0)
-        shown = {
-            model: [*zip(each["seed"], each["value"], strict=True)]
-            for model, each in rows.groupby("model")
-        }
-        found = _scores_of(by_run, formula)
+            rows, known = rows.assign(value=0.0), []
+        shown = _by_model(zip(rows["model"], rows["seed"], rows["value"], strict=True))
+        found = _by_model(
+            (model, seed, float(contributions(known[0], run).mean()) if known else 0.0)
+            for (model, seed, _), run in by_run
+        )
         names = {*shown, *found} if (split, metric) == decides else {*shown}
         for model in sorted(names):
             one, other = (sorted(each.get(model, [])) for each in (shown, found))
@@ -420,17 +411,10 @@ def _wrong_scores(
                 yield f"{name}: {model}: {said} {one}, and comes out as {other}"
 
 
-def _formula(metric: str, runs: pd.DataFrame) -> str:
-    """Return the metric, or one of the same value, that these statistics have; empty: none."""
-    possible = (each for each in (metric, SAME.get(metric, "")) if statistics_of(each, [*runs]))
-    return next(possible, "")
-
-
-def _scores_of(by_run: list[Any], formula: str) -> dict[Any, list[Any]]:
-    """Return seeds and scores by model; without a formula each score is 0."""
+def _by_model(scores: Iterable[tuple[Any, ...]]) -> dict[Any, list[Any]]:
+    """Return seeds and scores by model."""
     found: dict[Any, list[Any]] = {}
-    for (model, seed, _), run in by_run:
-        value = float(contributions(formula, run).mean()) if formula else 0.0
+    for model, seed, value in scores:
         found.setdefault(model, []).append((seed, value))
     return found
 

@@ -275,7 +275,6 @@ Seeds = Annotated[
 LIMITS = ("at_least", "at_most")
 FORMS = {"verdict": ("against",), "metric": LIMITS, "criterion": ("outcome",)}
 ABOUT = {"claim", "variant", "adversarial_model"}
-MAX_OFTEN = 1000  # restarts of a trial
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -468,15 +467,10 @@ class Search:
     seed: Seed = key(1000, "seed of the draws and of every trial; none of `seeds`", ge=1)
     scheduler: Literal["asha", "none"] = key("asha", "asha: stops bad trials early (Li et al. "
         "2020); none: every trial runs to its end, reproducibly")  # fmt: skip
-    grace_period: Count = key(1, "asha: epochs before a trial can be stopped")
-    reduction_factor: int = key(
-        3, "asha: one trial in this many continues at each rung", ge=2, le=MAX_OFTEN
-    )
     concurrent: int = key(0, "most trials at once; 0: as many as the resources allow",
         ge=0, le=MAX_COUNT)  # fmt: skip
     cpu: float = key(1.0, "cores that a trial reserves", ge=0.01, le=MAX_THREADS)
     gpu: float = key(0.0, "share of a GPU that a trial reserves", or_zero=0.01, le=1)
-    retries: int = key(3, "restarts of a trial whose machine was lost", ge=0, le=MAX_OFTEN)
 
     def resources(self, models: int) -> tuple[int, int]:
         """Return the cores and GPUs that the trials of so many models can use on one machine."""
@@ -485,6 +479,6 @@ class Search:
 
     def budget(self, h: Training) -> dict[str, Value | None]:
         """Return the budget, equal for compared variants; `h` are those of the search's model."""
-        keys = "trials trainings metric scheduler grace_period reduction_factor"
-        budget = {key: getattr(self, key) for key in keys.split()}
+        keys = ("trials", "trainings", "metric", "scheduler")
+        budget = {key: getattr(self, key) for key in keys}
         return {"epochs": self.epochs or h.epochs} | budget

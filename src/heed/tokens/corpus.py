@@ -135,7 +135,7 @@ def _clean_texts(document: Document, corpus: "Corpus") -> tuple[dict[str, str], 
     texts: dict[str, str] = {}
     counts: Counter[str] = Counter()
     for language, text in (document.texts or {"": document.text}).items():
-        texts[language], treatments = clean(text, corpus.max_characters)
+        texts[language], treatments = clean(text)
         counts += treatments
     return texts, counts
 

@@ -66,8 +66,8 @@ def test_a_table_becomes_a_folder_of_arrays_for_each_language(tmp_path):
 
 def test_a_pair_with_an_empty_or_too_long_side_is_dropped_and_counted(tmp_path):
     german, english = [*GERMAN], [*ENGLISH]
-    german[1], english[2], english[4] = " \x00 ", "", "long " * 20
-    tokens = make_pairs(tmp_path, german, english, max_characters=60)
+    german[1], english[2], english[4] = " \x00 ", "", "long " * 200_001
+    tokens = make_pairs(tmp_path, german, english)
     assert tokens.meta.documents == 7
     cleaned = tokens.meta.cleaned
     assert (cleaned["dropped_empty"], cleaned["dropped_long"]) == (2, 1)
