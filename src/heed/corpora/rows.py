@@ -286,7 +286,7 @@ def _read_csv(path: Path, form: Format) -> Rows:
             )
     if form.quote is None:
         _check_joined_rows(path, delimiter, rows)
-    for line, fields in rows if form.header else rows[1:]:
+    for line, fields in rows[not form.header :]:
         yield f":{line}", dict(zip(header, fields, strict=True))
 
 

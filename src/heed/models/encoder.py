@@ -171,7 +171,7 @@ class States:
 
 
 class Encoder(nn.Module):
-    """BiLSTM, bidirectional GRU, transformer or none, self-attention or none, pooling.
+    """BiLSTM, transformer or none, self-attention or none, pooling.
 
     With `skip` the inputs are concatenated to the states. A transformer multiplies inputs by
     `scale`. `size` is the output's.
@@ -179,9 +179,7 @@ class Encoder(nn.Module):
 
     def __init__(self, input_size: int, h: Architecture, scale: float = 1.0) -> None:
         super().__init__()
-        sizes = input_size, h.hidden_size
-        self.lstm = Bidirectional("lstm", *sizes) if h.encoder == "bilstm" else None
-        self.gru = Bidirectional("gru", *sizes) if h.encoder == "gru" else None
+        self.lstm = Bidirectional(input_size, h.hidden_size) if h.encoder == "bilstm" else None
         self.transformer: TransformerEncoder | None = None
         if h.encoder == "transformer":
             self.transformer = TransformerEncoder(
@@ -207,8 +205,8 @@ class Encoder(nn.Module):
         vectors, padding = inputs, padding_mask(lengths, inputs.shape[1])
         if self.transformer is not None:
             vectors = self.transformer(self.scale * inputs, padding)
-        for recurrent in filter(None, (self.lstm, self.gru)):
-            vectors = recurrent(inputs, lengths)
+        if self.lstm is not None:
+            vectors = self.lstm(inputs, lengths)
         if self.skip:
             vectors = torch.cat([vectors, inputs], -1)
         return States(self.dropout(vectors), lengths, padding)

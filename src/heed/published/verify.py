@@ -7,9 +7,10 @@ alone, so that a reader can check a study without heed: python verify.py docs/st
 import bisect
 import functools
 import re
+import stat
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -295,7 +296,7 @@ def recompute(folder: Path) -> str:
     unchecked: Counter[str] = Counter()  # scores, by split and metric
     try:
         for path in sorted(folder.rglob("*")):
-            if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            if stat.S_IFMT(path.lstat().st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
                 raise PublishedError(f"{path}: a link, or no file. Remove it, or {AGAIN}")
         (folder / EDITION).lstat()
         params = yaml.safe_load((folder / PARAMS).read_text("utf-8"))
@@ -387,22 +388,21 @@ def _wrong_scores(
     name: str, printed: pd.DataFrame, runs: pd.DataFrame, unchecked: Counter[str]
 ) -> Iterator[str]:
     """Yield the scores that are not those of the runs, and count the `unchecked`."""
-    by_run, decides = runs.groupby(KEYS[:3]), ("test", runs["metric"].iloc[0])
+    by_run, decides = [*runs.groupby(KEYS[:3])], ("test", runs["metric"].iloc[0])
     seeds = printed["seed"].replace("", "0").astype(int)  # a reference model has none
     printed = printed.assign(seed=seeds, value=printed["value"].astype(float))
     groups = dict([*printed.groupby(["split", "metric"])])
     for split, metric in sorted({decides, *groups}):
         rows = groups.get((split, metric), printed[:0])
-        # the metric, or one of the same value, that these statistics have
-        known = [each for each in (metric, SAME.get(metric, "")) if statistics_of(each, [*runs])]
-        if split != "test" or not known:  # its seeds, at least, are those of the runs
+        formula = _formula(metric, runs) if split == "test" else ""
+        if not formula:  # its seeds, at least, are those of the runs
             unchecked[f"{split} {metric}"] += len(rows)
-            rows, known = rows.assign(value=0.0), []
-        shown = _by_model(zip(rows["model"], rows["seed"], rows["value"], strict=True))
-        found = _by_model(
-            (model, seed, float(contributions(known[0], run).mean()) if known else 0.0)
-            for (model, seed, _), run in by_run
-        )
+            rows = rows.assign(value=0.0)
+        shown = {
+            model: [*zip(each["seed"], each["value"], strict=True)]
+            for model, each in rows.groupby("model")
+        }
+        found = _scores_of(by_run, formula)
         names = {*shown, *found} if (split, metric) == decides else {*shown}
         for model in sorted(names):
             one, other = (sorted(each.get(model, [])) for each in (shown, found))
@@ -411,10 +411,17 @@ def _wrong_scores(
                 yield f"{name}: {model}: {said} {one}, and comes out as {other}"
 
 
-def _by_model(scores: Iterable[tuple[Any, ...]]) -> dict[Any, list[Any]]:
-    """Return seeds and scores by model."""
+def _formula(metric: str, runs: pd.DataFrame) -> str:
+    """Return the metric, or one of the same value, that these statistics have; empty: none."""
+    possible = (each for each in (metric, SAME.get(metric, "")) if statistics_of(each, [*runs]))
+    return next(possible, "")
+
+
+def _scores_of(by_run: list[Any], formula: str) -> dict[Any, list[Any]]:
+    """Return seeds and scores by model; without a formula each score is 0."""
     found: dict[Any, list[Any]] = {}
-    for model, seed, value in scores:
+    for (model, seed, _), run in by_run:
+        value = float(contributions(formula, run).mean()) if formula else 0.0
         found.setdefault(model, []).append((seed, value))
     return found
 

@@ -43,6 +43,7 @@ REMOVED = (
     "*.layer_devices", "*.max_length_ratio", "*.min_count", "*.segmentation=unigram",
     *(f"searches.*.{key}" for key in ("grace_period", "reduction_factor", "retries")),
     "*.pooling=max-attention", "sources.*.format=fasttext", "*.kind=europarl",
+    "*.encoder=gru", "*.recurrence=gru",
     "corpora.*.max_characters", "corpora.*.alignment_base", "corpora.*.columns.*-*",
     "corpora.*.optional_languages", "experiments.*.data.references",
 )  # fmt: skip

@@ -111,6 +111,7 @@ def _contradictions(params: Params) -> Mistakes:
     for names, rule in (
         (params.study.attention, _attention_contradictions),
         (params.corpora, _corpus_contradictions),
+        (params.corpora, _given_contradictions),
         (params.experiments, _experiment_contradictions),
         (params.searches, search_contradictions),
         (params.models, model_contradictions),
@@ -186,6 +187,10 @@ def _corpus_contradictions(params: Params, name: str) -> Mistakes:
                 f"equally many seeds (seed s trains the fold (s - 1) mod {folds}), as with the "
                 f"seeds 1 to {folds} or to a multiple of {folds}; found {seeds}",
             )
+
+
+def _given_contradictions(params: Params, name: str) -> Mistakes:
+    corpus, split = params.corpora[name], params.corpora[name].split
     kind, paths = KINDS[corpus.kind], params.sources[corpus.source].paths
     is_given = split.kind == "given" and "split_column" in kind.keys
     have_splits = not kind.parallel and paths and all(map(split_of_key, paths))
