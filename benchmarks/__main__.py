@@ -1,7 +1,4 @@
-"""All benchmarks in one table: one process after the other, on an idle machine.
-
-That of tokenizing needs HEED_MIRROR, a folder with IMDB.
-"""
+"""All benchmarks in one table: one process after the other, on an idle machine."""
 
 import json
 import os
@@ -11,7 +8,7 @@ import sys
 
 from benchmarks.workload import Row
 
-ALL = ("recurrent", "training", "products", "scaling", "memory", "tokenizing", "translation")
+ALL = ("recurrent", "training", "products", "memory", "translation")
 
 
 def main() -> None:
@@ -22,9 +19,7 @@ def main() -> None:
         f"{platform.python_version()}\n"
     )
     print("| figure | measured | target | note |\n|---|---|---|---|")
-    for name in (
-        ALL if "HEED_MIRROR" in os.environ else [each for each in ALL if each != "tokenizing"]
-    ):
+    for name in ALL:
         done = subprocess.run(
             [sys.executable, "-m", f"benchmarks.{name}", "--json"], stdout=subprocess.PIPE,
             text=True, check=True,

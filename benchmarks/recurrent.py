@@ -28,7 +28,7 @@ def transformer_row(length: int) -> Row:
     inputs = torch.randn(BATCH_TOKENS // length, length, SIZE, device=device)
     lengths = torch.full((len(inputs),), length, device=device)
     padding = padding_mask(lengths, length)
-    recurrent = Bidirectional("lstm", SIZE, SIZE // 2).to(device)
+    recurrent = Bidirectional(SIZE, SIZE // 2).to(device)
     transformer = TransformerEncoder(SIZE, 1, 4, SIZE, 0.0).to(device)
     layers = (lambda x: recurrent(x, lengths), lambda x: transformer(x, padding))
     recurrence, attention = median_seconds_in_turns(layers, inputs)
@@ -86,7 +86,7 @@ def packed_row(batch: int, time: int, size: int, hidden: int, device: str) -> Ro
     lengths = torch.randint(150, time + 1, (batch,)).sort(descending=True).values
     lengths[0] = time
     inputs, on_device = torch.randn(batch, time, size, device=device), lengths.to(device)
-    exact = Bidirectional("lstm", size, hidden).to(device)
+    exact = Bidirectional(size, hidden).to(device)
     bidirectional = torch.nn.LSTM(size, hidden, batch_first=True, bidirectional=True).to(device)
     for name in ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"):
         getattr(bidirectional, name).data.copy_(getattr(exact.forward_lstm, name).data)

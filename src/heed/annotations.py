@@ -50,7 +50,7 @@ def parse_spans(cell: str | list[str] | None, location: str, characters: int) ->
 def parse_links(text: str, location: str, base: int = 0) -> tuple[list[Link], list[Link]]:
     """Return the sure links, and those that are only possible, in the order of the text.
 
-    `base` is the number of the first word of a sentence, 0 or 1. Raises HeedError, with `location`.
+    `base` is the number of the first word of a sentence. Raises HeedError, with `location`.
     """
     links: dict[str, list[Link]] = {"-": [], "?": []}
     for entry in text.split():
@@ -59,11 +59,5 @@ def parse_links(text: str, location: str, base: int = 0) -> tuple[list[Link], li
                 f"{location}: {entry!r} is no link. Write SOURCE-TARGET for a sure link and "
                 "SOURCE?TARGET for a possible one: 0-0 1-2 2?1"
             )
-        link = int(match[1]) - base, int(match[3]) - base
-        if min(link) < 0:
-            raise HeedError(
-                f"{location}: the link {entry} counts words from 0, but alignment_base in "
-                f"params.yaml is {base}"
-            )
-        links[match[2]].append(link)
+        links[match[2]].append((int(match[1]) - base, int(match[3]) - base))
     return links["-"], links["?"]

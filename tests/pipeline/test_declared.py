@@ -69,13 +69,6 @@ one_worker = pytest.mark.xdist_group("used")  # runs the commands
 Used = dict[str, tuple[set[str], set[str]]]
 
 
-def test_dvc_stage_list_says_what_each_kind_of_stage_does() -> None:
-    stages = YAML(typ="safe").load(ROOT / "dvc.yaml")["stages"].values()
-    descriptions = [stage.get("do", stage).get("desc", "") for stage in stages]
-    assert len({*descriptions}) == len(descriptions)
-    assert all(0 < len(text) <= 80 for text in descriptions), "dvc cuts them off at 80 characters"
-
-
 def test_dvc_exp_show_has_few_columns() -> None:
     """Columns are the metrics, the lines of params.yaml, and the files and folders in `deps`.
 

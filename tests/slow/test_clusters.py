@@ -173,7 +173,7 @@ def test_a_killed_search_on_one_machine_leaves_no_process_and_goes_on(study, tmp
 
 
 def test_asha_stops_bad_trials_early_and_the_log_counts_them(study):
-    change("scheduler: none", "reduction_factor: 2")
+    change("scheduler: none", "scheduler: asha")
     change(*RATES)
     output = finish(search(HEED_THREADS="2"))
     found = json.loads((RESULTS / "search.json").read_text())

@@ -12,7 +12,6 @@ from heed.files import HeedError, package_folder
 from heed.hyperparameters import MAX_SEED, required
 from heed.hyperparameters import hyperparameter as key
 
-MAX_CHARACTERS = 100_000_000
 MAX_DOCUMENTS = 100_000_000
 MAX_GENERATED = 1_000_000
 MIN_SHARE, MAX_SHARE = 0.0001, 0.99  # of a corpus, in a part of it
@@ -131,16 +130,9 @@ class Corpus:
         "`sample-topic`, `sample-match`: default whitespace)")  # fmt: skip
     tokenizers: dict[str, str] | None = key(None, "texts in several languages: tokenizers that are "
         "not `tokenizer`")  # fmt: skip
-    optional_languages: list[str] | None = key(None, "texts in several languages: those in which a "
-        "document may have no text, such as further references")  # fmt: skip
-    max_characters: int = key(1_000_000, "longer documents are cut, those in several languages "
-        "dropped, and counted in meta.json", gt=0, le=MAX_CHARACTERS)  # fmt: skip
     drop_duplicates: bool = key(False, "drop training documents whose text is in test or "
         "validation too")  # fmt: skip
-    columns: dict[str, str] | None = key(None, "kind parallel: the column of each "
-        "language, and of SOURCE-TARGET for word alignments")  # fmt: skip
-    alignment_base: Literal[0, 1] | None = key(None, "kind parallel: number of a sentence's first "
-        "word in alignments")  # fmt: skip
+    columns: dict[str, str] | None = key(None, "kind parallel: the column of each language")
     text_column: str | None = key(None, "column with the text")
     text_columns: list[str] | None = key(None, "instead of `text_column`: columns whose texts are "
         "joined", min_length=1)  # fmt: skip
@@ -158,16 +150,6 @@ class Corpus:
     drop_unlabelled: bool | None = key(None, "leave out rows without a label (default: an error)")
     similar_labels: bool | None = key(None, "labels that look the same, such as pos and Pos, are "
         "different (default: an error)")  # fmt: skip
-
-    def named_columns(self) -> Iterator[tuple[str, str]]:
-        """Yield the columns of a table that are named, each with its key."""
-        for name in ("split_column", "id_column", "group_column", "rationale_column"):
-            if column := getattr(self, name):
-                yield name, column
-        for kind, names in (("text", self.text_names), ("label", self.label_names)):
-            key = f"{kind}_columns" if getattr(self, f"{kind}_columns") else f"{kind}_column"
-            yield from ((key, name) for name in names)
-        yield from ((f"columns.{name}", column) for name, column in (self.columns or {}).items())
 
     @property
     def text_names(self) -> list[str]:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from heed.corpora.publication import split_of
 from heed.corpora.rows import (
     DELIMITERS,
-    FASTTEXT_LABEL,
     FORMATS,
     Format,
     JoinedRowsError,
@@ -24,7 +23,6 @@ from heed.corpora.rows import (
     open_text,
     read_table,
     reading,
-    separator_of,
     suffix_of,
     text_files,
     xlsx_lines,
@@ -84,8 +82,6 @@ def _find_text_format(path: Path, given: Format, no_header: bool, suffix: str) -
             head += next(bounded_lines(path, file, first=1 + head.count("\n")), "")
     if not start:
         raise HeedError(f"{path}: empty: expected rows, and the names of their columns")
-    if start.startswith(FASTTEXT_LABEL):
-        return dataclasses.replace(given, format="fasttext")
     if is_json:
         name = "" if suffix in FORMATS else "json" if start[0] == "[" else "jsonl"
         return dataclasses.replace(given, format=name)
@@ -121,7 +117,7 @@ def read_found(path: Path, form: Format, given: Format) -> "tuple[pa.Table, Form
 
 def _find_csv(path: Path, given: Format, no_header: bool, head: str) -> Format:
     default = DELIMITERS.get(suffix_of(path), ",")
-    named = given.delimiter or separator_of(head)
+    named = given.delimiter
     delimiters = [named] if named else [*dict.fromkeys(["\t", default, *TRIED_DELIMITERS])]
     quotes = ['"', ""] if given.quote is None else [given.quote]
     delimiter, quote, rows = _find_delimiter(path, head, delimiters, quotes, named or default)

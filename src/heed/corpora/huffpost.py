@@ -5,9 +5,7 @@ The whole News_Category_Dataset is public in twelve parts, as version 3 of the d
 in the order of its official file, which is on a host that requires a login.
 """
 
-import contextlib
 import itertools
-import json
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,8 +29,6 @@ if TYPE_CHECKING:
 
 # --- files ----------------------------------------------------------------------------------------
 
-# the official file, and a fixture of its format: 4,782 real rows of the newest dates
-OFFICIAL, PREFIX = "News_Category_Dataset_v2.json", "News_Category_Dataset_v2.prefix.json.gz"
 PARTS_ADDRESS = (
     "https://raw.githubusercontent.com/namra2000/Big_Data_News_Category_Analysis/"
     "ef4682d78cd5abf605c647e774d549a91a27f8a0/output/sentiment_output.parquet"
@@ -67,34 +63,13 @@ FIELDS = ("category", "headline", "short_description", "date")
 SAMPLE_PATH, SAMPLE_FIELDS = Path("data/news/articles.jsonl.gz"), (*FIELDS, "link")
 SAMPLE_HASH = "sha256:76c2597092cac77075da4fbc88fbb54f90da57d0c5d224cd41582c274cf8d349"
 SAMPLE_FILE = File(SAMPLE_PATH.name, "", (SAMPLE_HASH,))
-VERSION_2 = f"version 2, 200,853 articles from 2012-01-28 to {LAST_DATE}"
-
-
-def describe_articles(path: Path) -> str:
-    """Say which articles a JSON file has that is not the official one; "" of any other file."""
-    dates: list[str] = []
-    with contextlib.suppress(HeedError, json.JSONDecodeError, KeyError, TypeError):
-        for _, row in read_published_lines(path):
-            dates.append(str(row["date"])[: len(LAST_DATE)])
-    if not dates:
-        return ""
-    span = f"{len(dates):,} articles from {min(dates)} to {max(dates)}"
-    return f". It has {span}; this file is {VERSION_2}"
-
 
 PARTS = tuple(
     File(f"part-{i:05d}.snappy.parquet", f"news/v3/part-{i:05d}.snappy.parquet",
          (f"sha256:{digest}",), f"{PARTS_ADDRESS}/part-{i:05d}-{WRITER}.snappy.parquet")
     for i, digest in enumerate(PART_HASHES)
 )  # fmt: skip
-OTHER_FORMS = (
-    File(OFFICIAL, f"news/{OFFICIAL}", ("blob:cc83ea1669145aea0fa97d57ad4e64f1e56a356b",),
-         on_request=True, describe=describe_articles),
-    File(PREFIX, f"news/{PREFIX}",
-         ("sha256:04bd0bf7832e3b146201b91f369d722ebd8e66a24c4c5b6a144ec5eb033109fb",),
-         on_request=True),
-)  # fmt: skip
-ARTICLES = SourceKind(name="huffpost", files=(*PARTS, *OTHER_FORMS), size=35e6)
+ARTICLES = SourceKind(name="huffpost", files=PARTS, size=35e6)
 
 
 def copy_sample(_name: str, _source: "Source", folder: Path) -> list[str]:
@@ -140,10 +115,7 @@ def merge_category(category: str) -> str | None:
 
 
 def read_version_2(raw: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (number from 1, article) of version 2, in its order, from whichever files are there."""
-    if lines := next((raw / name for name in (OFFICIAL, PREFIX) if (raw / name).is_file()), None):
-        yield from read_published_lines(lines)
-        return
+    """Yield (number from 1, article) of version 2, in its order, from the parts."""
     rows = itertools.chain.from_iterable(read_part(raw, part) for part in PARTS)
     yield from enumerate((row for row in rows if row["date"] <= LAST_DATE), 1)
 

@@ -37,9 +37,7 @@ def read_documents(corpus: "Corpus", raw: Path) -> Documents:
 
 def corpus_languages(corpus: "Corpus") -> tuple[str, ...]:
     """Return the languages of a corpus: of its kind, or of its columns; () without."""
-    return KINDS[corpus.kind].languages or tuple(
-        key for key in corpus.columns or {} if "-" not in key
-    )
+    return KINDS[corpus.kind].languages or tuple(corpus.columns or {})
 
 
 # --- download
@@ -72,12 +70,6 @@ def _fetch(name: str, file: File, path: Path, max_bytes: float) -> None:
     is_local = bool(mirror) and Path(copy).is_file()
     origin = copy if is_local or mirror.startswith(("http://", "https://")) else file.url
     command = f"heed download {name}"
-    if not origin:
-        missing = f" ({copy} is not there)" * bool(mirror)
-        raise HeedError(
-            f"{path}: has no public address. Put it into the folder that HEED_MIRROR names, as "
-            f"{file.mirror}{missing}. Then run again: {command}"
-        )
     with writing(path) as temporary:
         if is_local:
             shutil.copyfile(origin, temporary)
@@ -85,7 +77,7 @@ def _fetch(name: str, file: File, path: Path, max_bytes: float) -> None:
             put = f"put the file into the folder that HEED_MIRROR names, as {file.mirror}"
             _download(origin, path, temporary, max_bytes, f"Run again: {command}, or {put}")
         if mismatch := file.mismatch(temporary):
-            replace = f" by {file.url}" * (is_local and bool(file.url))
+            replace = f" by {file.url}" * is_local
             raise HeedError(
                 f"{path}: {origin} is not the published file: {mismatch}. Replace it{replace}, and "
                 f"run again: {command}"

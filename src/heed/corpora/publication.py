@@ -37,10 +37,8 @@ class File:
     name: str
     mirror: str  # path below HEED_MIRROR
     hashes: tuple[str, ...]  # sha256:… or blob:… (git's); one for each archive of the same content
-    url: str = ""  # "" where there is no public address: the mirror alone has such a file
+    url: str = ""  # "" of a file that a clone has
     on_request: bool = False  # downloaded only when `files` in params.yaml names it
-    # says of a file with another hash what it is, where that can be told; "" elsewhere
-    describe: Callable[[Path], str] = lambda path: ""
 
     def mismatch(self, path: Path) -> str:
         """Return how the file at `path` differs from the hashes, or "" when one is right."""
@@ -50,7 +48,7 @@ class File:
         if {*hashes} & {*self.hashes}:
             return ""
         found = f"{' '.join(hashes)} ({path.stat().st_size:,} bytes)"
-        return f"expected {' or '.join(self.hashes)}, found {found}{self.describe(path)}"
+        return f"expected {' or '.join(self.hashes)}, found {found}"
 
 
 @dataclasses.dataclass(frozen=True)

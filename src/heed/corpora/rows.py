@@ -35,14 +35,11 @@ PATH, NOT_TEXT = b"heed:path", b"heed:not-text"  # metadata: the file; the first
 BATCH = 10_000  # rows of parquet that are Python objects at a time
 SAMPLE_TEXT = 'text,"label"\n'  # an encoding of text gives it back
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
-SEPARATOR_LINE = re.compile(r'"?sep=([^\w\r\n]|\\t)"?(?:[\r\n]|$)', re.I)  # Excel's first line
 FORMATS = {
     ".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet",
     ".xlsx": "xlsx",
 }  # fmt: skip
 MOST_NAMES, MOST_SIGNS = 20, 60  # names in a message, and characters of each
-FASTTEXT_LABEL = "__label__"
-FASTTEXT_LINE = re.compile(rf"\s*((?:{FASTTEXT_LABEL}\S*(?:\s+|$))*)(.*)", re.DOTALL)
 HIDDEN = re.compile(r"\.|__MACOSX")  # files of macOS, Jupyter and others in a folder
 UNLABELLED = ("unsup", "unlabeled", "unlabelled")  # folders of texts without a label
 
@@ -250,31 +247,21 @@ def _describe_undecodable(path: Path, encoding: str, problem: UnicodeError) -> s
     )
 
 
-def separator_of(text: str) -> str | None:
-    """Return the delimiter that Excel's line `sep=;` names, the first of a text; None without."""
-    match = SEPARATOR_LINE.match(text)
-    return match[1].replace("\\t", "\t") if match else None
-
-
 def csv_lines(
     path: Path, file: Iterable[str], delimiter: str, quote: str
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the first line of each row that is not empty, and its fields. Raises RowError."""
     csv.field_size_limit(sys.maxsize)  # a text may be longer than the limit of 131,072 characters
-    lines = iter(file)
-    first = next(lines, "")
-    above = int(separator_of(first) is not None)
     reader = csv.reader(
-        lines if above else itertools.chain([first], lines),
-        delimiter=delimiter, strict=True, quotechar=quote or None,
+        file, delimiter=delimiter, strict=True, quotechar=quote or None,
         quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
     )  # fmt: skip
-    line = above + 1
+    line = 1
     try:
         for fields in reader:
             if fields:
                 yield line, fields
-            line = above + reader.line_num + 1
+            line = reader.line_num + 1
     except csv.Error as error:
         raise RowError(
             f"{path}:{line}: not a row of a CSV file ({error}). Check the quotes in this row. "
@@ -286,7 +273,7 @@ def csv_lines(
 def _read_csv(path: Path, form: Format) -> Rows:
     with open_text(path, form.encoding) as file:
         read, quote = bounded_lines(path, file), '"' if form.quote is None else form.quote
-        delimiter = _delimiter(path, form)
+        delimiter = form.delimiter or DELIMITERS.get(suffix_of(path), ",")
         rows = [*csv_lines(path, read, delimiter, quote)]
     header: Sequence[str] = form.header or (rows[0][1] if rows else [])
     _check_header(path, header)
@@ -299,16 +286,8 @@ def _read_csv(path: Path, form: Format) -> Rows:
             )
     if form.quote is None:
         _check_joined_rows(path, delimiter, rows)
-    for line, fields in rows if form.header else rows[1:]:
+    for line, fields in rows[not form.header :]:
         yield f":{line}", dict(zip(header, fields, strict=True))
-
-
-def _delimiter(path: Path, form: Format) -> str:
-    if form.delimiter:
-        return form.delimiter
-    with open_text(path, form.encoding) as file:
-        declared = separator_of(next(bounded_lines(path, file), ""))
-    return declared or DELIMITERS.get(suffix_of(path), ",")
 
 
 def _check_joined_rows(path: Path, delimiter: str, rows: "Sequence[Fields]") -> None:
@@ -360,16 +339,6 @@ def _read_xlsx(path: Path, form: Format) -> Rows:
                 f"{len(row)}. Give each column a name, and delete lines above the names"
             )
         yield f": row {number}", dict(zip(header, row, strict=False))
-
-
-def _read_fasttext(path: Path, form: Format) -> Rows:
-    """Yield the lines of fastText's format: labels that begin with __label__, then the text."""
-    with open_text(path, form.encoding) as file:
-        for number, line in enumerate(bounded_lines(path, file), 1):
-            if line.strip():
-                words, text = FASTTEXT_LINE.findall(line)[0]
-                labels = [word.removeprefix(FASTTEXT_LABEL) for word in words.split()]
-                yield f":{number}", {"label": labels or None, "text": text.strip()}
 
 
 # --- quotes ---------------------------------------------------------------------------------------
@@ -645,7 +614,7 @@ def _visible_texts(folder: Path) -> dict[Path, tuple[str, ...]]:
 
 READERS: dict[str, Callable[[Path, Format], Rows]] = {
     "csv": _read_csv, "json": _read_json, "jsonl": _read_json_lines, "parquet": _read_parquet,
-    "xlsx": _read_xlsx, "fasttext": _read_fasttext, "text-folder": _read_text_folder,
+    "xlsx": _read_xlsx, "text-folder": _read_text_folder,
 }  # fmt: skip
 
 

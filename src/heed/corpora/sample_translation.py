@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heed.annotations import parse_links
 from heed.corpora.publication import (
     ANY_SPLIT,
     Document,
@@ -25,7 +26,6 @@ from heed.corpora.publication import (
     require_file,
 )
 from heed.corpora.sample import SYLLABLES, Row, generated_source
-from heed.corpora.table import read_links
 
 if TYPE_CHECKING:
     from heed.corpora.declared import Corpus, SplitKind
@@ -230,7 +230,7 @@ def read_pairs(raw: Path, corpus: "Corpus") -> Documents:
     for number, row in read_published_lines(path):
         is_long = row[NORVIC].count(" ") >= SHORT
         if row["part"] in splits and not (corpus.kind == SHORT_PAIRS and is_long):
-            links = read_links(row[LINKS], 0, f"{path}:{number}")
+            links = Links(*map(tuple, parse_links(row[LINKS], f"{path}:{number}")))
             texts = {NORVIC: row[NORVIC], SOLDAN: row[SOLDAN]}
             split = splits[row["part"]]
             yield Document(row["id"], texts=texts, alignments={LINKS: links}, split=split)

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from heed.annotations import parse_links, parse_spans
+from heed.annotations import parse_spans
 from heed.corpora.publication import (
     ANY_SPLIT,
     Document,
     Documents,
     Kind,
-    Links,
     SourceKind,
     require_split,
     split_of_key,
@@ -199,14 +198,13 @@ def _read(raw: Path, corpus: "Corpus") -> Documents:
 
 
 # --- parallel text
-#
-# A table has a column for each language. It may bring gold alignments in the Pharaoh format: `i-j`
-# for a sure link of word i and word j, `i?j` for a possible one, separated by spaces; an empty cell
-# where the links of a sentence are not known.
 
 
 def read_parallel_table(raw: Path, corpus: "Corpus") -> Documents:
-    """Yield a document of each row of a table. Raises HeedError where one does not fit."""
+    """Yield a document of each row of a table, which has a column for each language.
+
+    Raises HeedError where a row does not fit.
+    """
     assert corpus.columns
     path, numbers, split = _tables(raw)[0], itertools.count(1), ""
     columns = [*corpus.columns.values(), *filter(None, [corpus.split_column])]
@@ -214,34 +212,10 @@ def read_parallel_table(raw: Path, corpus: "Corpus") -> Documents:
         file = (batch.schema.metadata or {}).get(PATH, b"").decode() or str(path)
         cells = [text_column(file, batch, column) for column in columns]
         for at, *row in zip(batch.column(AT).to_pylist(), *cells, strict=True):
-            location = f"{file}{at}"
             if corpus.split_column:
-                split = require_split(row.pop(), corpus.split_column, location)
-            texts = [(key, text, location) for key, text in zip(corpus.columns, row, strict=True)]
-            yield _parallel_document(f"row/{next(numbers)}", texts, corpus, split)
-
-
-def _parallel_document(
-    name: str, texts: list[tuple[str, str, str]], corpus: "Corpus", split: str = ""
-) -> Document:
-    """Return a document of texts: (language, or SOURCE-TARGET of an alignment; text; place)."""
-    alignments = {}
-    for key, text, location in texts:
-        if "-" in key and text.strip():
-            if corpus.alignment_base is None:
-                raise HeedError(
-                    f"{location}: an alignment: expected `alignment_base` of the corpus in "
-                    "params.yaml, the number of a sentence's first word: 0 or 1"
-                )
-            alignments[key] = read_links(text, corpus.alignment_base, location)
-    sentences = {key: text for key, text, _ in texts if "-" not in key}
-    return Document(name, texts=sentences, alignments=alignments, split=split)
-
-
-def read_links(text: str, base: int, location: str) -> Links:
-    """Return the links of an alignment; errors as of `heed.annotations.parse_links`."""
-    sure, possible = parse_links(text, location, base)
-    return Links(tuple(sure), tuple(possible))
+                split = require_split(row.pop(), corpus.split_column, f"{file}{at}")
+            texts = dict(zip(corpus.columns, row, strict=True))
+            yield Document(f"row/{next(numbers)}", texts=texts, split=split)
 
 
 def _tables(raw: Path) -> list[Path]:
@@ -301,6 +275,6 @@ KIND = Kind(
 )  # fmt: skip
 PARALLEL_KIND = Kind(
     name="parallel", source=PARALLEL_SOURCE, read=read_parallel_table, parallel=True,
-    splits=ANY_SPLIT, one_of_keys=(("columns",),), optional_keys=("split_column", "alignment_base"),
+    splits=ANY_SPLIT, one_of_keys=(("columns",),), optional_keys=("split_column",),
 )  # fmt: skip
 KINDS = (PARALLEL_KIND, KIND)

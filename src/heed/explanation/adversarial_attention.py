@@ -266,7 +266,6 @@ def fit_weights(weights: np.ndarray, length: int) -> np.ndarray:
 class Guide:
     """The input of a diagnostic MLP, its weights (None: learned), and the rows that have them."""
 
-    reads: str
     read: Callable[[Batch], torch.Tensor]
     weights: Weights | None
     vocabulary: int
@@ -303,15 +302,13 @@ def make_guides(
         return batch.ids.masked_fill(is_rationale, UNKNOWN)
 
     def words(weights: Weights | None, rows: set[int] | None = None) -> Guide:
-        return Guide("words", attrgetter("ids"), weights, vocabulary, rows)
+        return Guide(attrgetter("ids"), weights, vocabulary, rows)
 
     def hidden(weights: Weights) -> Guide:
-        reads = "words, and the unknown word in place of those of the rationale"
-        return Guide(reads, without_rationale, weights, vocabulary, {*with_rationale})
+        return Guide(without_rationale, weights, vocabulary, {*with_rationale})
 
     with_rationale = {row: equal(each) for row, each in rationale.items() if each.any()}
     uniform = {row: equal(np.ones(len(weights), bool)) for row, weights in base.items()}
-    reads = f"one token in place of every word, another in each of {PLACES} parts of the document"
     return {
         "uniform": words(uniform),
         "trained": words(None),
@@ -320,7 +317,7 @@ def make_guides(
         "rationale": words(with_rationale, {*with_rationale}),
         "base_without_rationale": hidden(base),
         "adversarial_model_without_rationale": hidden(adversarial_model),
-        "constant_token": Guide(reads, place_ids, base, PLACES + 1),
+        "constant_token": Guide(place_ids, base, PLACES + 1),
         "moved": words(move_weights(base, np.random.default_rng(0))),
     }
 
@@ -340,7 +337,6 @@ class DiagnosticTraining:
     epochs: int
     classes: int
     seed: int
-    vocabulary: int
     labels: np.ndarray
     splits: dict[str, np.ndarray]
     size: int
@@ -383,12 +379,3 @@ class DiagnosticTraining:
         h, weigh = self.hyperparameters, guide.weigh()
         model = DiagnosticMLP(guide.vocabulary, self.classes, self.size, h, guide.read, weigh)
         return self.train(model, splits, epochs, work)
-
-    def description(self, guides: dict[str, Guide]) -> dict[str, object]:
-        """Return what diagnostic_mlps.json says of the networks (docs/internals/contracts.md)."""
-        h = self.hyperparameters
-        return {
-            "reads": {name: guide.reads for name, guide in guides.items()},
-            "vocabulary": self.vocabulary, "max_tokens": h.max_tokens, "truncation": h.truncation,
-            "embedding_dim": h.embedding_dim, "size": self.size,
-        }  # fmt: skip

@@ -59,7 +59,6 @@ MIN_DOCUMENTS = 20  # with a rationale in a tenth: the quotient of fewer is chan
 MIN_SHARE = 0.05  # of the rationale: over less, importance that is spread evenly looks like a bias
 COLUMNS = ["measure", "at", "documents", "mean", "std"]
 NO_NOISE = "no corpus of noise is named: explain.models.NAME.noise in params.yaml"
-NO_DOCUMENTS = "the corpus of noise has sentence pairs: noise is of documents with labels"
 NOISE_HAS_LABELS = (
     "noise is the model's own corpus, which has no rationale that could be left out: its words "
     "would carry the label"
@@ -117,7 +116,7 @@ def explain_recency(
     known = fitting_rows(subject.encoded, h, rows)[: group_size(NOISED, scale)]
     if why := _without_noise(noise, tokens, known, h):
         reasons["accuracy_lost"] = why
-    elif isinstance(noise, Tokens):
+    elif noise is not None:
         words = Noise(noise, noise.rows("train", fold if noise.path == tokens.path else 0))
         classes, unknown = predict_with_noise(subject, tokens, words, known, h)
         tables.append(noise_table(classes == labels[known][:, None], unknown))
@@ -127,12 +126,10 @@ def explain_recency(
     return table, {measure: why for measure, why in reasons.items() if measure not in there}
 
 
-def _without_noise(noise: object, tokens: Tokens, rows: np.ndarray, h: Architecture) -> str:
+def _without_noise(noise: Tokens | None, tokens: Tokens, rows: np.ndarray, h: Architecture) -> str:
     """Return why words of `noise` cannot be added to the documents `rows`; "" where they can."""
     if noise is None:
         return NO_NOISE
-    if not isinstance(noise, Tokens):
-        return NO_DOCUMENTS
     if noise.path == tokens.path and not MarkedTokens(noise):
         return NOISE_HAS_LABELS
     return "" if len(rows) else NOTHING_FITS.format(h.max_tokens)

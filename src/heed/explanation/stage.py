@@ -27,7 +27,7 @@ from heed.explanation.declared import (
     Explain,
 )
 from heed.explanation.rankings import draw_documents
-from heed.files import HeedError, require_readable, sha256, write_json, writing_folder
+from heed.files import HeedError, require_readable, sha256, writing_folder
 from heed.records import as_json, read_record
 from heed.tables import write_csv
 from heed.task import import_stage_modules, task_module
@@ -135,12 +135,11 @@ def write_adversarial_model(
     work = _work_folder(runs, as_json(declared))
     part = task_module(runs[0].recipe.task, "adversarial_attention")
     by_seed: Tables = {}
-    diagnostics: list[dict[str, object]] = []
     for run in runs:
         tokens, splits, drawn = _draw(run, 1.0, "judge")
         report = functools.partial(report_progress, run.seed)
         try:
-            judged, diagnostic = part.judge_adversarial_model(
+            judged = part.judge_adversarial_model(
                 run, declared, tokens, splits, drawn, work / str(run.seed), report
             )
         except DivergedError as error:
@@ -150,15 +149,12 @@ def write_adversarial_model(
                 "model, and no diagnostic MLP, make its `strength` smaller first"
             ) from None
         _add(by_seed, run, judged)
-        diagnostics.append(diagnostic)
     tables = _join(by_seed)
     summary = tables.pop("summary").reindex(columns=ADVERSARIAL_SUMMARY)
     summary = summary.astype({"documents": "Int64"})
     with writing_folder(paths.ADVERSARIAL_ATTENTION / name, checksums=True) as out:
         for table, values in tables.items():
             values.to_parquet(out / f"{table}.parquet", index=False)
-        if declared.diagnostic_mlps:
-            write_json(out / "diagnostic_mlps.json", diagnostics[0])
         write_csv(out / "summary.csv", summary)
     shutil.rmtree(work, ignore_errors=True)
     return summary

@@ -1,6 +1,6 @@
 """The hyperparameters of networks and their training, each declared once.
 
-Here are those of every training, and the parts of a network, values such as `encoder: gru`, with
+Here are those of every training, and the parts of a network, values such as `encoder: bilstm`, with
 their words in docs, glossary and drawing; `classifier` and `translator` have one architecture each.
 A task combines those that its models have (tasks/TASK/recipe.py).
 """
@@ -124,8 +124,6 @@ def part(default: str, start: str, parts: dict[str, Part]) -> Any:
 
 ENCODERS = {
     "bilstm": Part("a BiLSTM makes a state of each word", label="BiLSTM", recurrent=True),
-    "gru": Part("a bidirectional GRU makes a state of each word", "gru: in both directions",
-        label="BiGRU", recurrent=True),
     "transformer": Part("a transformer of {count} layer makes a state of each word",
         label="transformer", count="encoder_layers",
         plural="a transformer of {count} layers makes a state of each word"),
@@ -148,8 +146,6 @@ POOLINGS = {
     "max": Part("the text is the maximum of the states in each of their numbers", label="maximum"),
     "attention": Part("the text is the average of the states, weighted by a learned query (score "
         "{score})", "attention: by a learned query and `score`", label="learned query"),
-    "max-attention": Part("the text is the average of the states, weighted by their own maximum as "
-        "query", "max-attention: by their maximum as query", label="maximum as query"),
 }  # fmt: skip
 SOURCE_ENCODERS = {
     "bidirectional": Part("a recurrent network reads the source in both directions",

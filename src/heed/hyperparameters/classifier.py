@@ -17,8 +17,6 @@ from heed.hyperparameters import (
 )
 from heed.hyperparameters import hyperparameter as key
 
-ATTENTION_POOLINGS = ("attention", "max-attention")  # poolings with a score function
-
 
 @dataclasses.dataclass(frozen=True)
 class Preprocessing(Reading):
@@ -91,10 +89,9 @@ class Architecture(Preprocessing):
 
     @property
     def score_functions(self) -> dict[str, str]:
-        """The network's score functions → where they are; keys of max-attention have length 1."""
+        """The network's score functions → where they are."""
         places = (
             ("scaled-dot", "transformer", self.encoder == "transformer"),
-            ("dot", "max-attention", self.pooling == "max-attention"),
             (self.score, "pooling", self.pooling == "attention"),
             (self.score, "single-head", self.attention == "single-head"),
             ("scaled-dot", "multi-head", self.attention == "multi-head"),
@@ -105,14 +102,14 @@ class Architecture(Preprocessing):
         """Return the network without attention; a transformer without it raises ValueError."""
         if self.encoder == "transformer":
             raise ValueError("encoder transformer is attention: there is none without it")
-        pooling = "mean" if self.pooling in ATTENTION_POOLINGS else self.pooling
+        pooling = "mean" if self.pooling == "attention" else self.pooling
         return dataclasses.replace(self, attention="none", pooling=pooling)
 
     @property
     def learns_weights(self) -> bool:
         """Whether the states become one vector by learned weights: none within a transformer."""
         by_attention = self.attention in ("multi-head", "single-head")
-        return by_attention or self.pooling in ATTENTION_POOLINGS
+        return by_attention or self.pooling == "attention"
 
     @property
     def chooses_weights(self) -> bool:

@@ -45,7 +45,7 @@ class TranslatorArchitecture(Segmentation):
 
     encoder: str = part("bidirectional", "what reads the source; ", SOURCE_ENCODERS)
     decoder: str = part("output", "what the decoder reads of the source; ", DECODERS)
-    recurrence: Literal["lstm", "gru"] = key("lstm", "the recurrent cell of encoder and decoder")
+    recurrence: Literal["lstm"] = key("lstm", "the recurrent cell of encoder and decoder")
     score: str = key("general", "score of a recurrent decoder (docs/reference/attention.md); "
         "uniform: equal weights, a control; diagonal: in step t the source word at place t, a "
         "control of decoder output", choices=(*SCORES, *FIXED_SCORES))  # fmt: skip

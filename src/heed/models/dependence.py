@@ -61,9 +61,9 @@ def source_gradients(
     # cuDNN has no backward pass of a recurrent layer in evaluation mode
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         if isinstance(model, RecurrentTranslator):
-            forward = next(each for each in model.encoder.modules() if isinstance(each, nn.RNNBase))
+            forward = next(each for each in model.encoder.modules() if isinstance(each, nn.LSTM))
 
-            def run(layer: nn.RNNBase, inputs: Tensor) -> tuple[Tensor, State]:
+            def run(layer: nn.LSTM, inputs: Tensor) -> tuple[Tensor, State]:
                 inputs = inputs + added if layer is forward else inputs
                 return _run_truncated(layer, inputs, truncation)
 
@@ -87,7 +87,7 @@ def _run_truncated(
     layer: nn.Module, inputs: Tensor, truncation: int | None
 ) -> tuple[Tensor, State]:
     """Return the states of a layer, and the last; it is detached between `truncation` steps."""
-    assert isinstance(layer, nn.RNNBase)
+    assert isinstance(layer, nn.LSTM)
     first, *others = inputs.split(truncation or inputs.shape[1], 1)
     states, state = run_layer(layer, first)
     parts = [states]

@@ -16,7 +16,6 @@ from heed.models.attention import (
     Attention,
     MultiHeadAttention,
     SingleHeadAttention,
-    masked_softmax,
     sum_type,
 )
 from heed.models.recurrent import Bidirectional, padding_mask
@@ -60,8 +59,7 @@ class Pooling(nn.Module, abc.ABC):
         """Raise HeedError if the vector is not a weighted sum of the states."""
         if self.no_sum_reason:
             raise HeedError(
-                f"{self.no_sum_reason}. Poolings that are a weighted sum: mean, attention, "
-                "max-attention"
+                f"{self.no_sum_reason}. Poolings that are a weighted sum: mean, attention"
             )
 
 
@@ -119,7 +117,8 @@ class Max(Pooling):
 
     def forward(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
         """Return the pooled vectors."""
-        return _maximum(states, lengths, padding)
+        pooled = states.masked_fill(padding[..., None], -torch.inf).amax(1)
+        return pooled.masked_fill((lengths == 0)[:, None], 0.0)
 
     def weights(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
         """Return the weights."""
@@ -147,25 +146,6 @@ class LearnedQuery(Pooling):
         return self.attention.weights(query, states, padding).squeeze(1)
 
 
-class MaxAttention(Pooling):
-    """Attention whose query is the max-pooled text (Maini et al. 2020, section 3).
-
-    a = softmax_t(q . h_t / |h_t|) with q = max_t h_t, feature by feature; the output is
-    sum_t a_t h_t. No parameters. (arxiv.org/abs/2005.00159)
-    """
-
-    def weights(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
-        """Return the weights."""
-        query = _maximum(states, lengths, padding)[..., None]  # batch x size x 1
-        norms = states.norm(dim=-1, keepdim=True).clamp_min(1e-12)
-        return masked_softmax((states / norms @ query).squeeze(-1), padding)
-
-
-def _maximum(states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
-    pooled = states.masked_fill(padding[..., None], -torch.inf).amax(1)
-    return pooled.masked_fill((lengths == 0)[:, None], 0.0)
-
-
 def _one_hot(positions: Tensor, states: Tensor) -> Tensor:
     """Return 1 at each of `positions` and else 0, (*positions.shape, time)."""
     time = torch.arange(states.shape[1], device=states.device)
@@ -175,8 +155,7 @@ def _one_hot(positions: Tensor, states: Tensor) -> Tensor:
 def make_pooling(h: Architecture, size: int) -> Pooling:
     """Return the pooling of an encoder's states of `size`."""
     poolings: dict[str, Callable[[], Pooling]] = {
-        "mean": Mean, "max": Max, "max-attention": MaxAttention,
-        "last": lambda: Last(h.hidden_size),
+        "mean": Mean, "max": Max, "last": lambda: Last(h.hidden_size),
         "attention": lambda: LearnedQuery(h.score, size, h.max_tokens),
     }  # fmt: skip
     return poolings[h.pooling]()
@@ -192,7 +171,7 @@ class States:
 
 
 class Encoder(nn.Module):
-    """BiLSTM, bidirectional GRU, transformer or none, self-attention or none, pooling.
+    """BiLSTM, transformer or none, self-attention or none, pooling.
 
     With `skip` the inputs are concatenated to the states. A transformer multiplies inputs by
     `scale`. `size` is the output's.
@@ -200,9 +179,7 @@ class Encoder(nn.Module):
 
     def __init__(self, input_size: int, h: Architecture, scale: float = 1.0) -> None:
         super().__init__()
-        sizes = input_size, h.hidden_size
-        self.lstm = Bidirectional("lstm", *sizes) if h.encoder == "bilstm" else None
-        self.gru = Bidirectional("gru", *sizes) if h.encoder == "gru" else None
+        self.lstm = Bidirectional(input_size, h.hidden_size) if h.encoder == "bilstm" else None
         self.transformer: TransformerEncoder | None = None
         if h.encoder == "transformer":
             self.transformer = TransformerEncoder(
@@ -228,8 +205,8 @@ class Encoder(nn.Module):
         vectors, padding = inputs, padding_mask(lengths, inputs.shape[1])
         if self.transformer is not None:
             vectors = self.transformer(self.scale * inputs, padding)
-        for recurrent in filter(None, (self.lstm, self.gru)):
-            vectors = recurrent(inputs, lengths)
+        if self.lstm is not None:
+            vectors = self.lstm(inputs, lengths)
         if self.skip:
             vectors = torch.cat([vectors, inputs], -1)
         return States(self.dropout(vectors), lengths, padding)

@@ -40,12 +40,11 @@ def reverse_within_length(inputs: Tensor, lengths: Tensor) -> Tensor:
     return _Permuted.apply(inputs.reshape(-1, features), order.view(-1)).view(batch, time, features)
 
 
-LAYERS: dict[str, Callable[..., nn.RNNBase]] = {"lstm": nn.LSTM, "gru": nn.GRU}
 HELD = 10_000.0  # sigmoid(-HELD) is exactly 0 and sigmoid(HELD) exactly 1, in all floating types
 
 
 class Bidirectional(nn.Module):
-    """One layer of LSTM or GRU, both directions, exact for padded batches.
+    """One layer of LSTM, both directions, exact for padded batches.
 
     A bidirectional layer of torch reads the padding first in its reverse direction, so a text's
     states change with its batch (measured: by up to 0.31). Packing is exact but 13 times slower on
@@ -53,12 +52,12 @@ class Bidirectional(nn.Module):
     exact and fast. The states at padding are finite and have no meaning.
     """
 
-    def __init__(self, recurrence: str, input_size: int, hidden_size: int) -> None:
+    def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__()
         self.hidden_size = hidden_size
         for direction in ("forward", "backward"):
-            layer = LAYERS[recurrence](input_size, hidden_size, batch_first=True)
-            self.add_module(f"{direction}_{recurrence}", layer)
+            layer = nn.LSTM(input_size, hidden_size, batch_first=True)
+            self.add_module(f"{direction}_lstm", layer)
 
     def forward(self, inputs: Tensor, lengths: Tensor) -> Tensor:
         """Return the states (batch, time, 2 * hidden_size): forwards, then backwards."""
@@ -78,31 +77,23 @@ def padding_mask(lengths: Tensor, time: int) -> Tensor:
     return torch.arange(time, device=lengths.device)[None] >= lengths[:, None]
 
 
-def run_layer(
-    layer: nn.RNNBase, inputs: Tensor, state: State | None = None
-) -> tuple[Tensor, State]:
+def run_layer(layer: nn.LSTM, inputs: Tensor, state: State | None = None) -> tuple[Tensor, State]:
     """Return the states (batch, time, hidden_size) of a one-directional layer, and its last one.
 
-    The tensors of `state` are (batch, hidden_size): h, of an LSTM h and c; None: zeros.
+    The tensors of `state` are h and c, (batch, hidden_size); None: zeros.
     """
-    first = None
-    if state is not None:
-        tensors = tuple(tensor[None] for tensor in state)  # 1 x batch x hidden_size
-        first = tensors if isinstance(layer, nn.LSTM) else tensors[0]
+    first = None if state is None else tuple(tensor[None] for tensor in state)
     states, last = layer(inputs, first)
-    last = last if isinstance(layer, nn.LSTM) else (last,)
     return states, tuple(tensor[0] for tensor in last)
 
 
-def step_layer(layer: nn.RNNBase, inputs: Tensor, state: State) -> State:
+def step_layer(layer: nn.LSTM, inputs: Tensor, state: State) -> State:
     """Return the state of a layer after one more token, `inputs` (batch, input_size).
 
     Equal to `run_layer` up to rounding, and faster where it would be called a token at a time.
     """
-    weights = layer.all_weights[0]  # input, state, and the biases of both
-    if isinstance(layer, nn.LSTM):
-        return torch.lstm_cell(inputs, state, *weights)
-    return (torch.gru_cell(inputs, state[0], *weights),)
+    # weights of input and state, and the biases of both
+    return torch.lstm_cell(inputs, state, *layer.all_weights[0])
 
 
 class RecurrentEncoder(nn.Module):
@@ -113,26 +104,25 @@ class RecurrentEncoder(nn.Module):
     """
 
     def __init__(
-        self, input_size: int, hidden_size: int, layers: int, recurrence: str, bidirectional: bool,
-        residual: bool, dropout: float,
+        self, input_size: int, hidden_size: int, layers: int, bidirectional: bool, residual: bool,
+        dropout: float,
     ) -> None:  # fmt: skip
         super().__init__()
         self.residual = residual
-        make_layer = LAYERS[recurrence]
         self.layers = nn.ModuleList()
         for i in range(layers):
             layer: nn.Module
             if bidirectional and not i:
-                layer = Bidirectional(recurrence, input_size, hidden_size // 2)
+                layer = Bidirectional(input_size, hidden_size // 2)
             else:
-                layer = make_layer(hidden_size if i else input_size, hidden_size, batch_first=True)
+                layer = nn.LSTM(hidden_size if i else input_size, hidden_size, batch_first=True)
             self.layers.append(layer)
         self.dropout = nn.Dropout(dropout)
 
     def forward(
         self, inputs: Tensor, lengths: Tensor, run: Run | None = None
     ) -> tuple[Tensor, list[State]]:
-        """Return the states of the last layer, and of each layer h(L), of an LSTM h(L) and c(L).
+        """Return the states of the last layer, and of each layer h(L) and c(L).
 
         They are (batch, hidden_size), after a sentence's own last token (backwards, the first),
         without the residual connection. Lengths are at least 1; states at padding are finite and
@@ -151,7 +141,7 @@ class RecurrentEncoder(nn.Module):
         return inputs, last
 
 
-def run_to_end(layer: nn.RNNBase, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, State]:
+def run_to_end(layer: nn.LSTM, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, State]:
     """Return the states of a one-directional layer, and its state after each sentence's last token.
 
     torch returns an LSTM's cell after the padding. An input more, which is 1 at padding, shuts the
@@ -159,9 +149,6 @@ def run_to_end(layer: nn.RNNBase, inputs: Tensor, lengths: Tensor) -> tuple[Tens
     1.2 to 3 times the time.
     """
     rows = torch.arange(len(inputs), device=inputs.device)
-    if not isinstance(layer, nn.LSTM):
-        states, _ = run_layer(layer, inputs)
-        return states, (states[rows, lengths - 1],)
     padding = padding_mask(lengths, inputs.shape[1])[..., None]
     first = inputs.new_zeros(1, len(inputs), layer.hidden_size)
     weight, *others = layer.all_weights[0]
@@ -178,31 +165,29 @@ class RecurrentStack(nn.Module):
     """One-directional layers, each with a state that can be handed on to the next call."""
 
     def __init__(
-        self, input_size: int, hidden_size: int, layers: int, recurrence: str, residual: bool,
-        dropout: float,
-    ) -> None:  # fmt: skip
+        self, input_size: int, hidden_size: int, layers: int, residual: bool, dropout: float
+    ) -> None:
         super().__init__()
         self.residual = residual
         self.layers = nn.ModuleList(
-            LAYERS[recurrence](hidden_size if i else input_size, hidden_size, batch_first=True)
+            nn.LSTM(hidden_size if i else input_size, hidden_size, batch_first=True)
             for i in range(layers)
         )
         self.dropout = nn.Dropout(dropout)
-        self.tensors = 2 if recurrence == "lstm" else 1  # of a layer's state: h, of an LSTM h and c
 
     def first_state(self, last: Sequence[State]) -> State:
         """Return the state before the first token, from the last states of the encoder's layers.
 
         Each layer starts from the encoder's layer that is as far from the last one (Sutskever et
-        al. 2014, arxiv.org/abs/1409.3215), or else from its first: an LSTM from state and cell.
+        al. 2014, arxiv.org/abs/1409.3215), or else from its first: from state and cell.
         """
         count = len(self.layers)
         starts = (last[max(0, len(last) - count + i)] for i in range(count))
         return sum(starts, ())
 
     def state_of(self, state: State, layer: int) -> State:
-        """Return the part of `state` that belongs to a layer."""
-        return state[layer * self.tensors : (layer + 1) * self.tensors]
+        """Return the part of `state` that belongs to a layer: h and c."""
+        return state[2 * layer : 2 * layer + 2]
 
     def forward(self, inputs: Tensor, state: State, first_layer: int = 0) -> tuple[Tensor, State]:
         """Return the states of the last layer and the state after the last token.
@@ -213,7 +198,7 @@ class RecurrentStack(nn.Module):
         after: State = ()
         for i in range(first_layer, len(self.layers)):
             layer = self.layers[i]
-            assert isinstance(layer, nn.RNNBase)
+            assert isinstance(layer, nn.LSTM)
             layer_inputs = self.dropout(inputs) if i else inputs
             states, layer_state = run_layer(layer, layer_inputs, self.state_of(state, i))
             after += layer_state

@@ -173,7 +173,7 @@ class InputAttentionDecoder(AttentionDecoder):
     ) -> Decoded:
         """Return features [s; A], weights and state; with `literal` nothing of `inputs` is read."""
         layer = self.stack.layers[0]
-        assert isinstance(layer, nn.RNNBase)
+        assert isinstance(layer, nn.LSTM)
         first = self.stack.state_of(state, 0)
         states, contexts, all_weights = [], [], list[Tensor]()
         for t in range(inputs.shape[1]):
@@ -230,8 +230,7 @@ class RecurrentTranslator(Translator):
             self.target_embedding = nn.Embedding(target_vocabulary, e, padding_idx=PADDING)
         self.embedding_dropout = nn.Dropout(h.dropout)
         self.encoder = RecurrentEncoder(
-            e, size, h.encoder_layers, h.recurrence, h.encoder == "bidirectional", h.residual,
-            h.dropout,
+            e, size, h.encoder_layers, h.encoder == "bidirectional", h.residual, h.dropout
         )  # fmt: skip
         self.concatenated = None
         self.repeats = h.repeats_context
@@ -259,8 +258,8 @@ class RecurrentTranslator(Translator):
         """Return the memory of the source, and the decoder's first state; `run` of the encoder."""
         states, last = self.encoder(embedded, lengths, run)
         padding = padding_mask(lengths, embedded.shape[1])
-        if self.concatenated is not None:  # one vector, and no cell: an LSTM's starts as its state
-            last = [(self.concatenated(states, padding),) * self.decoder.stack.tensors]
+        if self.concatenated is not None:  # one vector, and no cell: its starts as its state
+            last = [(self.concatenated(states, padding),) * 2]
         if self.repeats:  # all that the output layer reads is the one state that is handed on
             states, padding = last[-1][0][:, None], padding.new_zeros(len(padding), 1)
         memory = Memory(states, padding, self.decoder.keys(states))
@@ -284,9 +283,8 @@ def make_decoder(h: TranslatorArchitecture) -> RecurrentDecoder:
     size = h.hidden_size
     input_size = {"input": h.embedding_dim + size, "input-literal": 2 * size}
     stack = RecurrentStack(
-        input_size.get(h.decoder, h.embedding_dim), size, h.decoder_layers, h.recurrence,
-        h.residual, h.dropout,
-    )  # fmt: skip
+        input_size.get(h.decoder, h.embedding_dim), size, h.decoder_layers, h.residual, h.dropout
+    )
     if h.decoder == "output" or h.repeats_context:
         score = "uniform" if h.repeats_context else h.score  # of one state: all weight on it
         return OutputAttentionDecoder(stack, size, score, h.max_source_tokens)

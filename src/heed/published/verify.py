@@ -33,13 +33,6 @@ BROKEN = (  # errors of files that are not as `heed publish` writes them
     ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError,
     yaml.YAMLError,
 )  # fmt: skip
-NO_FILES = {
-    "l": "a symbolic link",
-    "p": "a pipe",
-    "s": "a socket",
-    "c": "a device",
-    "b": "a device",
-}
 AGAIN = "Restore it by git, or publish it again"
 CHECKED = {  # of a comparison, with the format that each is printed in
     "tests": "d", "difference_pp": ".2f", "low_pp": ".2f", "high_pp": ".2f", "p": ".3g",
@@ -63,10 +56,8 @@ class PublishedError(Exception):
 
 def _shown(*lines: str) -> str:
     """Return the lines without what controls a terminal, which a stranger's files may have."""
-    visible = (
-        "".join(c if c.isprintable() else f"[U+{ord(c):04X}]" for c in line) for line in lines
-    )
-    return "\n".join(visible)
+    text = "\n".join(line.replace("\n", "[U+000A]") for line in lines)
+    return "".join(c if c.isprintable() or c == "\n" else f"[U+{ord(c):04X}]" for c in text)
 
 
 def statistics_of(metric: str, names: Sequence[str]) -> list[str]:
@@ -305,8 +296,8 @@ def recompute(folder: Path) -> str:
     unchecked: Counter[str] = Counter()  # scores, by split and metric
     try:
         for path in sorted(folder.rglob("*")):
-            if kind := NO_FILES.get(stat.filemode(path.lstat().st_mode)[0]):
-                raise PublishedError(f"{path}: not a file, but {kind}. Remove it, or {AGAIN}")
+            if stat.S_IFMT(path.lstat().st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
+                raise PublishedError(f"{path}: a link, or no file. Remove it, or {AGAIN}")
         (folder / EDITION).lstat()
         params = yaml.safe_load((folder / PARAMS).read_text("utf-8"))
         statistics = pd.read_parquet(folder / STATISTICS)

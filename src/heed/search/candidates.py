@@ -25,7 +25,7 @@ from heed.tokens.meta import Meta, read_meta
 STARTS = "starts.jsonl"  # of a trial, in its folder
 DRAWS = 1000  # of one configuration, before the space is said to have too few
 DIGITS = 4  # significant digits of a real number: best.yaml has exactly the value of the trial
-WHERE_TRIALS_RUN = ("concurrent", "retries", "cpu")  # keys that change no trial
+WHERE_TRIALS_RUN = ("concurrent", "cpu")  # keys that change no trial
 Space = Mapping[str, Dimension]
 
 

@@ -37,6 +37,8 @@ from heed.training.run import train_model
 REPORTED, ENDED = "reported.jsonl", "ended"
 RAY = "ray"
 MAX_WAITING = 200  # trials that wait for a place on a cluster, as Ray itself has it
+RESTARTS = 3  # of a trial whose machine was lost
+THIRD = 3  # at each rung one trial in so many continues
 Key = tuple[str, int]  # of a trial: its model and its number
 
 
@@ -135,7 +137,7 @@ def run_trials(jobs: dict[str, Job], bar: Bar) -> dict[str, list[results.Trial]]
         ),
         run_config=tune.RunConfig(
             name=RAY, storage_path=str(setup.work), verbose=0, callbacks=[monitor],
-            failure_config=tune.FailureConfig(max_failures=search.retries),
+            failure_config=tune.FailureConfig(max_failures=RESTARTS),
         ),
     )  # fmt: skip
     tuner.fit()
@@ -263,13 +265,11 @@ class _Scheduler(FIFOScheduler):
 
 
 def _make_scheduler(job: Job) -> TrialScheduler:
-    search = job.search
-    if search.scheduler == "none":
+    if job.search.scheduler == "none":
         return FIFOScheduler()
     return AsyncHyperBandScheduler(
         time_attr="report", metric="score", mode="max",
-        max_t=job.setup.recipe.hyperparameters.epochs,
-        grace_period=search.grace_period, reduction_factor=search.reduction_factor,
+        max_t=job.setup.recipe.hyperparameters.epochs, grace_period=1, reduction_factor=THIRD,
     )  # fmt: skip
 
 

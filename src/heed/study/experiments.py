@@ -141,13 +141,12 @@ def check_corpus(corpus: Corpus) -> None:
 
 def _check_languages_of_corpus(corpus: Corpus) -> None:
     columns = corpus.columns or {}
-    _check_languages(columns)
-    is_aligned = any("-" in key for key in columns)
     refuse(
         {
+            f"columns: expected two languages or more, found {_join({*columns}) or 'none'}": (
+                corpus.columns is not None and len(columns) < 2
+            ),
             "columns: a column is named twice": len({*columns.values()}) < len(columns),
-            "`columns` with an alignment need alignment_base (0 or 1), and alignment_base needs an "
-            "alignment": columns and (corpus.alignment_base is None) == is_aligned,
         }
     )
 
@@ -169,34 +168,16 @@ def _check_split_of_kind(corpus: Corpus) -> None:
     )
 
 
-def _check_languages(mapping: dict[str, str]) -> None:
-    """Raise ValueError unless a mapping has none or two languages, each alignment two of these."""
-    languages = {name for name in mapping if "-" not in name}
-    pairs = {name: {*name.split("-")} for name in mapping if "-" in name}
-    wrong = {name for name, pair in pairs.items() if len(pair) < 2 or not pair <= languages}
-    names = ", ".join(sorted(languages))
-    refuse(
-        {
-            f"columns: expected two languages or more, found {names or 'none'}": (
-                mapping and len(languages) < 2
-            ),
-            f"columns.{_join(wrong)}: an alignment is of two different languages of {names}": wrong,
-        }
-    )
-
-
 def _join(keys: set[str]) -> str:
     return " and ".join(sorted(keys))
 
 
-# the key of a file; a language, or two of them for the alignment of their words
-LanguageOrPair = Annotated[
+FileOrLanguage = Annotated[  # its key
     str,
     Limits(
-        pattern=f"^{LANGUAGE}(-{LANGUAGE})?$",
+        pattern=f"^{LANGUAGE}$",
         max_length=MAX_NAME,
-        expected="the name of a file, of a language or (with '-') of two: lower-case letters, "
-        "digits and '_'",
+        expected="the name of a file, or of a language: lower-case letters, digits and '_'",
     ),
 ]
 AnyTokenizer = Annotated[
@@ -213,8 +194,8 @@ AnySource = Annotated[
     Source,
     Types(
         kind=Literal[tuple(SOURCE_KINDS)],
-        paths=dict[LanguageOrPair, str] | None,
-        hashes=dict[LanguageOrPair, Annotated[str, Limits(pattern=SHA256)]] | None,
+        paths=dict[FileOrLanguage, str] | None,
+        hashes=dict[FileOrLanguage, Annotated[str, Limits(pattern=SHA256)]] | None,
         format=Literal[tuple(READERS)] | None,
         header=Annotated[list[Annotated[str, Limits(blank=True)]], Limits(min_length=1)] | None,
         encoding=Annotated[str, check_encoding] | None,
@@ -235,8 +216,8 @@ AnyCorpus = Annotated[
         kind=Literal[tuple(KINDS)],
         split=AnySplit,
         tokenizer=AnyTokenizer,
-        tokenizers=dict[LanguageOrPair, AnyTokenizer] | None,
-        columns=dict[LanguageOrPair, str] | None,
+        tokenizers=dict[FileOrLanguage, AnyTokenizer] | None,
+        columns=dict[FileOrLanguage, str] | None,
     ),
     check_corpus,
 ]
@@ -294,7 +275,6 @@ Seeds = Annotated[
 LIMITS = ("at_least", "at_most")
 FORMS = {"verdict": ("against",), "metric": LIMITS, "criterion": ("outcome",)}
 ABOUT = {"claim", "variant", "adversarial_model"}
-MAX_OFTEN = 1000  # restarts of a trial
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -487,15 +467,10 @@ class Search:
     seed: Seed = key(1000, "seed of the draws and of every trial; none of `seeds`", ge=1)
     scheduler: Literal["asha", "none"] = key("asha", "asha: stops bad trials early (Li et al. "
         "2020); none: every trial runs to its end, reproducibly")  # fmt: skip
-    grace_period: Count = key(1, "asha: epochs before a trial can be stopped")
-    reduction_factor: int = key(
-        3, "asha: one trial in this many continues at each rung", ge=2, le=MAX_OFTEN
-    )
     concurrent: int = key(0, "most trials at once; 0: as many as the resources allow",
         ge=0, le=MAX_COUNT)  # fmt: skip
     cpu: float = key(1.0, "cores that a trial reserves", ge=0.01, le=MAX_THREADS)
     gpu: float = key(0.0, "share of a GPU that a trial reserves", or_zero=0.01, le=1)
-    retries: int = key(3, "restarts of a trial whose machine was lost", ge=0, le=MAX_OFTEN)
 
     def resources(self, models: int) -> tuple[int, int]:
         """Return the cores and GPUs that the trials of so many models can use on one machine."""
@@ -504,6 +479,6 @@ class Search:
 
     def budget(self, h: Training) -> dict[str, Value | None]:
         """Return the budget, equal for compared variants; `h` are those of the search's model."""
-        keys = "trials trainings metric scheduler grace_period reduction_factor"
-        budget = {key: getattr(self, key) for key in keys.split()}
+        keys = ("trials", "trainings", "metric", "scheduler")
+        budget = {key: getattr(self, key) for key in keys}
         return {"epochs": self.epochs or h.epochs} | budget

@@ -41,6 +41,11 @@ REMOVED = (
     "*.tfidf_*", "*.encoder=none",
     "*.bigram_buckets", "*.attention_residual", "*.attention_positions",
     "*.layer_devices", "*.max_length_ratio", "*.min_count", "*.segmentation=unigram",
+    *(f"searches.*.{key}" for key in ("grace_period", "reduction_factor", "retries")),
+    "*.pooling=max-attention", "sources.*.format=fasttext",
+    "*.encoder=gru", "*.recurrence=gru",
+    "corpora.*.max_characters", "corpora.*.alignment_base", "corpora.*.columns.*-*",
+    "corpora.*.optional_languages", "experiments.*.data.references",
 )  # fmt: skip
 GONE = "heed 0.3.0 had this {}, and this version has not: remove it, or use version 0.3.0"
 

@@ -111,6 +111,7 @@ def _contradictions(params: Params) -> Mistakes:
     for names, rule in (
         (params.study.attention, _attention_contradictions),
         (params.corpora, _corpus_contradictions),
+        (params.corpora, _given_contradictions),
         (params.experiments, _experiment_contradictions),
         (params.searches, search_contradictions),
         (params.models, model_contradictions),
@@ -172,21 +173,10 @@ def _seeds_on(params: Params, corpus: str) -> dict[Key, list[int]]:
 
 
 def _corpus_contradictions(params: Params, name: str) -> Mistakes:
-    key, corpus = ("corpora", name), params.corpora[name]
-    languages, header = corpus_languages(corpus), params.sources[corpus.source].header or []
-    for field in ("tokenizers", "optional_languages"):
-        for language in sorted({*(getattr(corpus, field) or ())} - {*languages}):
-            yield (*key, field), unknown_name(language, "language", languages)
-    for field, column in corpus.named_columns():
-        if header and column not in header:
-            known = unknown_name(column, f"column in `header` of source {corpus.source}", header)
-            yield (*key, *field.split(".")), known
-    yield from _split_contradictions(params, name)
-
-
-def _split_contradictions(params: Params, name: str) -> Mistakes:
-    corpus = params.corpora[name]
-    kind, paths, split = KINDS[corpus.kind], params.sources[corpus.source].paths, corpus.split
+    corpus, split = params.corpora[name], params.corpora[name].split
+    languages = corpus_languages(corpus)
+    for language in sorted({*(corpus.tokenizers or ())} - {*languages}):
+        yield ("corpora", name, "tokenizers"), unknown_name(language, "language", languages)
     folds, repeats = split.folds, f", {split.folds} in {split.repeats} repeats"
     for place, seeds in _seeds_on(params, name).items() if folds else ():
         trained = Counter((seed - 1) % folds for seed in seeds)
@@ -197,6 +187,11 @@ def _split_contradictions(params: Params, name: str) -> Mistakes:
                 f"equally many seeds (seed s trains the fold (s - 1) mod {folds}), as with the "
                 f"seeds 1 to {folds} or to a multiple of {folds}; found {seeds}",
             )
+
+
+def _given_contradictions(params: Params, name: str) -> Mistakes:
+    corpus, split = params.corpora[name], params.corpora[name].split
+    kind, paths = KINDS[corpus.kind], params.sources[corpus.source].paths
     is_given = split.kind == "given" and "split_column" in kind.keys
     have_splits = not kind.parallel and paths and all(map(split_of_key, paths))
     if is_given and bool(corpus.split_column) == bool(have_splits):
@@ -290,7 +285,6 @@ def _data_contradictions(params: Params, name: str, experiment: Experiment) -> M
         labels=tuple(kind.labels or corpus.label_names),
         labels_are_columns=not kind.labels,
         languages=tuple(corpus_languages(corpus)),
-        optional_languages=tuple(corpus.optional_languages or ()),
     )
     for place, message in rules.corpus_contradictions(experiment.data, declared):
         yield (*key, *place.split(".")), message
@@ -358,11 +352,6 @@ def _adversarial_contradictions(
 def _adversarial_model_contradictions(params: Params, name: str) -> Mistakes:
     key, adversarial = ("adversarial_attention", name), params.adversarial_attention[name]
     base = adversarial.model
-    if name in params.models:
-        yield key, "is the name of a model too: messages name both; choose another"
-    others = params.adversarial_attention.items()
-    if (same := next(other for other, each in others if each == adversarial)) != name:
-        yield key, f"has the settings of {same}: nothing but the name differs"
     if base not in params.explain.models:
         yield (
             (*key, "model"),
@@ -543,41 +532,19 @@ def _wrong_model(params: Params, name: str) -> Iterator[tuple[str, str]]:
 
 
 def search_space(params: Params, name: str, model: str) -> dict[str, Dimension]:
-    """Return the space of a search, of one of its models.
-
-    Where several models are searched, only what has an effect.
-    """
-    search = params.searches[name]
+    """Return the space of a search, of one of its models: what has an effect there."""
     task, h = params.task(params.models[model]), params.hyperparameters(model)
-    left_out = {} if search.model else rules_of(task).no_effect(h)
-    return {key: each for key, each in search.space.items() if key not in left_out}
+    left_out = rules_of(task).no_effect(h)
+    return {key: each for key, each in params.searches[name].space.items() if key not in left_out}
 
 
 def _trial_contradictions(params: Params, name: str, model: str) -> Iterator[tuple[str, str]]:
-    search, h = params.search(name, model), params.hyperparameters(model)
-    task = params.task(params.models[model])
-    metrics, epochs = RECIPES[task].VALIDATION_METRICS, search.epochs or h.epochs
+    search, task = params.search(name, model), params.task(params.models[model])
+    metrics = RECIPES[task].VALIDATION_METRICS
     if search.metric not in metrics:
         yield "metric", unknown_name(search.metric, f"validation metric of {task}", metrics)
-    if search.scheduler == "asha" and search.grace_period > epochs:
-        yield (
-            "grace_period",
-            f"at most the epochs of a trial, {epochs}, found {search.grace_period}",
-        )
-    if search.scheduler == "none" and 0 < search.trainings < search.trials:
-        yield (
-            "trials",
-            f"with scheduler none each trial is a full training: at most {search.trainings} with "
-            f"trainings: {search.trainings}, found {search.trials}. Or use scheduler: asha",
-        )
-    elif search.trainings == 1 < search.trials:
-        yield (
-            "trainings",
-            f"at least 2 with trials: {search.trials}, found 1: the first trial, the model's own "
-            "configuration, is a full training, and no other would run",
-        )
     for hyperparameter, dimension in search.space.items():
-        for message in _dimension_contradictions(params, name, search, hyperparameter, dimension):
+        for message in _dimension_contradictions(params, search, hyperparameter, dimension):
             yield f"space.{hyperparameter}", message
 
 
@@ -603,7 +570,7 @@ def _budget(params: Params, name: str, model: str) -> dict[str, Value | None]:
 
 
 def _dimension_contradictions(
-    params: Params, name: str, search: Search, key: str, dimension: Dimension
+    params: Params, search: Search, key: str, dimension: Dimension
 ) -> Iterator[str]:
     model = params.models[search.model]
     task = params.task(model)
@@ -612,28 +579,11 @@ def _dimension_contradictions(
         reason = NOT_SEARCHED.get(key, f"unknown hyperparameter{suggest(key, allowed)}")
         yield f"cannot be searched: {reason} Allowed: {', '.join(allowed)}"
         return
-    h = params.apply_defaults(model)
-    if reason := rules_of(task).no_effect(h).get(key):
-        others = {*params.searched_models(name)} - {search.model}
-        if any(key in search_space(params, name, other) for other in others):
-            return
-        yield f"has no effect: model {search.model} has {reason}"
-    has_fraction = isinstance(getattr(h, key), float)
+    has_fraction = isinstance(getattr(params.apply_defaults(model), key), float)
     if dimension.kind != "choice" and has_fraction == (dimension.kind == "integer"):
         use = ("none: use integer", "a number with a fraction: use uniform")[has_fraction]
         yield f"is {use} or choice, found {dimension.kind}"
         return
     for value in dimension.values:
-        yield from _value_contradictions(params, search.model, key, value, dimension.kind)
-
-
-def _value_contradictions(
-    params: Params, name: str, key: str, value: Any, kind: str
-) -> Iterator[str]:
-    model = params.models[name]
-    if mistakes := find_mistakes(SECTIONS[params.task(model)], {key: value}):
-        yield f"{kind}: {mistakes[0][1]}"
-    elif key in ("attention", "pooling", "encoder", "decoder"):
-        changed = dataclasses.replace(model, overrides=model.overrides | {key: value})
-        for _, message in variant_contradictions(params, name, changed):
-            yield f"{value}: {message}"
+        if mistakes := find_mistakes(SECTIONS[task], {key: value}):
+            yield f"{dimension.kind}: {mistakes[0][1]}"

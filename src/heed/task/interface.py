@@ -58,14 +58,12 @@ class DeclaredCorpus:
     """The names that a corpus of params.yaml has, as far as they are known before it is read.
 
     labels_are_columns: labels have the names of the columns of a table.
-    optional_languages: languages that some of the items lack.
     """
 
     name: str
     labels: tuple[str, ...]
     labels_are_columns: bool
     languages: tuple[str, ...]
-    optional_languages: tuple[str, ...]
 
 
 class Learner(abc.ABC):

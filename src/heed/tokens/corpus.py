@@ -96,27 +96,25 @@ def _clean_documents(
     """Clean the documents into the table; return their labels, texts and counts of treatments.
 
     The texts are a number for each, by language, as `find_duplicates` takes it. A parallel document
-    with an empty or a cut text is dropped and counted; one of `optional_languages` may be empty.
-    Raises HeedError when no document is left, or none has text.
+    with an empty or a cut text is dropped and counted. Raises HeedError when no document is left,
+    or none has text.
     """
-    dropped: dict[str, str] = {}
-    missing: str | None = ""  # instead of a text
-    what = "s"
+    dropped, what = dict[str, str](), "s"
     if KINDS[corpus.kind].parallel:
-        dropped, missing, what = DROPPED, None, " with a text in each language"
+        dropped, what = DROPPED, " with a text in each language"
     cleaned = Counter(dict.fromkeys(map(dropped.get, TREATMENTS, TREATMENTS), 0))
-    digests: defaultdict[str, list[bytes | None]] = defaultdict(list)
+    digests: defaultdict[str, list[bytes]] = defaultdict(list)
     with progress_bar(f"{name}: reading and cleaning") as bar:
         for number, document in enumerate(read_documents(corpus, raw), 1):
             bar.update(number, text=f"{number:,} documents")
-            texts, counts = _clean_texts(document, corpus, raw)
+            texts, counts = _clean_texts(document, corpus)
             if reasons := [reason for key, reason in dropped.items() if counts[key]]:
                 cleaned[reasons[0]] += 1
                 continue
             cleaned.update(counts)
             table.append(_make_row(document, texts, raw))
             for language, text in texts.items():
-                digests[language].append(digest(text or missing))
+                digests[language].append(digest(text))
     table.finish()
     if not digests:
         raise HeedError(f"{raw}: corpus {name} has no document{what}")
@@ -132,28 +130,13 @@ def _read_labels(table: CleanedTable) -> DocumentLabels:
     return DocumentLabels(table.read(columns).to_pandas())
 
 
-def _clean_texts(
-    document: Document, corpus: "Corpus", raw: Path
-) -> tuple[dict[str, str], Counter[str]]:
-    """Return the cleaned texts of a document, by language, and the counts of treatments.
-
-    Raises HeedError when cleaning changes the number of words of a text, and its alignment counts
-    these.
-    """
+def _clean_texts(document: Document, corpus: "Corpus") -> tuple[dict[str, str], Counter[str]]:
+    """Return the cleaned texts of a document, by language, and the counts of treatments."""
     texts: dict[str, str] = {}
     counts: Counter[str] = Counter()
-    aligned = [language for pair in document.alignments for language in pair.split("-")]
     for language, text in (document.texts or {"": document.text}).items():
-        texts[language], treatments = clean(text, corpus.max_characters)
-        if treatments["empty"] and language in (corpus.optional_languages or ()):
-            texts[language], treatments = "", Counter()
+        texts[language], treatments = clean(text)
         counts += treatments
-        words = len(_as_read(text).split())
-        if language in aligned and words != len(texts[language].split()):
-            raise HeedError(
-                f"{raw}: {document.id}: cleaning changed the number of words of the {language} "
-                "text, which its alignment counts. Remove control characters and HTML from it"
-            )
     return texts, counts
 
 
@@ -213,7 +196,7 @@ def _write_pair_files(
 ) -> list[str]:  # fmt: skip
     """Write texts that cleaning changed, and gold links; return the pairs of languages of these.
 
-    Raises HeedError unless each link is of words of its texts, and each token of these is a word.
+    Raises HeedError unless each token of texts with links is a word.
     """
     if len(references := table.entries("references", selected)):
         references.to_parquet(out / REFERENCES, index=False)
@@ -222,9 +205,9 @@ def _write_pair_files(
         return []
     ids = table.read(["id"], selected)["id"]
     for pair, group in links.groupby("languages"):
-        rows, languages = group["document"].to_numpy(), str(pair).split("-")
-        counts = [np.diff(tokens[language].offsets)[rows] for language in languages]
-        for language, count in zip(languages, counts, strict=True):
+        rows = group["document"].to_numpy()
+        for language in str(pair).split("-"):
+            count = np.diff(tokens[language].offsets)[rows]
             words = _count_words(table, text_column(language), selected)[rows]
             for i in np.flatnonzero(words != count)[:1]:
                 raise HeedError(
@@ -232,13 +215,6 @@ def _write_pair_files(
                     f"space separates: the {language} text has {words[i]}, but {count[i]} tokens. "
                     f"Set `tokenizers: {{{language}: whitespace}}` of the corpus in params.yaml"
                 )
-        source, target = (group[key].to_numpy() for key in ("source_word", "target_word"))
-        for i in np.flatnonzero((source >= counts[0]) | (target >= counts[1]))[:1]:
-            raise HeedError(
-                f"corpus {name}: {ids[int(rows[i])]}: the alignment {pair} links the words "
-                f"{source[i]} and {target[i]} (counted from 0) of texts with {counts[0][i]} and "
-                f"{counts[1][i]} words. Correct it, or alignment_base in params.yaml"
-            )
     links.to_parquet(out / ALIGNMENTS, index=False)
     return sorted(links["languages"].unique())
 

@@ -370,14 +370,14 @@ MAX_BITS = 28  # of a hash: it tells a shingle that occurs once from those that 
 PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 
-def digest(text: str | None) -> bytes | None:
-    """Return the digest of a text; None of None, for a document without one."""
+def digest(text: str) -> bytes:
+    """Return the digest of a text."""
     # two of a million different texts have the same 16 bytes with a probability of 1.5e-27
-    return None if text is None else hashlib.blake2b(text.encode(), digest_size=16).digest()
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
-def number_texts(digests: Sequence[bytes | None]) -> np.ndarray:
-    """Return a number for each digest of a text, the same for equal ones; -1 of None, (texts,)."""
+def number_texts(digests: Sequence[bytes]) -> np.ndarray:
+    """Return a number for each digest of a text, the same for equal ones, (texts,)."""
     return pd.factorize(np.asarray(digests, object))[0]
 
 
@@ -387,19 +387,19 @@ def find_duplicates(
     """Find the documents that `drop_duplicates` drops, (documents,), and count the duplicates.
 
     Two documents are duplicates when their texts of any language are equal. `texts` has for each
-    language the number of each document's text, the same for equal texts; -1, which is no
-    duplicate, where a document has none. `columns` are the split columns; several are those of
-    folds: (documents,) each. `drop` drops training documents whose text is in another split too.
-    With folds every document is tested, and the first of equal documents is kept.
+    language the number of each document's text, the same for equal texts. `columns` are the split
+    columns; several are those of folds: (documents,) each. `drop` drops training documents whose
+    text is in another split too. With folds every document is tested, and the first of equal
+    documents is kept.
     """
-    by_language = [pd.Series(language).where(lambda numbers: numbers >= 0) for language in texts]
+    by_language = [*map(pd.Series, texts)]
 
     def among(rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Find the documents of `rows` with a text of `others`, (documents,)."""
-        found = [numbers.isin(numbers[others].dropna()) for numbers in by_language]
+        found = [numbers.isin(numbers[others]) for numbers in by_language]
         return rows & np.logical_or.reduce(found)
 
-    repeated = np.logical_or.reduce([each.duplicated() & each.notna() for each in by_language])
+    repeated = np.logical_or.reduce([each.duplicated() for each in by_language])
     dropped = np.zeros(len(repeated), bool)
     if drop and len(columns) > 1:
         dropped = repeated

@@ -49,12 +49,13 @@ MAX_REMEMBERED = 200_000
 # spaCy splits signs off one at a time, and looks at the rest of the piece after each. A piece of
 # text between spaces is cut after so many characters; no published corpus has one as long.
 LONGEST_PIECE = 256
+MAX_CHARACTERS = 1_000_000  # of a text: a longer one is cut, or dropped with its translations
 AHEAD = 2  # chunks that wait for each process
 FEW = 6  # chunks that take no longer than starting a process
 PIECE = re.compile(r"(\S+|\s)( ?)")  # white space is a word, but for one blank after each word
 
 
-def clean(text: str | bytes, max_characters: int = 1_000_000) -> tuple[str, Counter[str]]:
+def clean(text: str | bytes, max_characters: int = MAX_CHARACTERS) -> tuple[str, Counter[str]]:
     """Return the cleaned text and how often each treatment was applied, in characters.
 
     Of `normalised` (NFC changed the text), `cut` (at `max_characters`) and `empty` it is 1 at most.

@@ -248,16 +248,7 @@ def test_the_mirror_comes_before_the_web_and_is_verified_too(server, monkeypatch
     assert len(server.ranges) == 1
 
 
-def test_a_file_without_a_public_address_says_where_to_put_it(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("HEED_MIRROR", raising=False)
-    asked = Source(kind="huffpost", files=["News_Category_Dataset_v2.json"])
-    with pytest.raises(
-        HeedError,
-        match=r"v2.json: has no public address. Put it into the folder that HEED_MIRROR names, as "
-        "news/News_Category_Dataset_v2.json. Then run again: heed download huffpost",
-    ):
-        kinds.download("huffpost", asked, Path("data/raw/huffpost"))
+def test_a_file_that_a_source_does_not_have_is_refused():
     with pytest.raises(ValueError, match="files: eval: no file of letters, whose files are class"):
         check_source(Source(kind="letters", files=["eval"]))
 
@@ -277,7 +268,7 @@ def test_the_sample_is_the_same_bytes_everywhere_and_its_hash_is_checked(tmp_pat
 def test_every_published_file_has_a_hash_and_a_way_to_get_it():
     for file in (file for kind in SOURCE_KINDS.values() for file in kind.files):
         assert all(entry.startswith(("sha256:", "blob:")) for entry in file.hashes)
-        assert file.url.startswith("https://") or file.on_request
+        assert file.url.startswith("https://")
 
 
 def test_an_archive_gives_its_files_and_a_broken_file_of_lines_is_named(tmp_path):

@@ -1,4 +1,4 @@
-"""The talk's News: version 2 of the data, from its public parts or from the official file."""
+"""The talk's News: version 2 of the data, from its public parts."""
 
 import json
 from collections import Counter
@@ -11,6 +11,7 @@ from benchmarks import articles as articles_of_clone
 
 from heed.corpora import huffpost, kinds
 from heed.corpora.kinds import read_documents
+from heed.corpora.publication import read_published_lines
 from heed.files import HeedError
 from heed.study import Corpus, Source, Split
 
@@ -23,18 +24,14 @@ def read(kind: str, raw: Path) -> list:
     return list(read_documents(Corpus(source="x", kind=kind, split=RANDOM), raw))
 
 
-def download(folder: Path, *files: str) -> Path:
-    name = "few-shot-01" if "train.json" in files else "huffpost"
-    kinds.download(name, Source(kind=name, files=[*files] or None), folder)
-    return folder
-
-
 @pytest.fixture(scope="session")
 def raw(corpora: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the source, from its parts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEED_MIRROR", str(corpora))
-        return download(tmp_path_factory.mktemp("raw") / "huffpost")
+        folder = tmp_path_factory.mktemp("raw") / "huffpost"
+        kinds.download("huffpost", Source(kind="huffpost"), folder)
+        return folder
 
 
 @pytest.fixture(scope="session")
@@ -53,18 +50,14 @@ def test_the_parts_have_the_label_counts_of_version_2(corpora, raw, articles):
     assert len({document.id for document in articles}) == len(articles)
 
 
-def test_the_genuine_first_rows_are_equal_in_every_field_and_in_order(
-    corpora, monkeypatch, raw, articles, tmp_path
-):
-    monkeypatch.setenv("HEED_MIRROR", str(corpora))
-    prefix = download(tmp_path / "huffpost", huffpost.PREFIX)
-    documents = read("news-big", prefix)
-    assert documents == articles[: len(documents)] and len(documents) > 4_700
-    assert documents[0].text == (
+def test_the_genuine_first_rows_are_equal_in_every_field_and_in_order(corpora, raw, articles):
+    genuine = [*read_published_lines(corpora / "news/News_Category_Dataset_v2.prefix.json.gz")]
+    assert len(genuine) > 4_700
+    assert articles[0].text == (
         "There Were 2 Mass Shootings In Texas Last Week, But Only 1 On TV She left her husband. He "
         "killed their children. Just another day in America."
     )
-    numbered = zip(huffpost.read_version_2(prefix), huffpost.read_version_2(raw), strict=False)
+    numbered = zip(genuine, huffpost.read_version_2(raw), strict=False)
     fields = ("category", "headline", "short_description", "date")
     assert all(a == b and all(x[f] == y[f] for f in fields) for (a, x), (b, y) in numbered)
 
@@ -106,23 +99,6 @@ def test_a_wrong_part_is_one_message_with_its_address(made, how):
     assert message.startswith(f"{made / PART.name}: ") and PART.url in message
     assert "heed download" in message and len(message.splitlines()) == 1
     assert how == "missing" or PART.hashes[0] in message
-
-
-@pytest.mark.parametrize("ending", ["", '\n{"category": "TASTE", "head'], ids=["whole", "cut off"])
-def test_a_json_file_of_another_version_is_described(tmp_path, monkeypatch, ending):
-    monkeypatch.setenv("HEED_MIRROR", str(tmp_path))
-    path = tmp_path / "news" / huffpost.OFFICIAL
-    path.parent.mkdir()
-    path.write_text("\n".join(map(json.dumps, ROWS)) + ending)
-    with pytest.raises(HeedError) as raised:
-        download(tmp_path / "raw", huffpost.OFFICIAL)
-    assert str(raised.value).endswith(
-        ". It has 2 articles from 2012-01-28 to 2022-09-23; this file is version 2, 200,853 "
-        "articles from 2012-01-28 to 2018-05-26. Replace it, and run again: heed download huffpost"
-    )
-    path.write_text("no articles")
-    with pytest.raises(HeedError, match=r"\(11 bytes\)\. Replace it"):
-        download(tmp_path / "raw", huffpost.OFFICIAL)
 
 
 def test_the_sample_is_drawn_from_the_parts_by_its_rule(corpora, tmp_path):

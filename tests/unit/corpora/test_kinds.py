@@ -6,6 +6,8 @@ import tarfile
 from io import BytesIO
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from heed.corpora import huffpost, published
@@ -48,6 +50,8 @@ def write_archive(path: Path, files: dict[str, bytes]) -> None:
 
 NAMES = [file.name for file in SOURCE_KINDS["few-shot-01"].files]
 
+ARTICLE = {"category": "ARTS", "headline": "a", "short_description": "b", "date": "2012-01-28"}
+
 
 def write_raw(folder: Path, source: str) -> Path:
     """Write a few documents in the format of a source."""
@@ -59,11 +63,12 @@ def write_raw(folder: Path, source: str) -> Path:
         (folder / published.YELP_COLUMNS).write_bytes(gzip.compress(b'stars,text\n5,"a,\nNA"\n'))
     if source == "movies":
         write_archive(folder / published.MOVIES_ARCHIVE, MOVIES)
+    for part in huffpost.PARTS if source == "huffpost" else ():
+        pq.write_table(pa.Table.from_pylist([ARTICLE]), folder / part.name)
     files = {
         "letters": dict.fromkeys(
             [published.TRAIN, published.EVAL], row(text="a", author="b", lang="c", file="d")
         ),
-        "huffpost": {huffpost.OFFICIAL: row(category="ARTS", headline="a", short_description="b")},
         "few-shot-01": dict.fromkeys(NAMES, 2 * row(class_name="arts", sentence="a")),
         "sst-wiki": {
             f"{split}{end}": text

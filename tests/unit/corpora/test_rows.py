@@ -182,22 +182,9 @@ def test_a_number_of_parquet_is_its_text(tmp_path, numbers, texts):
     assert read_table(tmp_path / "t.parquet", Format()).column("label").to_pylist() == texts
 
 
-@pytest.mark.parametrize(("name", "first", "sign"), [
-    ("t.csv", "sep=;", ";"), ("t.tsv", "SEP=;", ";"), ("t.csv", '"sep=\t"', "\t"),
-    ("t.csv", "sep=\\t", "\t"), ("t.csv", "\ufeffsep=,", ","), ("t.csv", "sep=|\r", "|"),
-])  # fmt: skip
-def test_excels_first_line_names_the_delimiter(tmp_path, name, first, sign):
-    path = tmp_path / name
-    path.write_text(f"{first}\ntext{sign}label\na{sign}x\n\nb{sign}y\n", "utf-8", newline="")
-    assert texts_and_labels(path) == [("a", "x"), ("b", "y")]
-    form = find_format(path, Format(), False)
-    assert form.header == () and texts_and_labels(path, **vars(form)) == [("a", "x"), ("b", "y")]
-    assert read_table(path, form).column(AT).to_pylist() == [":3", ":5"]
-
-
 @pytest.mark.parametrize(("name", "before", "sign", "line"), [
     ("t.csv.gz", "text,label\n", "a", 2), ("t.tsv.gz", "", "a", 1), ("t.jsonl.gz", "{}\n", "[", 2),
-    ("t.txt.gz", "__label__a b\n", "a", 2), ("t.gz", "a\tx\n", "a", 2),
+    ("t.gz", "a\tx\n", "a", 2),
 ])  # fmt: skip
 def test_a_line_beyond_the_limit_is_an_error_with_its_number(
     tmp_path, monkeypatch, name, before, sign, line

@@ -32,7 +32,7 @@ MODELS = {
     "output": {"decoder": "output", "score": "general", "decoder_layers": 2},
     "input": {"decoder": "input", "score": "additive", "encoder_layers": 2, "decoder_layers": 2,
               "residual": True},
-    "input-literal": {"decoder": "input-literal", "recurrence": "gru", "tied_readout": True},
+    "input-literal": {"decoder": "input-literal", "tied_readout": True},
     "transformer": {"encoder": "transformer", "decoder": "transformer", "embedding_dim": 6,
                     "heads": 2, "encoder_layers": 1, "decoder_layers": 2, "feed_forward_size": 7},
 }  # fmt: skip
@@ -178,7 +178,7 @@ def solved(fit) -> Translator:
     """Return a model that has learned to translate `reordered` sentences."""
     torch.manual_seed(1)
     h = dataclasses.replace(
-        ARCHITECTURE, decoder="output", score="dot", recurrence="gru", embedding_dim=16,
+        ARCHITECTURE, decoder="output", score="dot", embedding_dim=16,
         hidden_size=32, dropout=0.0,
     )  # fmt: skip
     model = make_translator(16, 16, h)

@@ -22,7 +22,7 @@ from tests.conftest import HYPERPARAMETERS
 from tests.makers.classifiers import make_batch
 from tests.makers.translators import copy_attention
 
-POOLINGS = ["last", "mean", "max", "attention", "max-attention"]
+POOLINGS = ["last", "mean", "max", "attention"]
 QUERIES, KEYS, SIZE = 3, 5, 4
 
 
@@ -149,16 +149,6 @@ def test_the_learned_query_with_the_additive_score_is_lecture_003():
         a = a / a.sum()
         assert torch.allclose(pooled[i], a @ h, atol=1e-12)
         assert torch.allclose(weights[i, :length], a, atol=1e-12)
-
-
-def test_max_attention_is_its_equation():
-    states, lengths = torch.randn(2, 5, 6, dtype=torch.float64), torch.tensor([5, 3])
-    pooling = pooling_of("max-attention", 6)
-    pooled = pooling(states, lengths, padding_mask(lengths, 5))
-    for i, length in enumerate(lengths):
-        h = states[i, :length]
-        a = torch.softmax(h / h.norm(dim=-1, keepdim=True) @ h.max(0).values, 0)
-        assert torch.allclose(pooled[i], a @ h, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", POOLINGS)

@@ -78,7 +78,7 @@ def assert_same(hypotheses: list[Hypothesis], expected: list[Hypothesis]) -> Non
 @pytest.mark.parametrize("decoder", ["last-state", "output", "input", "transformer"])
 @torch.no_grad()
 def test_a_beam_that_is_wide_enough_equals_exhaustive_search(decoder, alpha):
-    model = make_model(6, decoder, recurrence="gru" if decoder == "output" else "lstm")
+    model = make_model(6, decoder)
     sources = make_sources(1, [2, 1])
     translations = search(model, *pad(sources), 600, alpha, n_best=20)
     for source, hypotheses in zip(sources, translations, strict=True):

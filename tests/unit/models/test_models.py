@@ -19,7 +19,7 @@ from heed.hyperparameters import CorpusSizes
 from heed.inputs.batches import character_ngrams
 from heed.models.classifier import Classifier
 from heed.models.encoder import Encoder
-from heed.models.recurrent import LAYERS, Bidirectional, padding_mask
+from heed.models.recurrent import Bidirectional, padding_mask
 from heed.models.scores import SCORES
 from heed.models.size import count_parameters
 from heed.tasks.classification import learning
@@ -28,7 +28,7 @@ from heed.tasks.classification.rules import contradictions
 from tests.conftest import HYPERPARAMETERS, ROOT
 from tests.makers.classifiers import make_batch, random_texts
 
-POOLINGS = ["last", "mean", "max", "attention", "max-attention"]
+POOLINGS = ["last", "mean", "max", "attention"]
 
 
 def packed(layer: Bidirectional, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
@@ -45,12 +45,11 @@ def packed(layer: Bidirectional, inputs: torch.Tensor, lengths: torch.Tensor) ->
     return nn.utils.rnn.pad_packed_sequence(states, batch_first=True, total_length=size)[0]
 
 
-@pytest.mark.parametrize("kind", LAYERS)
 @settings(max_examples=20, deadline=None)
 @given(lengths=st.lists(st.integers(1, 9), min_size=1, max_size=6), seed=st.integers(0, 1000))
-def test_a_bidirectional_layer_equals_the_packed_one(kind, lengths, seed):
+def test_a_bidirectional_layer_equals_the_packed_one(lengths, seed):
     torch.manual_seed(seed)
-    layer = Bidirectional(kind, 4, 3).double()
+    layer = Bidirectional(4, 3).double()
     inputs = torch.randn(len(lengths), max(lengths) + 2, 4, dtype=torch.float64)
     size = torch.tensor(lengths)
     token_mask = ~padding_mask(size, inputs.shape[1])
@@ -80,8 +79,6 @@ VARIANTS = [
     *({"attention": "none", "pooling": "attention", "score": score} for score in SCORES),
     {"attention": "none", "pooling": "mean", "encoder": "embeddings", **NGRAMS},
     {"attention": "multi-head", "heads": 2, "pooling": "max", **NGRAMS},
-    {"encoder": "gru", "attention": "none", "pooling": "last"},
-    {"encoder": "gru", "attention": "multi-head", "pooling": "mean", "skip": True, "heads": 2},
     {"encoder": "transformer", "attention": "none", "pooling": "mean", "heads": 2},
     {"encoder": "transformer", "attention": "none", "pooling": "attention", "heads": 4},
     {"encoder": "transformer", "attention": "multi-head", "pooling": "max", "heads": 2},
@@ -147,22 +144,18 @@ SIZES = [(3, 2), (2, 3), (2, 9), (4, 4)]  # of the states of one direction, and 
 
 def pieces_of(encoder: Encoder, text: torch.Tensor) -> dict[str, torch.Tensor]:
     """Return the states of each direction of a text alone, and its embeddings: (time, size)."""
-    forwards, backwards = (encoder.lstm or encoder.gru).children()
+    forwards, backwards = encoder.lstm.children()
     back = backwards(text.flip(0)[None])[0][0].flip(0)
     return {"forward": forwards(text[None])[0][0], "backward": back, "embedding": text}
 
 
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("skip", [False, True])
-@pytest.mark.parametrize("name", ["bilstm", "gru"])
 @pytest.mark.parametrize("pooling", POOLINGS)
-def test_every_pooling_takes_each_piece_of_the_states_from_where_it_is(pooling, name, skip, sizes):
+def test_every_pooling_takes_each_piece_of_the_states_from_where_it_is(pooling, skip, sizes):
     """The pieces are forward states, backward states, and with `skip` embeddings."""
     hidden, embedding = sizes
-    h = replace(
-        HYPERPARAMETERS, pooling=pooling, encoder=name, skip=skip, hidden_size=hidden,
-        attention="none",
-    )  # fmt: skip
+    h = replace(HYPERPARAMETERS, pooling=pooling, skip=skip, hidden_size=hidden, attention="none")
     torch.manual_seed(0)
     encoder = Encoder(embedding, h).eval()
     inputs, lengths = torch.randn(4, 6, embedding), torch.tensor([4, 1, 6, 0])
@@ -222,7 +215,6 @@ def widened(h: Hyperparameters) -> Hyperparameters:
 @pytest.mark.parametrize("changes", [
     *({"hidden_size": size} for size in (8, 55, 256)), {"pooling": "attention"},
     {"attention": "single-head", "score": "general"},
-    {"attention": "none", "pooling": "max-attention"},
     {"attention": "none", "pooling": "attention", "hierarchical": True},
 ])  # fmt: skip
 def test_wide_is_without_any_attention_and_as_large_as_what_it_matches(changes):

@@ -211,8 +211,5 @@ def test_a_transformer_is_not_without_attention():
     model = dataclasses.replace(HYPERPARAMETERS, encoder="transformer", attention="none")
     assert model.attends and model.has_heads and not model.chooses_weights
     assert model.score_functions == {"scaled-dot": "transformer"}
-    changes = {"attention": "none", "pooling": "max-attention", "score": "concat"}
-    by_maximum = dataclasses.replace(HYPERPARAMETERS, encoder="bilstm", **changes)
-    assert by_maximum.score_functions == {"dot": "max-attention"}, "it does not read `score`"
     with pytest.raises(ValueError, match="transformer is attention"):
         model.without_attention()

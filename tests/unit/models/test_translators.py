@@ -12,7 +12,7 @@ from heed.files import HeedError
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import BOS, PADDING
 from heed.models.dependence import require_attention
-from heed.models.recurrent import LAYERS, RecurrentEncoder, padding_mask, run_layer
+from heed.models.recurrent import RecurrentEncoder, padding_mask, run_layer
 from heed.models.scores import SCORES, ConcatTanh
 from heed.models.translator import Memory
 from heed.models.translators import RecurrentTranslator, SourceAttention
@@ -33,12 +33,11 @@ DECODERS = [(decoder, score) for decoder in ATTENTION for score in SCORES] + [
 ]
 FIXED = [{"score": "diagonal"}, *({"decoder": each, "context": "each-step"} for each in PLAIN)]
 STACKS = [
-    {"recurrence": recurrence, "encoder": encoder, **layers}
-    for recurrence in LAYERS
+    {"encoder": encoder, **layers}
     for encoder in ("bidirectional", "unidirectional")
     for layers in ({}, {"encoder_layers": 3, "decoder_layers": 2, "residual": True})
 ]
-SOME_STACKS = (STACKS[0], STACKS[5], STACKS[7])
+SOME_STACKS = (STACKS[0], STACKS[1], STACKS[3])
 
 
 def decode(model, batch: PairBatch, weights=None):
@@ -99,7 +98,6 @@ def test_no_gradient_reaches_padding_and_its_entries_do_not_matter(decoder, stac
     assert torch.equal(other[~behind[:, 1:]], decode(model, batch).features[~behind[:, 1:]])
 
 
-@pytest.mark.parametrize("recurrence", LAYERS)
 @pytest.mark.parametrize("bidirectional", [True, False])
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize(
@@ -111,10 +109,10 @@ def test_no_gradient_reaches_padding_and_its_entries_do_not_matter(decoder, stac
     ],
 )
 def test_the_encoder_its_last_states_and_cells_and_gradients_equal_packed_ones(
-    recurrence, bidirectional, layers, dtype, precision, tolerance
+    bidirectional, layers, dtype, precision, tolerance
 ):
     torch.manual_seed(0)
-    encoder = RecurrentEncoder(4, 6, layers, recurrence, bidirectional, False, 0.0).to(dtype)
+    encoder = RecurrentEncoder(4, 6, layers, bidirectional, False, 0.0).to(dtype)
     lengths = torch.tensor([3, 5, 1, 7])
     tokens = ~padding_mask(lengths, 9)
     inputs = torch.randn(4, 9, 4, dtype=dtype, requires_grad=True)
@@ -122,7 +120,7 @@ def test_the_encoder_its_last_states_and_cells_and_gradients_equal_packed_ones(
         padded = encoder(inputs, lengths)
     found = []
     for states, last in (padded, read_packed(encoder, inputs, lengths)):
-        assert [len(state) for state in last] == [2 if recurrence == "lstm" else 1] * layers
+        assert [len(state) for state in last] == [2] * layers
         values = [states[tokens], *(tensor for state in last for tensor in state)]
         loss = sum(value.to(dtype).square().sum() for value in values)
         gradients = torch.autograd.grad(loss, [inputs, *encoder.parameters()])
@@ -150,18 +148,14 @@ def read_packed(encoder: RecurrentEncoder, inputs, lengths):
         inputs = nn.utils.rnn.pad_packed_sequence(
             states, batch_first=True, total_length=inputs.shape[1]
         )[0]
-        tensors = state if isinstance(state, tuple) else (state,)
-        last.append(tuple(each.transpose(0, 1).flatten(1) for each in tensors))
+        last.append(tuple(each.transpose(0, 1).flatten(1) for each in state))
     return inputs, last
 
 
-@pytest.mark.parametrize("recurrence", LAYERS)
 @pytest.mark.parametrize("decoder", [*ATTENTION, *PLAIN])
-def test_the_decoder_starts_from_the_encoders_states_and_cells(recurrence, decoder):
+def test_the_decoder_starts_from_the_encoders_states_and_cells(decoder):
     """Of all decoders but `concatenate`, whose one vector has no cell."""
-    model = make_model(
-        recurrence=recurrence, decoder=decoder, encoder_layers=2, decoder_layers=3, score="dot"
-    )
+    model = make_model(decoder=decoder, encoder_layers=2, decoder_layers=3, score="dot")
     batch = make_pairs(SOURCES, TARGETS, padding=2)
     with torch.no_grad():
         states, last = read_packed(model.encoder, model.embed(batch.source), batch.source_lengths)
@@ -169,7 +163,7 @@ def test_the_decoder_starts_from_the_encoders_states_and_cells(recurrence, decod
         if model.concatenated is not None:
             padding = padding_mask(batch.source_lengths, batch.source.shape[1])
             vector = model.concatenated(states, padding)
-            last = [(vector,) * len(last[0])]
+            last = [(vector,) * 2]
     # from the last layer down; a layer that the encoder does not have starts from its first
     expected = [*last[0], *last[0], *last[-1]]
     for found, start in zip(state, expected, strict=True):
@@ -179,11 +173,11 @@ def test_the_decoder_starts_from_the_encoders_states_and_cells(recurrence, decod
 def copying_model(decoder: str, ahead: int) -> RecurrentTranslator:
     """Return a model whose queries name a source word by hand.
 
-    States of source and target hold the last word read alone: one feature a word, tanh(+-2). What
-    the decoder holds after word w matches the source's word w + `ahead`."""
+    States of source and target hold the last word read alone: one feature a word, from tanh(+-2).
+    What the decoder holds after word w matches the source's word w + `ahead`."""
     words = 10
     h = dataclasses.replace(
-        ARCHITECTURE, embedding_dim=words, hidden_size=words, recurrence="gru", score="general",
+        ARCHITECTURE, embedding_dim=words, hidden_size=words, score="general",
         encoder="unidirectional", decoder=decoder,
     )  # fmt: skip
     model = RecurrentTranslator(words, words, h).eval()
@@ -194,8 +188,9 @@ def copying_model(decoder: str, ahead: int) -> RecurrentTranslator:
         for layer in (model.encoder.layers[0], model.decoder.stack.layers[0]):
             for weights in layer.parameters():
                 weights.zero_()
-            layer.weight_ih_l0[2 * words :, :words] = torch.eye(words)  # the new state: the input
-            layer.bias_ih_l0[words : 2 * words] = -50.0  # the update gate: nothing of the old one
+            layer.weight_ih_l0[2 * words : 3 * words, :words] = torch.eye(words)  # the new cell
+            layer.bias_ih_l0.fill_(50.0)[words : 3 * words] = 0.0  # input and output are open
+            layer.bias_ih_l0[words : 2 * words] = -50.0  # the forget gate: nothing of the old cell
         model.decoder.attention.score.weight.weight.copy_(5 * torch.eye(words))
     return model
 

@@ -17,7 +17,7 @@ from heed.models.scores import SCORES
 from tests.conftest import HYPERPARAMETERS, ROOT
 from tests.makers.classifiers import batch_for, make
 
-SUMS = ["mean", "attention", "max-attention"]
+SUMS = ["mean", "attention"]
 POOLINGS = ["last", "max", *SUMS]
 SELF_ATTENTIONS = ["none", "multi-head", "single-head", "uniform"]
 SIZE = 6

@@ -135,6 +135,5 @@ def test_a_training_step_of_every_feature_of_a_document_is_measured() -> None:
 @pytest.mark.parametrize("name", ["input", "transformer", "concatenate"])
 def test_a_training_step_of_translators_is_measured(name: str) -> None:
     encoder = "transformer" if name == "transformer" else "bidirectional"
-    kind = {"recurrence": "gru", "encoder": encoder, "decoder": name}
-    h = TranslatorHyperparameters(**SMALL, **OF_PAIRS, **kind)
+    h = TranslatorHyperparameters(**SMALL, **OF_PAIRS, encoder=encoder, decoder=name)
     assert measure("translation", h, CorpusSizes((60, 70)), 30) > 0

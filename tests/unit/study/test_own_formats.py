@@ -144,10 +144,6 @@ FILES: dict[str, tuple[Callable[[], str], str, str, dict]] = {
         "texts in column 'Brief'", "post", {"delimiter": ";"},
     ),
     "compressed": (compressed, "60 texts in column 'text'", "spam", {}),
-    "fastText": (
-        lambda: write_lines("cooking.txt", lines("__label__{label} {text}")),
-        "2 classes: ham (75%), spam (25%)", "cooking", {"format": "fasttext"},
-    ),
     "doccano": (
         lambda: write_lines("admin.jsonl", lines('{{"text": "{text}", "label": ["{label}"]}}')),
         "2 classes: ham (75%), spam (25%)", "admin", {},
@@ -198,12 +194,11 @@ def lines_of_split(form: str) -> Callable[[str, Rows], object]:
 
 
 @pytest.mark.parametrize(("write", "found"), [
-    (lines_of_split("__label__{label} {text}"), {"format": "fasttext"}),
     (lines_of_split("{label}\t{text}"),
      {"format": "csv", "header": ["label", "text"], "delimiter": "\t"}),
     (text_files, {"format": "text-folder"}),
     (hub_parquet, {}),
-], ids=["fastText", "tabs", "text files", "the hub"])  # fmt: skip
+], ids=["tabs", "text files", "the hub"])  # fmt: skip
 def test_a_folder_of_train_and_test_is_the_users_own_split(monkeypatch, capsys, write, found):
     expected = {(*row, "train") for row in SPAM[:40]} | {(*row, "test") for row in SPAM[40:]}
     for split, rows in {"train": SPAM[:40], "test": SPAM[40:]}.items():

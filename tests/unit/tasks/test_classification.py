@@ -18,7 +18,7 @@ from heed.evaluation.tested import evaluate
 from heed.files import HeedError
 from heed.recipe import read_model_recipe, write_recipe
 from heed.tasks.classification import learning
-from heed.tasks.classification.evaluation import by_length, calibration, length_edges
+from heed.tasks.classification.evaluation import by_length, length_edges
 from heed.tasks.classification.learning import ClassificationLearner, make_learner
 from heed.tasks.classification.metrics import AVERAGES, BY_CLASS, make_metrics, statistics
 from heed.tasks.classification.recipe import METRICS, Data, resolve_data
@@ -219,17 +219,11 @@ def test_length_groups_are_of_the_whole_corpus_and_every_document_is_in_one():
     assert length_edges(np.full(50, 7)).tolist() == [7]
 
 
-def test_calibration_has_the_certainty_of_one_in_the_last_bin():
-    table = calibration(np.array([True, False, True, True]), np.array([1.0, 0.95, 0.5, 0.59]))
-    assert table[["low", "documents", "right"]].to_numpy().tolist() == [[0.5, 2, 2], [0.9, 2, 1]]
-    assert table["probability"].tolist() == pytest.approx([0.545, 0.975])
-
-
 def test_score_writes_tables_of_every_seed_that_add_up_to_the_test_split(workplace):
     train_and_predict(seeds=(1, 2))
     folder = workplace / "results/evaluate/tiny/tiny-attention"
     summary = evaluate("tiny-attention", [1, 2])
-    for name in ("confusion", "lengths", "calibration"):
+    for name in ("confusion", "lengths"):
         table = pd.read_csv(folder / f"{name}.csv")
         if name == "confusion":
             table["right"] = table["documents"].where(table["label"] == table["predicted"], 0)

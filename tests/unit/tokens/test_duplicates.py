@@ -100,8 +100,7 @@ def test_the_search_ends_with_a_lower_bound_where_it_would_take_too_long(monkeyp
 
 
 @settings(max_examples=50, deadline=None)
-@given(texts=st.lists(st.sampled_from([None, "", "a", "b", "ä\n", "a" * 999])))
+@given(texts=st.lists(st.sampled_from(["", "a", "b", "ä\n", "a" * 999])))
 def test_equal_texts_have_equal_numbers(texts):
     numbers = number_texts([*map(digest, texts)]).tolist()
-    assert [number == -1 for number in numbers] == [text is None for text in texts]
     assert len({*zip(texts, numbers, strict=True)}) == len({*texts}) == len({*numbers})

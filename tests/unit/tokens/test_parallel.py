@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from heed.corpora.publication import Document, Links
 from heed.files import HeedError
 from heed.study import Corpus, Source, Split
 from heed.study.experiments import check_corpus, check_source
@@ -65,22 +66,12 @@ def test_a_table_becomes_a_folder_of_arrays_for_each_language(tmp_path):
 
 def test_a_pair_with_an_empty_or_too_long_side_is_dropped_and_counted(tmp_path):
     german, english = [*GERMAN], [*ENGLISH]
-    german[1], english[2], english[4] = " \x00 ", "", "long " * 20
-    tokens = make_pairs(tmp_path, german, english, max_characters=60)
+    german[1], english[2], english[4] = " \x00 ", "", "long " * 200_001
+    tokens = make_pairs(tmp_path, german, english)
     assert tokens.meta.documents == 7
     cleaned = tokens.meta.cleaned
     assert (cleaned["dropped_empty"], cleaned["dropped_long"]) == (2, 1)
     assert (np.diff(tokens.sides["de"].offsets) > 0).all()
-
-
-def test_a_text_of_an_optional_language_may_be_empty_and_is_then_no_duplicate(tmp_path):
-    german, english = [*GERMAN], [*ENGLISH]
-    german[0], english[1], english[4] = "", "", " \x00 "
-    changes = {"optional_languages": ["en"], "drop_duplicates": True}
-    tokens = make_pairs(tmp_path, german, english, **changes)
-    assert tokens.meta.documents == 9 and tokens.meta.cleaned["dropped_empty"] == 1
-    assert [tokens.sides["en"].texts(np.arange(9))[row] for row in (0, 3)] == ["", ""]
-    assert tokens.meta.duplicates == {"texts": 0, "test_texts_in_train": 0, "dropped": 0}
 
 
 def test_a_text_of_any_language_that_is_in_train_too_is_a_duplicate(tmp_path):
@@ -93,46 +84,25 @@ def test_a_text_of_any_language_that_is_in_train_too_is_a_duplicate(tmp_path):
     assert tokens.documents(["id"])["id"].tolist() == [f"row/{i}" for i in range(3, 11)]
 
 
-LINKS = ["0-0 1-2 2?1", "", "0-0"] + ["0-1 1-0"] * 5
-
-
-def aligned(tmp_path: Path, links: list[str] = LINKS, **changes) -> ParallelTokens:
-    source = [f"a{i} b{i} c{i}" for i in range(len(links))]
-    target = [f"x{i} y{i} z{i}" for i in range(len(links))]
-    write_table(tmp_path / "raw", xx=source, yy=target, links=links)
-    columns = {"xx": "xx", "yy": "yy", "xx-yy": "links"}
-    keys = {"columns": columns, "split": RANDOM, "split_column": None, "tokenizer": "whitespace"}
-    return make(tmp_path, table_corpus(**(keys | {"alignment_base": 0} | changes)))
-
-
-def test_links_are_read_turned_round_and_unknown_where_the_cell_is_empty(tmp_path):
-    tokens = aligned(tmp_path)
+def test_links_are_read_turned_round_and_their_texts_have_words_alone(tmp_path, monkeypatch):
+    links = [Links(((0, 0), (1, 2)), ((2, 1),)), *[Links(((0, 0),))] * 9]
+    texts = [{"xx": f"a{i} b, c", "yy": f"x{i} y z"} for i in range(10)]
+    documents = [
+        Document(f"row/{i}", texts=texts[i], alignments={"xx-yy": each})
+        for i, each in enumerate(links)
+    ]
+    monkeypatch.setattr("heed.tokens.corpus.read_documents", lambda corpus, raw: iter(documents))
+    (tmp_path / "raw").mkdir()
+    keys = {"columns": {"xx": "xx", "yy": "yy"}, "split": RANDOM, "split_column": None}
+    tokens = make(tmp_path, table_corpus(tokenizer="whitespace", **keys))
     forward, backward = tokens.alignment("xx", "yy"), tokens.alignment("yy", "xx")
     sure, possible = {(0, 0), (1, 2)}, {(0, 0), (1, 2), (2, 1)}
-    assert forward[0] == (sure, possible)
+    assert forward[0] == (sure, possible) and len(forward) == 10
     assert backward[0] == tuple({(j, i) for i, j in links} for links in (sure, possible))
-    assert sorted(forward) == sorted(backward) == [0, 2, 3, 4, 5, 6, 7]
     assert tokens.meta.alignments == ["xx-yy"]
-
-
-@pytest.mark.parametrize(("links", "changes", "message"), [
-    (["0-0 1:2"], {}, r"pairs.csv:2: '1:2' is no link\. Write SOURCE-TARGET for a sure link"),
-    (["0-0"], {"alignment_base": 1}, r"csv:2: the link 0-0 counts words from 0, but align"),
-    (["0-0", "2-3"], {}, r"row/2: the alignment xx-yy links the words 2 and 3 .* 3 words"),
-    (["0-0"], {"alignment_base": None}, r"csv:2: an alignment: expected `alignment_base`"),
-])  # fmt: skip
-def test_links_that_do_not_fit_are_named_with_their_line(tmp_path, links, changes, message):
+    message = r"corpus mine: row/0: .* the xx text has 3, but 4 tokens. Set `tokenizers: {xx: w"
     with pytest.raises(HeedError, match=message):
-        aligned(tmp_path, [*links, *["0-0"] * 6], **changes)
-
-
-def test_links_need_tokens_that_are_words(tmp_path):
-    columns = {"de": "de", "en": "en", "de-en": "links"}
-    write_table(tmp_path / "raw", de=["eins, zwei"] * 6, en=["one two"] * 6, links=["0-0 1-1"] * 6)
-    message = r"corpus mine: row/1: .* the de text has 2, but 3 tokens. Set `tokenizers: {de: w"
-    changes = {"columns": columns, "split": RANDOM, "split_column": None, "alignment_base": 0}
-    with pytest.raises(HeedError, match=message):
-        make(tmp_path, table_corpus(**changes))
+        make(tmp_path, table_corpus(**keys))
 
 
 @pytest.mark.parametrize(("table", "message"), [
@@ -172,8 +142,6 @@ def test_a_source_of_pairs_needs_a_table(keys, message):
 @pytest.mark.parametrize(("keys", "message"), [
     ({"columns": {"de": "x"}}, "columns: expected two languages or more, found de"),
     ({"columns": {"de": "x", "en": "x"}}, "columns: a column is named twice"),
-    ({"columns": {"de": "x", "en": "y", "de-en": "z"}}, "need alignment_base"),
-    ({"alignment_base": 0}, "need alignment_base .0 or 1., and alignment_base needs"),
     ({"split": RANDOM}, "split_column needs split kind given"),
     ({"kind": "imdb", "split_column": None}, "columns go with kind parallel"),
     ({"columns": None}, "kind parallel needs columns"),

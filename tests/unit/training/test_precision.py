@@ -92,7 +92,7 @@ def translation(h: Hyperparameters) -> tuple[TranslationLearner, PairBatch]:
 
 @has_bfloat16
 @pytest.mark.parametrize("changes", [
-    {"recurrence": "gru"}, {}, {"decoder": "input", "score": "additive", "tied_readout": True},
+    {}, {"decoder": "input", "score": "additive", "tied_readout": True},
     {"encoder": "transformer", "decoder": "transformer", "heads": 2},
 ], ids=str)  # fmt: skip
 def test_the_products_of_a_translator_are_bfloat16_and_its_loss_and_gradients_float32(changes):

@@ -66,15 +66,12 @@ def translation(results: Results, experiment: Experiment) -> Rows:
 
 
 def settings(results: Results, experiment: Experiment) -> dict[tuple[Any, ...], list[str]]:
-    """Return models in words by beam, length penalty, references, sacrebleu's signatures."""
+    """Return models in words by beam, length penalty, sacrebleu's signatures."""
     found: dict[tuple[Any, ...], list[str]] = {}
     for variant, model in results.models(experiment).items():
         path = results.prediction_folder(model) / MODEL_PREDICTION
         used: Prediction = read_prediction(path, "translation", f"heed score {model}")
-        counts = read_table(results.evaluation_folder(model) / "summary.csv")["references"]
-        is_one = counts.notna().all() and counts.nunique() == 1  # else sentences or folds differ
-        named = signatures(used, int(counts[0]) if is_one else None).values()
-        key = (used.beam, used.length_penalty, tuple(used.references), *named)
+        key = (used.beam, used.length_penalty, *signatures(used).values())
         found.setdefault(key, []).append(experiment.words[variant])
     return found
 

@@ -83,8 +83,8 @@ def _diagnostic_training(
 
     size = base.model.network.linear.in_features
     return DiagnosticTraining(
-        own, own.epochs, len(run.recipe.data.classes), run.seed, len(encoded.vocabulary), labels,
-        splits, size, with_rationale, fit,
+        own, own.epochs, len(run.recipe.data.classes), run.seed, labels, splits, size,
+        with_rationale, fit,
     )  # fmt: skip
 
 
@@ -107,8 +107,8 @@ class Units:
 def judge_adversarial_model(
     run: RunInfo, adversarial_model: AdversarialAttention, tokens: Tokens,
     splits: dict[str, np.ndarray], drawn: np.ndarray, work: Path, report_progress: ReportProgress,
-) -> tuple[dict[str, pd.DataFrame], dict[str, object] | None]:  # fmt: skip
-    """Return the tables `documents`, `units`, `summary`, and a description of diagnostic networks.
+) -> dict[str, pd.DataFrame]:  # fmt: skip
+    """Return the tables `documents`, `units` and `summary`.
 
     Raises HeedError: no weights that could be others; `deceive` without a rationale.
     """
@@ -133,7 +133,6 @@ def judge_adversarial_model(
         right = _is_right(model, pair.encoded, labels, splits["test"])
         summary.append(adversarial.mean_row("adversarial_model", name, "", right))
     summary += adversarial.summarize_documents(tables["documents"])
-    diagnostic = None
     if adversarial_model.diagnostic_mlps:
         models, words = (pair.base, pair.adversarial_model), len(pair.encoded.vocabulary)
         of_base, of_other = (_token_weights(model, pair, rows, units) for model in models)
@@ -141,8 +140,7 @@ def judge_adversarial_model(
         with_rationale = {row for row, each in units.token_rationale.items() if each.any()}
         training = _diagnostic_training(run, base, labels, splits, with_rationale)
         summary += training.accuracies(guides, work, report_progress)
-        diagnostic = training.description(guides)
-    return tables | {"summary": pd.DataFrame(summary)}, diagnostic
+    return tables | {"summary": pd.DataFrame(summary)}
 
 
 def _read_units(subject: Subject, reader: explanation.RationaleReader, rows: np.ndarray) -> Units:

@@ -8,13 +8,11 @@ from heed.paths import TOKENS
 from heed.recipe import Recipe
 from heed.task import task_module
 from heed.task.interface import Metrics
-from heed.tasks.classification.metrics import predicted_probability
 from heed.tasks.classification.recipe import Data, Hyperparameters
 from heed.tokens.arrays import load_tokens
 
 EXACT = ("classes", "summary")  # tables whose metrics are written with all digits
-# groups of lengths, with about as many documents each; bins of certainty, of equal width
-LENGTH_GROUPS, BINS = 8, 10
+LENGTH_GROUPS = 8  # of lengths, with about as many documents each
 
 
 def tables(
@@ -48,7 +46,6 @@ def tables(
             "summary": pd.DataFrame([summary]),
             "confusion": confusion(test),
             "lengths": by_length(right, lengths[test["id"]].to_numpy(), edges),
-            "calibration": calibration(right, predicted_probability(test)),
         }
         for name, table in made.items():
             table.insert(0, "seed", seed)
@@ -73,15 +70,3 @@ def by_length(right: np.ndarray, lengths: np.ndarray, edges: np.ndarray) -> pd.D
     groups = pd.DataFrame({"right": right, "length": lengths}).groupby(longest)
     parts = {"documents": ("right", "size"), "mean_length": ("length", "mean")}
     return groups.agg(**parts, right=("right", "sum")).reset_index()
-
-
-def calibration(right: np.ndarray, probability: np.ndarray) -> pd.DataFrame:
-    """Return the documents of each bin of certainty (Guo et al. 2017, section 2)."""
-    probability = np.asarray(probability, float)
-    bins = np.minimum((probability * BINS).astype(int), BINS - 1)
-    groups = pd.DataFrame({"right": right, "probability": probability}).groupby(bins)
-    parts = {"documents": ("right", "size"), "probability": ("probability", "mean")}
-    table = groups.agg(**parts, right=("right", "sum"))
-    table.insert(0, "low", table.index / BINS)
-    table.insert(1, "high", (table.index + 1) / BINS)
-    return table.reset_index(drop=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from heed.hyperparameters import Configuration, Preset
-from heed.hyperparameters.classifier import ATTENTION_POOLINGS, encoder_size
+from heed.hyperparameters.classifier import encoder_size
 from heed.records import suggest
 from heed.task.interface import Contradiction, DeclaredCorpus
 from heed.tasks.classification.recipe import Hyperparameters
@@ -67,7 +67,7 @@ def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contrad
             f"or encoder transformer, found attention: {h.attention}, pooling: {h.pooling}, "
             f"encoder: {h.encoder}",
         )
-    if variant == "parameter-matched" and h.pooling in ATTENTION_POOLINGS:
+    if variant == "parameter-matched" and h.pooling == "attention":
         yield ("pooling",), f"variant parameter-matched is without attention, found {h.pooling}"
 
 

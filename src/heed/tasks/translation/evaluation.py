@@ -19,7 +19,7 @@ from heed.tasks.translation.reference_models import (
 from heed.tokens.arrays import load_tokens
 
 EXACT = ("summary",)  # tables whose metrics are written with all digits
-GROUPS = 6  # of lengths or distances, at most, with about as many sentences or links each
+GROUPS = 6  # of lengths, at most, with about as many sentences each
 BY_LENGTH = ("bleu", "chrf", "aer")  # the metrics of each group; aer where there is gold
 
 
@@ -30,7 +30,7 @@ def tables(
 
     Where the corpus has gold links, `aer_shifted` is the error of the same links moved by one
     target word; else `ibm1_agreement` of a model with attention is the agreement with IBM model 1,
-    2 |A ∩ B| / (|A| + |B|), which is not known to be right. `distances` are of gold links.
+    2 |A ∩ B| / (|A| + |B|), which is not known to be right.
     """
     is_test = predictions["split"] == "test"
     edges = group_edges(predictions.loc[is_test, "source_words"].to_numpy())
@@ -39,10 +39,12 @@ def tables(
     for i, seed in enumerate(seeds):
         run, statistics = predictions[predictions["seed"] == seed], tested.statistics[i]
         test = run[run["split"] == "test"].set_index("id").loc[statistics.index]
-        scores, made = alignments.judge(test["links"], tested.folds[i])
-        made["summary"] = pd.DataFrame([_summary(tested, i, run) | scores])
+        scores = alignments.judge(test["links"], tested.folds[i])
         words = test["source_words"].to_numpy()
-        made["lengths"] = by_length(statistics.to_numpy(), words, edges, tested.recipe.data)
+        made = {
+            "summary": pd.DataFrame([_summary(tested, i, run) | scores]),
+            "lengths": by_length(statistics.to_numpy(), words, edges, tested.recipe.data),
+        }
         for name, table in made.items():
             table.insert(0, "seed", seed)
             by_name.setdefault(name, []).append(table)
@@ -50,19 +52,13 @@ def tables(
 
 
 def _summary(tested: TestedModel, i: int, run: pd.DataFrame) -> dict[str, float | None]:
-    """Return every score of run i; `references` a test sentence has, None where they differ."""
-    test, validation = (run[run["split"] == split] for split in ("test", "validation"))
-    counts, hypotheses = (
-        {*map(len, metrics.read_references(test))},
-        validation["hypothesis"].tolist(),
-    )
+    """Return every score of run i."""
+    validation = run[run["split"] == "validation"]
+    translated, right = (validation[each].tolist() for each in ("hypothesis", "reference"))
     return {
         **metrics.make_metrics(tested.recipe.data).compute(tested.statistics[i].to_numpy()),
         "support": len(tested.statistics[i]),
-        "references": counts.pop() if len(counts) == 1 else None,
-        "validation_bleu": metrics.corpus_bleu(
-            hypotheses, metrics.read_references(validation), tested.prediction
-        ),
+        "validation_bleu": metrics.corpus_bleu(translated, right, tested.prediction),
         "best_epoch": tested.best_epochs[i],
         "parameters": tested.parameters[i],
     }
@@ -78,28 +74,21 @@ class _Alignments:
         self.rows = pd.Series(self.tokens.rows_of(ids), ids)
         gold = metrics.gold_links(self.tokens, self.recipe.data, self.rows.to_numpy())
         self.gold = None if gold is None else dict(zip(ids, gold, strict=True))
-        self.furthest = group_edges(link_distances(gold or []))
         self.fitted = functools.cache(self._fit)
 
-    def judge(
-        self, formatted: pd.Series, fold: int
-    ) -> tuple[dict[str, float], dict[str, pd.DataFrame]]:
-        """Return the scores of a run's links, by id as text, and its table `distances`."""
+    def judge(self, formatted: pd.Series, fold: int) -> dict[str, float]:
+        """Return the scores of a run's links, by id as text."""
         rows = self.rows[formatted.index].to_numpy()
         links = [sure for sure, _ in filter(None, metrics.read_links(formatted))]
         if self.gold is None:
             if not self.recipe.hyperparameters.learns_weights:
-                return {}, {}
-            return {"ibm1_agreement": self._agreement(links, rows, fold)}, {}
+                return {}
+            return {"ibm1_agreement": self._agreement(links, rows, fold)}
         gold = [self.gold[id_] for id_ in formatted.index]
         lengths = np.diff(metrics.sides(self.tokens, self.recipe.data)[1].offsets)[rows].tolist()
         shifted = [*map(shift, links, lengths)]
-        scores = {
-            "aer_shifted": float(metrics.error_rate(metrics.corpus_counts(shifted, gold).sum(0)))
-        }
-        if not len(self.furthest):
-            return scores, {}
-        return scores, {"distances": by_distance(links, gold, self.furthest)}
+        counts = metrics.corpus_counts(shifted, gold).sum(0)
+        return {"aer_shifted": float(metrics.error_rate(counts))}
 
     def _fit(self, fold: int) -> tuple[TranslationTable, list[np.ndarray], list[np.ndarray]]:
         data, train = self.recipe.data, self.tokens.rows("train", fold)
@@ -156,23 +145,3 @@ def by_length(
         has_links = sums[[*metrics.COUNTS[:2]]].any(axis=1).to_numpy()
         table["aer"] = table["aer"].where(has_links)
     return table
-
-
-def link_distances(gold: Sequence[metrics.Gold | None]) -> np.ndarray:
-    """Return |i - j| of every sure link (i, j): how far the translation moves a word, (links,)."""
-    return np.asarray([abs(i - j) for correct in gold if correct for i, j in correct[0]], np.int64)
-
-
-def by_distance(
-    links: Sequence[metrics.Links], gold: Sequence[metrics.Gold | None], edges: np.ndarray
-) -> pd.DataFrame:
-    """Return `furthest, links, found` of each group: sure links, and how many were found."""
-    found = [
-        link in proposed
-        for proposed, correct in zip(links, gold, strict=True)
-        if correct
-        for link in correct[0]
-    ]
-    furthest = edges[np.searchsorted(edges, link_distances(gold))]
-    groups = pd.Series(found, dtype=bool).groupby(furthest).agg(links="size", found="sum")
-    return groups.rename_axis("furthest").reset_index()

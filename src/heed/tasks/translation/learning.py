@@ -130,8 +130,8 @@ class TranslationLearner(Learner):
         found = translate(model, self.encoded.sources(rows), 1, 0.0, self.device)
         target = self.segmenters[1]
         hypotheses = [target.decode(np.asarray(best[0].tokens, np.int64)) for best in found]
-        references = [[reference] for reference in self._references]
-        return {"bleu": corpus_bleu(hypotheses, references, SCORING), "loss": total / tokens}
+        bleu = corpus_bleu(hypotheses, self._references, SCORING)
+        return {"bleu": bleu, "loss": total / tokens}
 
     def write(self, folder: Path) -> None:
         """Write the units of both languages, and how many pairs were read and left out, and why."""

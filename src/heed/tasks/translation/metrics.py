@@ -6,7 +6,7 @@ target word j, from 0; annotators call it sure, or only possible. The error rate
 over the corpus (Och & Ney 2003, section 3.3).
 """
 
-import itertools
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
 
@@ -132,21 +132,19 @@ def statistics_table(
 ) -> pd.DataFrame:
     """Return the statistics of each row of predictions; `gold` is None where a corpus has none."""
     bleu, chrf = _scorers(scoring)
-    hypotheses, references = predictions["hypothesis"].tolist(), read_references(predictions)
-    columns = list(itertools.zip_longest(*references))
+    hypotheses, references = (predictions[each].tolist() for each in ("hypothesis", "reference"))
     # These counts are all that `corpus_score` sums; the method that returns them for each sentence
     # is not documented.
     counted = [
-        np.asarray(scorer._extract_corpus_statistics(hypotheses, columns), np.int32)
+        np.asarray(scorer._extract_corpus_statistics(hypotheses, [references]), np.int32)
         for scorer in (bleu, chrf)
     ]
 
     def fold_case(text: str) -> str:
         return text.strip().lower() if scoring.lowercase else text.strip()
 
-    texts = [*map(fold_case, hypotheses)]
-    correct = [[*map(fold_case, each)] for each in references]
-    exact = [text in each for text, each in zip(texts, correct, strict=True)]
+    texts, correct = ([*map(fold_case, each)] for each in (hypotheses, references))
+    exact = [*map(operator.eq, texts, correct)]
     parts = [
         np.ones((len(texts), 1), np.int32),
         *counted,
@@ -162,16 +160,14 @@ def statistics_table(
 
 
 def _rouge(
-    hypotheses: Sequence[str],
-    references: Sequence[Sequence[str]],
-    split: Callable[[str], list[str]],
+    hypotheses: Sequence[str], references: Sequence[str], split: Callable[[str], list[str]]
 ) -> np.ndarray:
-    """Return precision and recall of ROUGE-1, -2 and -L by the reference with the best F1."""
+    """Return precision and recall of ROUGE-1, -2 and -L."""
     # rouge_score imports all of nltk, which takes two seconds: a report needs none of it.
     from rouge_score.rouge_scorer import RougeScorer
 
     scorer = RougeScorer(KINDS, tokenizer=SimpleNamespace(tokenize=split))
-    scores = map(scorer.score_multi, references, hypotheses)
+    scores = map(scorer.score, references, hypotheses)
     return np.asarray([[value for kind in KINDS for value in each[kind][:2]] for each in scores])
 
 
@@ -180,42 +176,28 @@ def sentence_table(
 ) -> pd.DataFrame:
     """Return the columns that all predictions of these rows share: `id, source, reference, …`."""
     source = tokens.sides[data.source]
-    texts = [tokens.references(language, rows) for language in scoring.references]
-    further = [[column[i] for column in texts if column[i]] for i in range(len(rows))]
     return pd.DataFrame(
         {
             "id": tokens.documents(["id"])["id"].to_numpy()[rows],
             "source": source.texts(rows),
             "reference": tokens.references(data.target, rows),
-            "further_references": further,
             "source_words": np.diff(source.offsets)[rows],
         }
     )
 
 
-def read_references(predictions: pd.DataFrame) -> list[list[str]]:
-    """Return the references of each row of a table of predictions, the target's first."""
-    columns = predictions["reference"], predictions["further_references"]
-    return [[reference, *further] for reference, further in zip(*columns, strict=True)]
-
-
-def corpus_bleu(
-    hypotheses: Sequence[str], references: Sequence[Sequence[str]], scoring: Prediction
-) -> float:
-    """Return BLEU, between 0 and 1, of hypotheses with one or more references each; 0 of none."""
+def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str], scoring: Prediction) -> float:
+    """Return BLEU, between 0 and 1, of hypotheses with a reference each; 0 of none."""
     if not hypotheses:
         return 0.0
-    columns = list(itertools.zip_longest(*references))
-    return float(_scorers(scoring)[0].corpus_score(hypotheses, columns).score) / 100
+    return float(_scorers(scoring)[0].corpus_score(hypotheses, [references]).score) / 100
 
 
-def signatures(scoring: Prediction, references: int | None = 1) -> dict[str, str]:
-    """Return sacrebleu's signatures of bleu and chrf; `references` is None where they differ."""
-    counts = (1, 2) if references is None else (references,)
-    columns = list(itertools.zip_longest(*(["a"] * count for count in counts)))
+def signatures(scoring: Prediction) -> dict[str, str]:
+    """Return sacrebleu's signatures of bleu and chrf."""
     scorers = dict(zip(("bleu", "chrf"), _scorers(scoring), strict=True))
     for scorer in scorers.values():  # it knows the number of references once it has scored
-        scorer.corpus_score(["a"] * len(counts), columns)
+        scorer.corpus_score(["a"], [["a"]])
     return {name: str(scorer.get_signature()) for name, scorer in scorers.items()}
 
 

@@ -34,8 +34,6 @@ class Target:
 
     source: str = required("language of the corpus that is translated")
     target: str = required("language that it is translated into")
-    references: list[str] = hyperparameter([], "further languages with right translations; scores "
-        "count the best match")  # fmt: skip
     tokenize: Literal["13a", "intl", "char", "none"] = hyperparameter("13a", "sacrebleu's "
         "tokenizer for BLEU; none: tokens are between blanks already")  # fmt: skip
     lowercase: bool = hyperparameter(False, "BLEU and chrF without regard to case")
@@ -71,15 +69,12 @@ class Prediction(Decoding):
 
     tokenize: str = "13a"
     lowercase: bool = False
-    references: list[str] = dataclasses.field(default_factory=list)
 
 
 def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:
     """Return the languages of a section `data`. Raises HeedError: the corpus lacks one."""
-    named = [(side, section[side]) for side in ("source", "target")]
-    named += [("references", language) for language in section.get("references", ())]
-    for name, language in named:
-        if language not in meta.languages:
+    for name in ("source", "target"):
+        if (language := section[name]) not in meta.languages:
             known = ", ".join(meta.languages) or "none: it is no corpus of sentence pairs"
             raise HeedError(
                 f"params.yaml: {key}.{name}: corpus {meta.corpus} has no language {language}. "

@@ -311,9 +311,7 @@ FACTORS = tuple((model, word) for model in (0.5, 1.0, 1.5) for word in (0.0, 1.0
 def fit(tokens: ParallelTokens, data: Data, experiment: DeclaredExperiment) -> Fitted:
     """Return the translations of both reference models on each fold, and the search's weights."""
     section = experiment.data
-    scoring = Prediction(
-        tokenize=section.tokenize, lowercase=section.lowercase, references=section.references
-    )
+    scoring = Prediction(tokenize=section.tokenize, lowercase=section.lowercase)
     predictions, chosen = {}, []
     for fold in range(tokens.meta.folds or 1):
         statistical = Statistical(tokens, data, scoring, tokens.rows("train", fold))
@@ -387,7 +385,7 @@ class Statistical:
 def _tune(statistical: Statistical, validation: np.ndarray) -> Weights:
     scoring = statistical.scoring
     table = metrics.sentence_table(statistical.tokens, statistical.data, scoring, validation)
-    references = metrics.read_references(table)
+    references = table["reference"].tolist()
 
     def bleu(weights: Weights) -> float:
         hypotheses = [statistical.translate(row, weights)[0] for row in validation]

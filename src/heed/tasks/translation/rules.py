@@ -20,8 +20,7 @@ PRESETS: dict[str, Preset] = {}
 def corpus_contradictions(data: Any, corpus: DeclaredCorpus) -> Iterator[tuple[str, str]]:
     """Yield (key of an experiment, message) where its languages are not those of its corpus."""
     languages, known = corpus.languages, ", ".join(corpus.languages)
-    named = [("source", data.source), ("target", data.target)]
-    for name, language in [*named, *(("references", each) for each in data.references)]:
+    for name, language in (("source", data.source), ("target", data.target)):
         if languages and language not in languages:
             did_you_mean = suggest(language, languages)
             message = (
@@ -30,13 +29,6 @@ def corpus_contradictions(data: Any, corpus: DeclaredCorpus) -> Iterator[tuple[s
             yield f"data.{name}", message
     if data.source == data.target:
         yield "data.target", f"is the source too: {data.source}"
-    for side, language in named:
-        if language in data.references:
-            message = f"{language} is the {side}; name further languages with the same meaning as "
-            yield "data.references", message + "the target"
-        if language in corpus.optional_languages:
-            message = f"{language} is one of `optional_languages` of corpus {corpus.name}"
-            yield f"data.{side}", message
 
 
 def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:

@@ -15,7 +15,7 @@ from tests.conftest import ROOT, train
 MODELS = {
     "baseline": "decoder: last-state",
     "attention": "decoder: output",
-    "input": "decoder: input, score: additive, recurrence: gru",
+    "input": "decoder: input, score: additive",
     "literal": "decoder: input-literal, score: concat-tanh",
     "concatenate": "decoder: concatenate, max_source_tokens: 30",
     "uniform": "decoder: output, score: uniform",
