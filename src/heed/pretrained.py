@@ -22,6 +22,7 @@ import numpy as np
 
 from heed.files import (
     HeedError,
+    digest_folder,
     package_folder,
     read_json,
     require_readable,
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
     import torch
 
 WEIGHTS = "model.safetensors"
-FILES = ["*.json", "*.txt", "*.model", "README.md", WEIGHTS]  # of a model on a hub that are read
+SETTINGS = ["*.json", "*.txt", "*.model"]  # beside the weights, all that vectors depend on
+README = "README.md"  # it has the licence
 INSTALL = "make pretrained, or pip install -e '.[pretrained]'"
 CHUNK_DOCUMENTS = 5_000  # that are cut into pieces and sorted by length at once
 CHARACTERS = 64  # of a piece at most: what stands behind max_tokens times so many is not looked at
@@ -100,9 +102,10 @@ def installed_encoder() -> tuple[str, dict[str, str | int]] | None:
 
 
 def find_model(encoder: Encoder) -> Path:
-    """Return the folder of an encoder's files, with the weights that are declared.
+    """Return the folder of an encoder's files, those that are declared.
 
-    Raises HeedError: no transformers, no such package, folder or model, or other weights.
+    The sha256 is of the weights alone where a commit of the hub names all other files, or the
+    stage `code` has the digest of a package's. Raises HeedError: no transformers, no such package, folder or model, other files.
     """
     if find_spec("transformers") is None:
         raise HeedError(f"a pretrained encoder needs transformers. Install it: {INSTALL}")
@@ -112,9 +115,13 @@ def find_model(encoder: Encoder) -> Path:
     else:
         folder = Path(name) if place == "folder" else _download(name, encoder.revision)
     require_readable(folder / WEIGHTS, f": {place} {name} has no weights in this format")
-    if (found := sha256(folder / WEIGHTS)) != encoder.sha256:
+    what, path, found = "weights", folder / WEIGHTS, sha256(folder / WEIGHTS)
+    if place == "folder":
+        files = [*SETTINGS, WEIGHTS]
+        what, path, found = f"files ({', '.join(files)})", folder, digest_folder(folder, *files)
+    if found != encoder.sha256:
         raise HeedError(
-            f"{folder / WEIGHTS}: other weights than the study declares: expected "
+            f"{path}: other {what} than the study declares: expected "
             f"sha256:{encoder.sha256}, found sha256:{found}. If they are meant, update the sha256 "
             "of this encoder in params.yaml"
         )
@@ -125,7 +132,7 @@ def _download(name: str, revision: str | None) -> Path:
     from huggingface_hub import snapshot_download
 
     try:
-        return Path(snapshot_download(name, revision=revision, allow_patterns=FILES))
+        return Path(snapshot_download(name, revision=revision, allow_patterns=[*SETTINGS, WEIGHTS, README]))
     except (OSError, ValueError) as error:  # what the hub raises is one of the two
         reason = str(error).strip().splitlines()[0]
         raise HeedError(
@@ -197,7 +204,7 @@ def read_pooling(folder: Path) -> dict[str, Any]:
 
 def read_licence(folder: Path) -> str:
     """Return the licence in the head of a model's README.md; empty where it has none."""
-    readme = folder / "README.md"
+    readme = folder / README
     text = readme.read_text(encoding="utf-8", errors="replace") if readme.is_file() else ""
     head = text.partition("\n---")[0] if text.startswith("---") else ""
     found = re.search(r"^licen[cs]e:\s*([\w.+-]+)\s*$", head, re.MULTILINE)
