@@ -8,7 +8,7 @@ import torch
 
 from heed.files import digest_folder
 from heed.hyperparameters.pretrained import Encoder
-from heed.pretrained import SETTINGS, WEIGHTS, write_embedding
+from heed.pretrained import FILES, write_embedding
 from heed.task.interface import DeclaredExperiment
 from heed.tasks.classification.recipe import Data, Options
 from heed.tokens.arrays import load_tokens
@@ -43,7 +43,7 @@ def write_encoder(folder: Path, spread: float = 0.02) -> Path:
 
 
 def entry(where: Path, **keys: object) -> Encoder:
-    digest = digest_folder(where, *SETTINGS, WEIGHTS)
+    digest = digest_folder(where, *FILES)
     given = {"folder": str(where), "sha256": digest, "max_tokens": 16}
     return Encoder(**(given | keys))
 

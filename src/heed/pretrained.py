@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from importlib.util import find_spec
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from heed import hub
 from heed.files import (
     HeedError,
     digest_folder,
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
     import torch
 
 WEIGHTS = "model.safetensors"
-SETTINGS = ["*.json", "*.txt", "*.model"]  # beside the weights, all that vectors depend on
+SETTINGS = ["*.json", "*.txt", "*.model"]
+FILES = [*SETTINGS, WEIGHTS]  # all that vectors depend on
 README = "README.md"  # it has the licence
 INSTALL = "make pretrained, or pip install -e '.[pretrained]'"
 CHUNK_DOCUMENTS = 5_000  # that are cut into pieces and sorted by length at once
@@ -104,8 +106,8 @@ def installed_encoder() -> tuple[str, dict[str, str | int]] | None:
 def find_model(encoder: Encoder) -> Path:
     """Return the folder of an encoder's files, those that are declared.
 
-    The sha256 is of the weights alone where a commit of the hub names all other files, or the
-    stage `code` has the digest of a package's. Raises HeedError: no transformers, no such package, folder or model, other files.
+    Of a package the sha256 is that of the weights; the stage `code` has the digest of its settings.
+    Raises HeedError: no transformers, no such package, folder or model, or other files.
     """
     if find_spec("transformers") is None:
         raise HeedError(f"a pretrained encoder needs transformers. Install it: {INSTALL}")
@@ -113,32 +115,38 @@ def find_model(encoder: Encoder) -> Path:
     if place == "package":
         folder = package_folder(name, WEIGHTS)
     else:
-        folder = Path(name) if place == "folder" else _download(name, encoder.revision)
+        folder = Path(name) if place == "folder" else _download(name, encoder)
     require_readable(folder / WEIGHTS, f": {place} {name} has no weights in this format")
-    what, path, found = "weights", folder / WEIGHTS, sha256(folder / WEIGHTS)
-    if place == "folder":
-        files = [*SETTINGS, WEIGHTS]
-        what, path, found = f"files ({', '.join(files)})", folder, digest_folder(folder, *files)
+    is_package = place == "package"
+    found = sha256(folder / WEIGHTS) if is_package else digest_folder(folder, *FILES)
     if found != encoder.sha256:
+        what = "weights" if is_package else f"files ({', '.join(FILES)})"
         raise HeedError(
-            f"{path}: other {what} than the study declares: expected "
+            f"{folder}: other {what} than the study declares: expected "
             f"sha256:{encoder.sha256}, found sha256:{found}. If they are meant, update the sha256 "
             "of this encoder in params.yaml"
         )
     return folder
 
 
-def _download(name: str, revision: str | None) -> Path:
-    from huggingface_hub import snapshot_download
+def _download(name: str, encoder: Encoder) -> Path:
+    """Return the folder of a model in the hub's cache. Raises HeedError."""
+    from huggingface_hub import try_to_load_from_cache
 
-    try:
-        return Path(snapshot_download(name, revision=revision, allow_patterns=[*SETTINGS, WEIGHTS, README]))
-    except (OSError, ValueError) as error:  # what the hub raises is one of the two
-        reason = str(error).strip().splitlines()[0]
-        raise HeedError(
-            f"{name}: cannot be downloaded from the hub ({reason}). Download it elsewhere, and "
-            "name its `folder`"
-        ) from None
+    known = try_to_load_from_cache(name, WEIGHTS, revision=encoder.revision)
+    # another program may have asked for the weights alone
+    if isinstance(known, str) and digest_folder(Path(known).parent, *FILES) == encoder.sha256:
+        return Path(known).parent
+    otherwise = "Download it elsewhere, and name its `folder`"
+    with hub.connect(name, otherwise) as api:
+        found = api.model_info(name, revision=encoder.revision).siblings or ()
+    wanted = [f.rfilename for f in found if any(map(PurePath(f.rfilename).match, [*FILES, README]))]
+    for each in wanted:
+        hub.fetch(name, otherwise, repo_id=name, filename=each, revision=encoder.revision)
+    known = try_to_load_from_cache(name, WEIGHTS, revision=encoder.revision)
+    if not isinstance(known, str):
+        raise HeedError(f"{name}: the hub has no {WEIGHTS} of it. {otherwise}")
+    return Path(known).parent
 
 
 def load_encoder(folder: Path, encoder: Encoder, device: str) -> LoadedEncoder:
