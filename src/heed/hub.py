@@ -72,8 +72,8 @@ def _make_bar(size: int) -> Any:
     """Return the class of a progress bar that stops a download with more bytes than its size."""
     from huggingface_hub.utils import tqdm
 
-    class Bar(tqdm):  # type: ignore[misc]
-        seen = 0
+    class Bar(tqdm):
+        seen = 0.0
 
         def update(self, n: float | None = 1) -> bool | None:
             self.seen += n or 0
