@@ -40,6 +40,7 @@ from heed.files import HeedError, digest_as_key, digest_folder, package_folder, 
 from heed.paths import PARAMS
 from heed.pretrained import SETTINGS, WEIGHTS
 from heed.study import Params, load
+from heed.study.reader import require_looked
 from heed.task import STAGE_MODULES, part_modules
 
 SRC = Path("src")
@@ -249,6 +250,7 @@ def main() -> None:
     try:
         checked = PARAMS.read_bytes()
         texts = code_texts()
+        require_looked(load())
         for path in [path for path in CODE.rglob("*") if path.is_file() and path not in texts]:
             path.unlink()
         for path, text in find_changed(texts).items():

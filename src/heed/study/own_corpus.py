@@ -196,7 +196,8 @@ def _read_tables(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions,
     texts, labels = formats.find_roles(table, typed.text_column, typed.label_column)
     if _may_be_row(table, first, form, typed) and (text := formats.find_text(_names(table))):
         is_label = formats.Column(_column(table, text)).is_label
-        named = replace(typed, **{"label_column" if is_label else "text_column": [text]})
+        named = replace(typed, label_column=[text]) if is_label else None
+        named = named or replace(typed, text_column=[text])
         raise UnclearError(
             f"{first}: the first row has {join_names([text])!r}: is that the name of a column, or "
             "a text, and no column has a name?",
