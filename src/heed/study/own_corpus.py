@@ -1,5 +1,6 @@
 """A corpus of the user's own becomes a study, or a part of one: `heed corpus add`."""
 
+import codecs
 import contextlib
 import itertools
 import math
@@ -180,11 +181,20 @@ def _read(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions, Format
     except EncodingError as error:
         if typed.encoding:
             raise
-        answers = [replace(typed, encoding=name) for name in ENCODINGS]
+        answers = [replace(typed, encoding=name) for name in _likely_encodings(files)]
         raise UnclearError(f"{error}.", *answers) from None
     except JoinedRowsError as error:
         answers = [replace(typed, quote=""), replace(typed, quote='"')]
         raise UnclearError(f"{error}.", *answers) from None
+
+
+def _likely_encodings(files: UserFiles) -> tuple[str, ...]:
+    """Return the likely encodings of files that are not UTF-8: by the mark that one begins with."""
+    for path in filter(Path.is_file, files.paths.values()):
+        with path.open("rb") as file:
+            if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+                return ("utf-16",)
+    return ENCODINGS
 
 
 def _read_tables(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions, Format, Tables]:

@@ -326,3 +326,16 @@ def test_files_of_a_folder_that_are_no_texts_are_counted(monkeypatch, capsys):
     printed, documents = added(monkeypatch, capsys, "mails")
     assert len(documents) == 2 * len(SPAM)
     assert "left out: 5 files that are no text of a class (.txt, none, .html)" in printed
+
+
+@pytest.mark.parametrize(("encoding", "answers"), [
+    ("utf-16", ["utf-16"]), ("windows-1252", ["windows-1252", "windows-1250"]),
+])  # fmt: skip
+def test_the_encoding_that_is_proposed_is_the_one_that_a_file_begins_with(
+    monkeypatch, capsys, encoding, answers
+):
+    Path("mine.csv").write_text("\n".join(["text,label", *MORE, "für uns alle,order"]), encoding)
+    message = refused(monkeypatch, "mine.csv")
+    assert [line.split()[-1] for line in message.splitlines()[1:]] == answers
+    _, documents = added(monkeypatch, capsys, "mine.csv", "--encoding", answers[0])
+    assert documents[-1].text == "für uns alle"
