@@ -108,6 +108,8 @@ def read_yaml(text: str, path: object) -> tuple[Node, Any]:
     except (YAMLError, ValueError, AttributeError, TypeError, LookupError, RecursionError) as error:
         number = 1 + text[: getattr(error, "position", 0)].count("\n")
         problem = " ".join(str(error).split())
+        if isinstance(error, LookupError):  # of a key of no value: `!!bool classification`
+            problem = f"a tag (!!) that does not fit its value {problem}"
         raise HeedError(f"{path}:{number}: not valid YAML: {problem}") from None
     if not isinstance(values, dict):
         raise HeedError(
@@ -170,7 +172,7 @@ def _removed(key: Key, value: str) -> str:
 
 def _misplaced(key: Key, values: Any) -> str:
     """Return the message on looks that stand below the seeds, empty for any other mistake."""
-    if key != ("seeds",) or not isinstance(values["seeds"], dict):
+    if key != ("seeds",) or not isinstance(values.get("seeds"), dict):
         return ""
     return (
         "expected a list, such as [1, 2, 3]. The numbers of seeds at which a study is looked at "

@@ -285,6 +285,20 @@ def test_seeds_that_are_raised_by_hand_have_to_be_noted(clone: Path) -> None:
     require_looked(study.load())  # the stage `compare` makes it anew
 
 
+def test_missing_seeds_are_a_mistake(clone: Path) -> None:
+    text = (clone / "params.yaml").read_text().replace("seeds: [1, 2, 3]\n", "")
+    with pytest.raises(HeedError, match="seeds: missing, and it has no default"):
+        study.parse(text)
+
+
+def test_a_params_file_that_is_no_text_is_one_message(clone: Path) -> None:
+    params = clone / "params.yaml"
+    params.write_bytes(params.read_bytes() + b"\xff\xfe")
+    for command in (format_studies, study.load, lambda: activate_study("headlines", force=False)):
+        with pytest.raises(HeedError, match=r"params\.yaml: cannot be read: 'utf-8' codec can't"):
+            command()
+
+
 def test_a_command_sets_the_seeds_of_the_active_study(clone: Path) -> None:
     message = set_seeds(Path("params.yaml"), 7)
     assert message == "params.yaml: seeds 1 to 7, 3 before. Those that are trained stay"
