@@ -204,16 +204,7 @@ def _read_tables(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions,
     if not table.num_rows:
         raise HeedError(f"{first}: empty: expected rows, and the names of their columns")
     texts, labels = formats.find_roles(table, typed.text_column, typed.label_column)
-    if _may_be_row(table, first, form, typed) and (text := formats.find_text(_names(table))):
-        is_label = formats.Column(_column(table, text)).is_label
-        named = replace(typed, label_column=[text]) if is_label else None
-        named = named or replace(typed, text_column=[text])
-        raise UnclearError(
-            f"{first}: the first row has {join_names([text])!r}: is that the name of a column, or "
-            "a text, and no column has a name?",
-            replace(typed, no_header=True),
-            *[named] * (len(text) <= LONG_NAME),
-        )
+    _doubt_names(table, first, form, typed)
     if not len(texts) == len(labels) == 1:
         raise _unclear_columns(typed, first, form, table, texts, labels)
     done = replace(typed, text_column=texts[0], label_column=labels[0])
@@ -294,6 +285,21 @@ def _may_be_row(table: "pa.Table", path: Path, form: Format, typed: CorpusOption
     """Return whether the names of the columns are a row, of which nobody has named any."""
     named = {*typed.text_column, *typed.label_column} & {*_names(table)}
     return _has_names(path, form) and not named
+
+
+def _doubt_names(table: "pa.Table", path: Path, form: Format, typed: CorpusOptions) -> None:
+    """Raise UnclearError where a name that the first row gives to a column looks like a text."""
+    text = formats.find_text(_names(table))
+    if text and _may_be_row(table, path, form, typed):
+        named = replace(typed, text_column=[text])
+        if formats.Column(_column(table, text)).is_label:
+            named = replace(typed, label_column=[text])
+        raise UnclearError(
+            f"{path}: the first row has {join_names([text])!r}: is that the name of a column, or "
+            "a text, and no column has a name?",
+            replace(typed, no_header=True),
+            *[named] * (len(text) <= LONG_NAME),
+        )
 
 
 def _unclear_columns(
