@@ -311,7 +311,8 @@ def _unclear_columns(
     answers = [replace(typed, text_column=each, label_column=label) for each, label in pairs]
     columns = join_names(_names(table))
     question = f"{path}: which column has {' and '.join(unknown)}? Columns: {columns}."
-    if _has_names(path, form) and (not texts or formats.describe_names(_names(table))):
+    may_be_row = not labels and formats.describe_names(_names(table))
+    if _has_names(path, form) and (not texts or may_be_row):
         question += " Or has the first row a text, and no names of columns?"
         answers.insert(0, replace(typed, no_header=True))
     return UnclearError(question, *answers[:2])
