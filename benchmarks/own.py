@@ -17,7 +17,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -71,21 +71,22 @@ def run_study(file: Path, clone: Path, options: list[str], cores: int) -> None:
 def by_validation(result: ExperimentResult, clone: Path) -> ExperimentResult:
     """Return the result with the accuracies of the validation split in place of the test's."""
 
-    def accuracy(path: Path) -> list[float]:
+    def accuracy(path: Path) -> float:
         table = pd.read_parquet(path, columns=["split", "label", "predicted"])
         table = table[table["split"] == "validation"]
-        return [float((table["label"] == table["predicted"]).mean())]
+        return float((table["label"] == table["predicted"]).mean())
 
-    def validated(model: Any, predictions: Path) -> Any:
-        return dataclasses.replace(model, summary={"accuracy": mean_and_std(accuracy(predictions))})
+    def validated(model: Any, predictions: Iterable[Path]) -> Any:
+        scores = mean_and_std([*map(accuracy, predictions)])
+        return dataclasses.replace(model, summary={"accuracy": scores})
 
     folder, references = clone / "results/predict", clone / "results/reference_models"
     models = {
-        name: validated(model, next(folder.glob(f"*/{model.model}/predictions.parquet")))
+        name: validated(model, folder.glob(f"*/{model.model}/predictions.parquet"))
         for name, model in result.models.items()
     }
     reference_models = {
-        name: validated(model, next(references.rglob(f"{name}-0.parquet")))
+        name: validated(model, references.rglob(f"{name}-[0-9]*.parquet"))  # of each fold
         for name, model in result.reference_models.items()
     }
     return dataclasses.replace(

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from heed.files import sha256
+from heed.files import digest_folder
 from heed.hyperparameters.pretrained import Encoder
-from heed.pretrained import WEIGHTS, write_embedding
+from heed.pretrained import FILES, write_embedding
 from heed.task.interface import DeclaredExperiment
 from heed.tasks.classification.recipe import Data, Options
 from heed.tokens.arrays import load_tokens
@@ -43,7 +43,8 @@ def write_encoder(folder: Path, spread: float = 0.02) -> Path:
 
 
 def entry(where: Path, **keys: object) -> Encoder:
-    given = {"folder": str(where), "sha256": sha256(where / WEIGHTS), "max_tokens": 16}
+    digest = digest_folder(where, *FILES)
+    given = {"folder": str(where), "sha256": digest, "max_tokens": 16}
     return Encoder(**(given | keys))
 
 

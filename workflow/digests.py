@@ -8,7 +8,8 @@ so runs after this check.
 Files have what stages read of params.yaml, and dvc.yaml cannot name: that of a download has the
 published files that are needed, that of an experiment's recipes the lines of its models and its
 searches, that of trainings whether models are also trained longer, those of models the seeds of
-an experiment that has its own, and that of the comparison how models are tuned and which corpora
+an experiment that has its own, those of a pretrained encoder the digest of the settings in its
+package, and that of the comparison how models are tuned and which corpora
 have a pretrained reference model.
 """
 
@@ -35,9 +36,11 @@ from heed.digests import (
     digest_file,
     versions,
 )
-from heed.files import HeedError, digest_as_key, write_text
+from heed.files import HeedError, digest_as_key, digest_folder, package_folder, write_text
 from heed.paths import PARAMS
+from heed.pretrained import SETTINGS, WEIGHTS
 from heed.study import Params, load
+from heed.study.reader import require_looked
 from heed.task import STAGE_MODULES, part_modules
 
 SRC = Path("src")
@@ -229,6 +232,10 @@ def read_lines(params: Params) -> dict[Path, dict[str, object]]:
             others = (n for n, each in params.adversarial_attention.items() if each.model == name)
             adversarial = [code_file("adversarial_attention", each) for each in others]
             lines |= {path: {"seeds": seeds} for path in (code_file("explain", name), *adversarial)}
+    for corpus, each in params.pretrained.items():
+        if package := params.encoders[each.encoder].package:
+            settings = digest_folder(package_folder(package, WEIGHTS), *SETTINGS)
+            lines |= {code_file(s, corpus): {"settings": settings} for s in ("embed", "pretrained")}
     return lines
 
 
@@ -243,6 +250,7 @@ def main() -> None:
     try:
         checked = PARAMS.read_bytes()
         texts = code_texts()
+        require_looked(load())
         for path in [path for path in CODE.rglob("*") if path.is_file() and path not in texts]:
             path.unlink()
         for path, text in find_changed(texts).items():

@@ -346,10 +346,11 @@ def git_blob(path: str | Path) -> str:
         return hashlib.file_digest(file, lambda: digest).hexdigest()
 
 
-def digest_folder(path: str | Path) -> str:
-    """Return one SHA-256 over the paths and contents of all files in a folder."""
+def digest_folder(path: str | Path, *patterns: str) -> str:
+    """Return one SHA-256 over the paths and contents of a folder's files: all, or of `patterns`."""
     digest = hashlib.sha256()
-    for file in sorted(Path(path).rglob("*")):
+    found = itertools.chain.from_iterable(map(Path(path).rglob, patterns or ["*"]))
+    for file in sorted({*found}):
         if not file.is_dir():
             digest.update(f"{file.relative_to(path).as_posix()}\0{sha256(file)}\n".encode())
     return digest.hexdigest()

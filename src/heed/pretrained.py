@@ -15,13 +15,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from importlib.util import find_spec
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from heed import hub
 from heed.files import (
     HeedError,
+    digest_folder,
     package_folder,
     read_json,
     require_readable,
@@ -40,7 +42,9 @@ if TYPE_CHECKING:
     import torch
 
 WEIGHTS = "model.safetensors"
-FILES = ["*.json", "*.txt", "*.model", "README.md", WEIGHTS]  # of a model on a hub that are read
+SETTINGS = ["*.json", "*.txt", "*.model"]
+FILES = [*SETTINGS, WEIGHTS]  # all that vectors depend on
+README = "README.md"  # it has the licence
 INSTALL = "make pretrained, or pip install -e '.[pretrained]'"
 CHUNK_DOCUMENTS = 5_000  # that are cut into pieces and sorted by length at once
 CHARACTERS = 64  # of a piece at most: what stands behind max_tokens times so many is not looked at
@@ -100,9 +104,10 @@ def installed_encoder() -> tuple[str, dict[str, str | int]] | None:
 
 
 def find_model(encoder: Encoder) -> Path:
-    """Return the folder of an encoder's files, with the weights that are declared.
+    """Return the folder of an encoder's files, those that are declared.
 
-    Raises HeedError: no transformers, no such package, folder or model, or other weights.
+    Of a package the sha256 is that of the weights; the stage `code` has the digest of its settings.
+    Raises HeedError: no transformers, no such package, folder or model, or other files.
     """
     if find_spec("transformers") is None:
         raise HeedError(f"a pretrained encoder needs transformers. Install it: {INSTALL}")
@@ -110,28 +115,38 @@ def find_model(encoder: Encoder) -> Path:
     if place == "package":
         folder = package_folder(name, WEIGHTS)
     else:
-        folder = Path(name) if place == "folder" else _download(name, encoder.revision)
+        folder = Path(name) if place == "folder" else _download(name, encoder)
     require_readable(folder / WEIGHTS, f": {place} {name} has no weights in this format")
-    if (found := sha256(folder / WEIGHTS)) != encoder.sha256:
+    is_package = place == "package"
+    found = sha256(folder / WEIGHTS) if is_package else digest_folder(folder, *FILES)
+    if found != encoder.sha256:
+        what = "weights" if is_package else f"files ({', '.join(FILES)})"
         raise HeedError(
-            f"{folder / WEIGHTS}: other weights than the study declares: expected "
+            f"{folder}: other {what} than the study declares: expected "
             f"sha256:{encoder.sha256}, found sha256:{found}. If they are meant, update the sha256 "
             "of this encoder in params.yaml"
         )
     return folder
 
 
-def _download(name: str, revision: str | None) -> Path:
-    from huggingface_hub import snapshot_download
+def _download(name: str, encoder: Encoder) -> Path:
+    """Return the folder of a model in the hub's cache. Raises HeedError."""
+    from huggingface_hub import try_to_load_from_cache
 
-    try:
-        return Path(snapshot_download(name, revision=revision, allow_patterns=FILES))
-    except (OSError, ValueError) as error:  # what the hub raises is one of the two
-        reason = str(error).strip().splitlines()[0]
-        raise HeedError(
-            f"{name}: cannot be downloaded from the hub ({reason}). Download it elsewhere, and "
-            "name its `folder`"
-        ) from None
+    known = try_to_load_from_cache(name, WEIGHTS, revision=encoder.revision)
+    # another program may have asked for the weights alone
+    if isinstance(known, str) and digest_folder(Path(known).parent, *FILES) == encoder.sha256:
+        return Path(known).parent
+    otherwise = "Download it elsewhere, and name its `folder`"
+    with hub.connect(name, otherwise) as api:
+        found = api.model_info(name, revision=encoder.revision).siblings or ()
+    wanted = [f.rfilename for f in found if any(map(PurePath(f.rfilename).match, [*FILES, README]))]
+    for each in wanted:
+        hub.fetch(name, otherwise, repo_id=name, filename=each, revision=encoder.revision)
+    known = try_to_load_from_cache(name, WEIGHTS, revision=encoder.revision)
+    if not isinstance(known, str):
+        raise HeedError(f"{name}: the hub has no {WEIGHTS} of it. {otherwise}")
+    return Path(known).parent
 
 
 def load_encoder(folder: Path, encoder: Encoder, device: str) -> LoadedEncoder:
@@ -197,7 +212,7 @@ def read_pooling(folder: Path) -> dict[str, Any]:
 
 def read_licence(folder: Path) -> str:
     """Return the licence in the head of a model's README.md; empty where it has none."""
-    readme = folder / "README.md"
+    readme = folder / README
     text = readme.read_text(encoding="utf-8", errors="replace") if readme.is_file() else ""
     head = text.partition("\n---")[0] if text.startswith("---") else ""
     found = re.search(r"^licen[cs]e:\s*([\w.+-]+)\s*$", head, re.MULTILINE)

@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import dataclasses
 import json
 import os
 import re
@@ -15,8 +16,10 @@ import pytest
 
 from heed import digests
 from heed.cli import stages
+from heed.evaluation.results import write_comparison
 from heed.files import HeedError
 from tests.conftest import ROOT, contents
+from tests.fixtures.report import made_up
 from tests.pipeline.makers import EXPLAIN, HUNT, LIAR, make_clone
 
 SAME = {
@@ -233,11 +236,52 @@ def test_a_pretrained_encoder_is_named_where_a_stage_depends_on_it(edited):
     assert code(edited, "compare")["pretrained"] == ["letters"]
 
 
+def test_an_encoders_stages_know_the_settings_in_its_package(edited, tmp_path, monkeypatch):
+    pytest.importorskip("transformers", reason="make pretrained installs it")
+    encoder = ENCODER.replace("folder: encoder", "package: an-encoder")
+    params = edited / "params.yaml"
+    params.write_text(params.read_text().replace("searches:", f"{encoder}searches:"))
+    with pytest.raises(SystemExit, match="the package an-encoder is not installed"):
+        run(edited)
+    names = ("model.safetensors", "tokenizer.json", "1_Pooling/config.json")
+    files = [f"an_encoder/{name}" for name in names]
+    for name in files:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("{}")
+    about = tmp_path / "an_encoder-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Name: an-encoder\nVersion: 1\n")
+    (about / "RECORD").write_text("".join(f"{name},,\n" for name in files))
+    monkeypatch.syspath_prepend(tmp_path)
+    run(edited)
+    for name in files[1:]:
+        before = [code(edited, stage, "letters")["settings"] for stage in ("embed", "pretrained")]
+        (tmp_path / name).write_text('{"changed": true}')
+        run(edited)
+        after = [code(edited, stage, "letters")["settings"] for stage in ("embed", "pretrained")]
+        assert not {*before} & {*after}
+
+
 @pytest.mark.parametrize(("package", "extra"), [("transformers", "pretrained"), ("ray", "search")])
 def test_a_study_that_needs_an_extra_says_so(package, extra, monkeypatch):
     monkeypatch.setattr(digests, "find_spec", lambda name: None)
     with pytest.raises(HeedError, match=f"needs {package}, .* make {extra}, or pip install"):
         digests.versions({package, "torch"})
+
+
+def test_seeds_that_are_raised_after_a_comparison_stop_the_study_until_they_are_noted(edited):
+    made = made_up.comparison("sample")
+    result = next(iter(made.experiments.values()))
+    experiments = {name: dataclasses.replace(result, seeds=None) for name in ("feelings", "author")}
+    folder = edited / "results/compare"
+    folder.mkdir(parents=True)
+    written = dataclasses.replace(made, seeds=[1, 2], experiments=experiments)
+    write_comparison(folder / "comparison.json", written)
+    run(edited)
+    with pytest.raises(SystemExit, match=r"heed: params\.yaml: seeds: .* compared with 2 before"):
+        changed(edited, "seeds: [1, 2]", "seeds: [1, 2, 3]")
+    found = changed(edited, "study: {", "study: {looked: [2], ")
+    assert found == set()
 
 
 def test_the_files_of_keys_that_are_gone_go(edited):

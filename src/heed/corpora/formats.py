@@ -208,6 +208,19 @@ def _are_names(first: list[str], columns: "list[Column]") -> bool:
     return not any(map(_is_text, first)) and not (has_roles and any(map(is_number, first)))
 
 
+def describe_names(names: Iterable[str]) -> list[str]:
+    """Return a note where the names of columns, the first row, may be those of a text and label."""
+    several = [name for name in names if len(name.split()) > 1]
+    said = "is taken for the name of a column. If the first row is a text: --no-header"
+    return [f"{name!r} {said}" for name in several[:1]]
+
+
+def find_text(names: Iterable[str]) -> str:
+    """Return the first name of a column that looks like a text of words; "" without one."""
+    of_words = (name for name in names if " " in name or not name.isascii())
+    return next(filter(_is_text, of_words), "")
+
+
 def _is_text(cell: str) -> bool:
     return len(cell.split()) >= LONG_NAME or len(cell) > MAX_NAME or cell.endswith((".", "!"))
 

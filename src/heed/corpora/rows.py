@@ -581,7 +581,8 @@ def text_files(folder: Path) -> list[Path]:
     Hidden files, such as those of macOS and Jupyter, are none. Raises HeedError where a file is at
     another depth.
     """
-    names = _visible_texts(folder)
+    names = _visible_files(folder)
+    names = {path: parts for path, parts in names.items() if path.suffix.lower() == ".txt"}
     wanted = _depth(names.values())
     chosen = [path for path, parts in names.items() if len(parts) == wanted]
     for path, parts in names.items() if chosen else ():
@@ -600,11 +601,18 @@ def _depth(files: Iterable[tuple[str, ...]]) -> int:
     return 3 if deep and None not in deep else 2
 
 
-def _visible_texts(folder: Path) -> dict[Path, tuple[str, ...]]:
-    """Return the .txt files in the folders of a folder, with the parts of their names in it."""
+def describe_left_out(folder: Path) -> str:
+    """Return how many files of a folder of texts are none, and their endings; "": all are."""
+    others = filter(Path.is_file, _visible_files(folder).keys() - {*text_files(folder)})
+    endings = Counter(path.suffix or "none" for path in sorted(others))
+    found = f"{endings.total():,} files that are no text of a class ({join_names(endings)})"
+    return found * bool(endings)
+
+
+def _visible_files(folder: Path) -> dict[Path, tuple[str, ...]]:
+    """Return what is in the folders of a folder, with the parts of their names in it."""
     found = {*folder.rglob("*"), *folder.glob("*/*"), *folder.glob("*/*/*")}  # links too
-    texts = sorted(path for path in found if path.suffix.lower() == ".txt")
-    names = {path: path.relative_to(folder).parts for path in texts}
+    names = {path: path.relative_to(folder).parts for path in sorted(found)}
     return {
         path: parts
         for path, parts in names.items()

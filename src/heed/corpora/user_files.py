@@ -4,21 +4,17 @@ A file may be of a data set on the hub of Hugging Face, at one commit, in the hu
 is named as pandas and others name it too: hf://datasets/OWNER/NAME@COMMIT/PATH.
 """
 
-import contextlib
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from heed import hub
 from heed.corpora.rows import PATH, format_of, join_names, read_table, reading, write_table
-from heed.digests import require_installed
 from heed.files import HeedError, digest_folder, package_folder, require_readable, sha256, writing
 from heed.terminal import print_line
 
 if TYPE_CHECKING:
-    from huggingface_hub import HfApi
-
     from heed.corpora.declared import Source, UserFile
 
 VECTORS = "vectors.vec"  # the word vectors of a source in data/raw/SOURCE, compressed or not
@@ -110,7 +106,6 @@ def _verify(name: str, file: "UserFile", folder: Path) -> None:
 PREFIX = "hf://"
 CONVERTED = "refs/convert/parquet"  # where the hub keeps a data set of any format as parquet
 FILE = re.compile(r"hf://datasets/([^@]+)@([0-9a-f]{40})/(.+)")
-HASH = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # of git, or SHA-256
 DEFAULT = "default"  # the configuration of a data set that has no other
 PARTIAL = re.compile("/partial-[^/]+/[^/]+$")  # the hub converts 5 GB of a split, and no more
 SHARD = re.compile(r"-\d+(-of-\d+)?(-[0-9a-f]+)?$")
@@ -128,17 +123,8 @@ def local_path(path: str) -> Path:
     if not (match := FILE.fullmatch(path)):
         return Path(path)
     dataset, commit, name = match.groups()
-    place: dict[str, Any] = {"repo_id": dataset, "filename": name, "repo_type": "dataset"}
-    place["revision"] = commit
-    with _hub(dataset) as hub:
-        import huggingface_hub
-
-        if isinstance(known := huggingface_hub.try_to_load_from_cache(**place), str):
-            return Path(known)
-        etag = hub.get_hf_file_metadata(url=huggingface_hub.hf_hub_url(**place)).etag
-        if not HASH.fullmatch(etag or ""):  # the hub's library writes to a path that it names
-            raise ValueError(f"the ETag of {name} is no hash: {etag!r}")
-        return Path(hub.hf_hub_download(**place))
+    address, place = f"{PREFIX}{dataset}", {"repo_type": "dataset", "revision": commit}
+    return hub.fetch(address, _by_hand(dataset), repo_id=dataset, filename=name, **place)
 
 
 def describe(address: str) -> str:
@@ -186,13 +172,13 @@ def _address_of(dataset: str, commit: str, path: str) -> str:
 
 def _list(dataset: str) -> tuple[str, list[str]]:
     """Return the commit and the parquet files of a data set, as converted or else as published."""
-    with _hub(dataset) as hub:
+    with hub.connect(f"{PREFIX}{dataset}", _by_hand(dataset)) as api:
         from huggingface_hub.errors import RevisionNotFoundError
 
         try:
-            info = hub.dataset_info(dataset, revision=CONVERTED)
+            info = api.dataset_info(dataset, revision=CONVERTED)
         except RevisionNotFoundError:
-            info = hub.dataset_info(dataset)
+            info = api.dataset_info(dataset)
     names = [file.rfilename for file in info.siblings or ()]
     return str(info.sha), [name for name in names if name.endswith(".parquet")]
 
@@ -203,31 +189,6 @@ def _place(path: str) -> tuple[str, str]:
     split = folders.pop() if name.isdigit() and folders else SHARD.sub("", name)
     config = "/".join(folders)
     return DEFAULT if config in ("", "data") else config, split.removeprefix("partial-")
-
-
-@contextlib.contextmanager
-def _hub(dataset: str) -> "Iterator[HfApi]":
-    """Yield the interface of the hub; whatever it raises is one HeedError."""
-    require_installed(["huggingface_hub"], f"hf://{dataset}")
-    from huggingface_hub import HfApi
-    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
-
-    try:
-        yield HfApi()
-    except GatedRepoError:
-        raise HeedError(
-            f"{PREFIX}{dataset}: the hub gives it only to those who accept its terms. Accept them "
-            "on its page, run hf auth login, then add it again"
-        ) from None
-    except RepositoryNotFoundError:
-        raise HeedError(
-            f"{PREFIX}{dataset}: the hub has no such data set, or it is not public. Write its "
-            "whole name, such as hf://stanfordnlp/imdb"
-        ) from None
-    except Exception as error:  # those of its HTTP library have no class of the hub's
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        message = f"{PREFIX}{dataset}: cannot be read from the hub ({reason})."
-        raise HeedError(f"{message} {_by_hand(dataset)}") from None
 
 
 def _by_hand(dataset: str) -> str:

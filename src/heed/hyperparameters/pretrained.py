@@ -21,8 +21,9 @@ class Encoder:
     folder: str | None = key(None, "a folder with the files, as transformers saves them")
     hub: str | None = key(None, "a name on the hub of Hugging Face, such as "
         "sentence-transformers/all-MiniLM-L6-v2")  # fmt: skip
-    revision: str | None = key(None, "commit on the hub (default: the newest)")
-    sha256: str = required("hash of model.safetensors", pattern="^[0-9a-f]{64}$")
+    revision: str | None = key(None, "commit on the hub, which needs it", pattern="^[0-9a-f]{40}$")
+    sha256: str = required("hash of a package's model.safetensors, else one over all files that "
+        "are read, which a stage prints where it differs", pattern="^[0-9a-f]{64}$")  # fmt: skip
     max_tokens: int = key(128, "word pieces of a document that are read", ge=8, le=MAX_PIECES)
 
     @property

@@ -1,29 +1,42 @@
 """Tested differences of an experiment's models: what is said of each, and which one leads."""
 
 import dataclasses
+import math
 from typing import Any, NamedTuple
 
 from heed.evaluation import results
-from heed.evaluation.results import BASELINE, BETTER, SAME, WORSE, ExperimentResult
+from heed.evaluation.results import BASELINE, BETTER, SAME, UNDECIDED, WORSE, ExperimentResult
 from heed.hyperparameters.pretrained import PRETRAINED
 from heed.report.formats import read_yaml
 from heed.report.measures import MAJORITY, Measure, measure_of
 
 UNTESTED = "untested"  # one seed, or one test document
+ESTIMATE = "estimate"  # undecided, and no number of seeds that anybody trains would decide
 SLIGHTLY_BETTER, SLIGHTLY_WORSE = "slightly better", "slightly worse"
 LINEAR = "linear"
 REFERENCES = (MAJORITY, LINEAR, PRETRAINED)  # recommended where they do as well: simplest first
 VERDICT_WORDS: dict[str, str] = read_yaml("names")["verdicts"]
 
 
-def reading_of(difference: results.Difference) -> str:
-    """Return the verdict on a difference: a key of VERDICT_WORDS that its interval bears out."""
+def reading_of(difference: results.Difference, items_needed: int | None = None) -> str:
+    """Return the verdict on a difference: a key of VERDICT_WORDS that its interval bears out.
+
+    What is undecided is so for the seeds, or the test items, that would find a difference of its
+    size; without any it is an estimate.
+    """
     if difference.interval_pp is None:
         return UNTESTED
+    if difference.verdict == UNDECIDED and not (difference.seeds_needed or items_needed):
+        return ESTIMATE
     if difference.verdict != SAME:
         return difference.verdict
     low, high = difference.interval_pp
     return SLIGHTLY_BETTER if low > 0 else SLIGHTLY_WORSE if high < 0 else SAME
+
+
+def bound_of(difference: results.Difference, step: float = 0.1) -> float:
+    """Return how large a difference may be by its interval, rounded up; 0: it has none."""
+    return math.ceil(max(map(abs, difference.interval_pp or (0.0,))) / step) * step
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -48,9 +61,16 @@ class TestedDifference(results.Difference):
 
     @property
     def verdict_words(self) -> str:
-        """The reading in words."""
-        words = VERDICT_WORDS[self.reading]
-        return words.format(within=self.margin_words, reason=self.no_interval)
+        """The reading in words, of what is undecided with the seeds that would decide."""
+        words = VERDICT_WORDS[self.reading].format(
+            within=self.margin_words, reason=self.no_interval, bound=self.bound_words
+        )
+        return f"{words}: {self.seeds_needed:,} seeds" if self.reading == UNDECIDED else words
+
+    @property
+    def bound_words(self) -> str:
+        """The points within which the difference is shown to lie, such as "1.4 points"."""
+        return self.measure.points(round(bound_of(self), 1))
 
     @property
     def no_interval(self) -> str:

@@ -214,7 +214,7 @@ class Paper:
             paper=self, said=said, results=results, study=results.params.study,
             experiments=results.experiments, seeds=results.comparison.seeds, findings=found,
             method=results.comparison.significance, cautions=summary.cautions(results),
-            found={each["experiment"].key: each for each in found},
+            found={each["experiment"].key: each for each in found}, looks=summary.looks(results),
             searches=[(e, one) for e in results.experiments for one in searches(results, e)],
         )  # fmt: skip
 

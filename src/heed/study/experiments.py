@@ -295,7 +295,7 @@ class Study:
     looks: list[Count] = key([], "the numbers of seeds at which the study is looked at, such as "
         "5, 10 and 20, fixed before the first look: these share the level")  # fmt: skip
     looked: list[Count] = key([], "the numbers of seeds at which the study was looked at before, "
-        "without `looks`; `heed study --seeds` writes them")  # fmt: skip
+        "without `looks`; `heed study --seeds` writes them, and heed asks for them")  # fmt: skip
     note: str = key("", "text at the top of the report")
     authors: str = key("", "authors of the paper, as it prints them")
     date: str = key("", "date of the paper, as it prints it")

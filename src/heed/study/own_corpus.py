@@ -1,5 +1,6 @@
 """A corpus of the user's own becomes a study, or a part of one: `heed corpus add`."""
 
+import codecs
 import contextlib
 import itertools
 import math
@@ -17,6 +18,7 @@ from heed.corpora.rows import (
     EncodingError,
     Format,
     JoinedRowsError,
+    describe_left_out,
     join_names,
     read_table,
     suffix_of,
@@ -45,6 +47,7 @@ Tables = dict[str, "pa.Table"]
 MANY_NUMBERS = 50  # different numbers of a label that are doubted to be classes
 NOT_ACCEPTED = {"reject", "ignore"}  # answers of Prodigy
 FEW_ROWS = 20  # with fewer, a class for every second row is not doubted
+LONG_NAME = 200  # characters of a column's name that are typed
 WITH_HEADER = (".csv", ".tsv", ".xlsx")  # files whose first row may have no names
 WHOLE = re.compile(r"\A(-?\d+)\.0\Z", re.ASCII)  # as pandas writes it where a number is missing
 LEAST_SEEDS, FEWEST_TEXTS = 3, 100  # of a study that is to take some minutes
@@ -78,9 +81,7 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
     corpus = own_entries.check_corpus(section)
     statistics, notes = _check_documents(tables, files, corpus, typed)
     entries = own_entries.make_entries(name, options, files, form, section, statistics)
-    notes += formats.describe_format(typed.form, form)
-    if left_out := join_names(files.left_out):
-        notes.append(f"left out, without labels or of an unknown name: the split {left_out}")
+    notes += _describe_reading(tables, files, form, typed)
     if corpus.split.kind != "given" and not typed.no_split_column:
         notes += [
             f"column {column!r} is not used: if it has the splits, --split-column {column}"
@@ -180,11 +181,20 @@ def _read(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions, Format
     except EncodingError as error:
         if typed.encoding:
             raise
-        answers = [replace(typed, encoding=name) for name in ENCODINGS]
+        answers = [replace(typed, encoding=name) for name in _likely_encodings(files)]
         raise UnclearError(f"{error}.", *answers) from None
     except JoinedRowsError as error:
         answers = [replace(typed, quote=""), replace(typed, quote='"')]
         raise UnclearError(f"{error}.", *answers) from None
+
+
+def _likely_encodings(files: UserFiles) -> tuple[str, ...]:
+    """Return the likely encodings of files that are not UTF-8: by the mark that one begins with."""
+    for path in filter(Path.is_file, files.paths.values()):
+        with path.open("rb") as file:
+            if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+                return ("utf-16",)
+    return ENCODINGS
 
 
 def _read_tables(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions, Format, Tables]:
@@ -194,6 +204,7 @@ def _read_tables(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions,
     if not table.num_rows:
         raise HeedError(f"{first}: empty: expected rows, and the names of their columns")
     texts, labels = formats.find_roles(table, typed.text_column, typed.label_column)
+    _doubt_names(table, first, form, typed)
     if not len(texts) == len(labels) == 1:
         raise _unclear_columns(typed, first, form, table, texts, labels)
     done = replace(typed, text_column=texts[0], label_column=labels[0])
@@ -204,6 +215,21 @@ def _read_tables(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions,
     if not files.have_splits:
         done = replace(done, split_column=_find_split_column(tables, done))
     return done, form, tables
+
+
+def _describe_reading(
+    tables: Tables, files: UserFiles, form: Format, typed: CorpusOptions
+) -> list[str]:
+    """Return notes on the format that was found, and on what is left out."""
+    (first, *_), table = files.paths.values(), next(iter(tables.values()))
+    notes = formats.describe_format(typed.form, form)
+    if _may_be_row(table, first, form, typed):
+        notes += formats.describe_names(_names(table))
+    if form.format == "text-folder" and (others := describe_left_out(first)):
+        notes.append(f"left out: {others}")
+    if left_out := join_names(files.left_out):
+        notes.append(f"left out, without labels or of an unknown name: the split {left_out}")
+    return notes
 
 
 def _find_split_column(tables: Tables, options: CorpusOptions) -> str:
@@ -245,6 +271,37 @@ def _column(table: "pa.Table", name: str) -> list[Any]:
     return table.column(name).to_pylist() if name in table.column_names else []
 
 
+def _names(table: "pa.Table") -> list[str]:
+    """Return the names of a table's columns."""
+    return table.column_names[1:]  # the first is AT
+
+
+def _has_names(path: Path, form: Format) -> bool:
+    """Return whether the names of the columns are the first row of a file."""
+    return not form.header and (form.format == "csv" or suffix_of(path) in WITH_HEADER)
+
+
+def _may_be_row(table: "pa.Table", path: Path, form: Format, typed: CorpusOptions) -> bool:
+    """Return whether the names of the columns are a row, of which nobody has named any."""
+    named = {*typed.text_column, *typed.label_column} & {*_names(table)}
+    return _has_names(path, form) and not named
+
+
+def _doubt_names(table: "pa.Table", path: Path, form: Format, typed: CorpusOptions) -> None:
+    """Raise UnclearError where a name that the first row gives to a column looks like a text."""
+    text = formats.find_text(_names(table))
+    if text and _may_be_row(table, path, form, typed):
+        named = replace(typed, text_column=[text])
+        if formats.Column(_column(table, text)).is_label:
+            named = replace(typed, label_column=[text])
+        raise UnclearError(
+            f"{path}: the first row has {join_names([text])!r}: is that the name of a column, or "
+            "a text, and no column has a name?",
+            replace(typed, no_header=True),
+            *[named] * (len(text) <= LONG_NAME),
+        )
+
+
 def _unclear_columns(
     typed: CorpusOptions, path: Path, form: Format, table: "pa.Table", texts: formats.Choices,
     labels: formats.Choices,
@@ -252,10 +309,10 @@ def _unclear_columns(
     unknown = ["the text"] * (len(texts) != 1) + ["the label"] * (len(labels) != 1)
     pairs = itertools.product(texts[:2] or [["COLUMN"]], labels[:2] or [["COLUMN"]])
     answers = [replace(typed, text_column=each, label_column=label) for each, label in pairs]
-    columns = join_names(table.column_names[1:])  # the first is AT
+    columns = join_names(_names(table))
     question = f"{path}: which column has {' and '.join(unknown)}? Columns: {columns}."
-    has_names = not form.header and (form.format == "csv" or suffix_of(path) in WITH_HEADER)
-    if has_names and not texts:
+    may_be_row = not labels and formats.describe_names(_names(table))
+    if _has_names(path, form) and (not texts or may_be_row):
         question += " Or has the first row a text, and no names of columns?"
         answers.insert(0, replace(typed, no_header=True))
     return UnclearError(question, *answers[:2])

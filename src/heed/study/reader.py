@@ -3,6 +3,7 @@
 An edit by a program keeps comments, quotes and order, and its result is checked.
 """
 
+import contextlib
 import functools
 import itertools
 import re
@@ -27,6 +28,9 @@ from heed.study.schema import AnyParams, Params, add_kinds
 
 MAX_SHOWN, MAX_MISTAKES = 200, 10  # characters of a key in a message; messages
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
+TAGGED: dict[type[Exception], list[str]] = {
+    KeyError: ["a tag (!!) that does not fit its value"]
+}  # as in !!bool classification
 MAX_VALUES = 100_000  # keys and values, each as often as aliases repeat it; a large study has 5,000
 
 # Keys of heed 0.3.0 that are gone, and values as KEY=VALUE; a * stands for any name.
@@ -79,7 +83,7 @@ def parse(text: str, path: str | Path = PARAMS) -> Params:
         for key, message in error.mistakes:  # of a key with signs that a terminal obeys: escaped
             shown = ((part if part.isprintable() else ascii(part))[:MAX_SHOWN] for part in key)
             line, value = _line(tree, key)
-            message = _removed(key, value) or message
+            message = _removed(key, value) or _misplaced(key, values) or message
             lines.append(f"{path}:{line}: {'.'.join(shown)}: {message}")
         if len(lines) > MAX_MISTAKES:  # one indentation may be all that is wrong
             lines[MAX_MISTAKES:] = [f"{path}: further mistakes: {len(lines) - MAX_MISTAKES}"]
@@ -111,7 +115,7 @@ def read_yaml(text: str, path: object) -> tuple[Node, Any]:
     # a ReaderError has a position in the text, but no line
     except (YAMLError, ValueError, AttributeError, TypeError, LookupError, RecursionError) as error:
         number = 1 + text[: getattr(error, "position", 0)].count("\n")
-        problem = " ".join(str(error).split())
+        problem = " ".join([*TAGGED.get(type(error), []), *str(error).split()])
         raise HeedError(f"{path}:{number}: not valid YAML: {problem}") from None
     if not isinstance(values, dict):
         raise HeedError(
@@ -172,6 +176,16 @@ def _removed(key: Key, value: str) -> str:
     return next((GONE.format(what) for what in gone), "")
 
 
+def _misplaced(key: Key, values: Any) -> str:
+    """Return the message on looks that stand below the seeds, empty for any other mistake."""
+    if key != ("seeds",) or not isinstance(values.get("seeds"), dict):
+        return ""
+    return (
+        "expected a list, such as [1, 2, 3]. The numbers of seeds at which a study is looked at "
+        "change no training, and stand below `study:`, such as looks: [5, 10, 20]"
+    )
+
+
 def _line(tree: Node, key: Key) -> tuple[int, str]:
     """Return the line of `key` in the YAML tree, or of the nearest section above it, and a value.
 
@@ -215,10 +229,11 @@ def set_seeds(path: Path, count: int) -> str:
         text = read_text(path)
         params = parse(text, path)
         before, comparison = len(params.seeds), _comparison_of(params, path.parent / COMPARISON)
-        decided = _decided(comparison) if comparison and params.study.looks else []
-        looked = params.study.looked
-        if comparison and count > before and not params.study.looks:
-            looked = sorted({*looked, before})
+        is_todays = comparison and all(
+            comparison.seeds_of(name) == params.seeds_of(name) for name in params.experiments
+        )
+        decided = _decided(comparison) if comparison and is_todays and params.study.looks else []
+        looked = _looked(params, count, comparison)
 
         def change(tree: Any) -> None:
             tree.update(seeds=as_yaml([*range(1, count + 1)]))
@@ -233,15 +248,38 @@ def set_seeds(path: Path, count: int) -> str:
     return f"{path}: seeds 1 to {count}, {before} before.{kept}"
 
 
+def require_looked(params: Params, folder: Path = COMPARISON) -> None:
+    """Raise HeedError where seeds were raised after a comparison, and params do not say so.
+
+    What was compared before is no input of a stage: a report can say only what stands in params.
+    """
+    compared = None
+    with contextlib.suppress(HeedError):  # broken: it is made anew
+        compared = _comparison_of(params, folder)
+    count, looked = len(params.seeds), _looked(params, len(params.seeds), compared)
+    if new := sorted({*looked} - {*params.study.looked}):
+        raise HeedError(
+            f"{PARAMS}: seeds: the study was compared with {new[0]} before, and no plan of looks "
+            f"was declared, which its report has to say. Write looked: {looked} below `study:`, or "
+            f"run heed study --seeds {count}, which does"
+        )
+
+
+def _looked(params: Params, count: int, compared: Comparison | None) -> list[int]:
+    """Return the seeds with which a study was looked at before it has `count`, without a plan."""
+    if compared is None or params.study.looks:
+        return params.study.looked
+    now = {name: len(each.seeds or range(count)) for name, each in params.experiments.items()}
+    before = {name: len(compared.seeds_of(name)) for name in now}
+    return sorted({*params.study.looked, *(before[n] for n in now if before[n] < now[n])})
+
+
 def _comparison_of(params: Params, folder: Path) -> Comparison | None:
-    """Return the comparison of a study with the seeds that it has, if it was run."""
+    """Return the last comparison of a study's experiments, if there is one."""
     if not (folder / "comparison.json").exists():
         return None
     found = read_comparison(folder / "comparison.json")
-    is_own = [*found.experiments] == [*params.experiments] and all(
-        found.seeds_of(name) == params.seeds_of(name) for name in params.experiments
-    )
-    return found if is_own else None
+    return found if [*found.experiments] == [*params.experiments] else None
 
 
 def _decided(comparison: Comparison) -> list[str]:

@@ -143,8 +143,9 @@ def _encoder_contradictions(params: Params, name: str) -> Mistakes:
     if len(places) != 1:
         found = ", ".join(places) or "none of them"
         yield ("encoders", name), f"one of package, folder and hub says where it is, found {found}"
-    if params.encoders[name].revision and "hub" not in places:
-        yield ("encoders", name, "revision"), "is that of a model on the hub"
+    elif bool(params.encoders[name].revision) != ("hub" in places):
+        key = ("encoders", name, "revision")
+        yield key, "a model on the hub, and no other, has one: the commit, of 40 digits"
 
 
 def _pretrained_contradictions(params: Params, name: str) -> Mistakes:

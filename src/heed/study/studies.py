@@ -245,4 +245,4 @@ def _find_study(study: str) -> Path:
 
 def _read_params(path: Path) -> str:
     """Return the text of a params file without its first line, the path of the schema, or ""."""
-    return without_schema(path.read_text(encoding="utf-8")) if path.is_file() else ""
+    return without_schema(read_text(path)) if path.is_file() else ""

@@ -1,11 +1,12 @@
 """A verdict in words: one sentence, how it was tested, and a row for each pair of models."""
 
 import dataclasses
+import math
 from collections.abc import Iterator
 
 from heed.evaluation.results import BETTER, SAME, UNDECIDED, WORSE, Interval
-from heed.evaluation.significance import ALPHA, MAX_SEEDS, POWER
-from heed.report.differences import VERDICT_WORDS, reading_of
+from heed.evaluation.significance import ALPHA, POWER
+from heed.report.differences import ESTIMATE, VERDICT_WORDS, bound_of, reading_of
 from heed.report.formats import (
     DASH,
     format_coverage,
@@ -85,7 +86,15 @@ def verdict_of(pair: Pair, verdict: Verdict) -> str:
     margin = verdict.margin or 0
     within = "a point" if verdict.in_points and margin == 1 else f"{margin:g}{points(verdict)}"
     reason = "one seed and one item have no interval"
-    return VERDICT_WORDS[reading_of(pair.result)].format(within=within, reason=reason)
+    reading = reading_of(pair.result, pair.items_needed)
+    return VERDICT_WORDS[reading].format(within=within, reason=reason, bound=bound(pair, verdict))
+
+
+def bound(pair: Pair, verdict: Verdict) -> str:
+    """Return within what the difference of a pair is shown to lie."""
+    digits = math.floor(math.log10(max(map(abs, pair.result.interval_pp or (1.0,)))))
+    step = 0.1 if verdict.in_points else 10.0 ** (digits - 2)
+    return f"{bound_of(pair.result, step):.4g}{points(verdict)}"
 
 
 def points(verdict: Verdict) -> str:
@@ -95,7 +104,7 @@ def points(verdict: Verdict) -> str:
 
 def to_decide(pair: Pair, verdict: Verdict) -> str:
     """Return what would decide an open pair if the difference is the one seen; else a dash."""
-    if pair.result.verdict != UNDECIDED or pair.result.interval_pp is None:
+    if reading_of(pair.result, pair.items_needed) != UNDECIDED:
         return DASH
     seeds = pair.result.seeds_needed
     if seeds and verdict.looks:
@@ -105,7 +114,7 @@ def to_decide(pair: Pair, verdict: Verdict) -> str:
         (pair.items_needed, verdict.items, "items"),
     )
     ways = [f"{count:,} {what}" for count, has, what in needed if count and count > has]
-    return " or ".join(ways) or (f"more than {MAX_SEEDS} seeds" if verdict.seeds > 1 else DASH)
+    return " or ".join(ways) or DASH
 
 
 def sentence(verdict: Verdict) -> str:
@@ -143,8 +152,12 @@ AGAINST = {BETTER: "better", WORSE: "worse", SAME: "the same within the margin"}
 
 def _against_control(verdict: Verdict) -> str:
     by_verdict: dict[str, list[str]] = {kind: [] for kind in (*AGAINST, UNDECIDED)}
+    estimates = []
     for pair in verdict.pairs:
-        by_verdict[pair.result.verdict].append(pair.first)
+        if reading_of(pair.result, pair.items_needed) == ESTIMATE:
+            estimates.append(f"{pair.first} is within {bound(pair, verdict)}")
+        else:
+            by_verdict[pair.result.verdict].append(pair.first)
     said = [
         f"{join_and(names)} {'are' if names[1:] else 'is'} {AGAINST[kind]}"
         for kind in AGAINST
@@ -152,7 +165,7 @@ def _against_control(verdict: Verdict) -> str:
     ]
     if rest := by_verdict[UNDECIDED]:
         said.append(f"of {join_and(rest)} nothing is decided")
-    return f"Against {verdict.control}, {'; '.join(said)}."
+    return f"Against {verdict.control}, {'; '.join([*said, *estimates])}."
 
 
 def design(verdict: Verdict) -> Iterator[str]:

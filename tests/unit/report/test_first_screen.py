@@ -78,4 +78,6 @@ def test_several_looks_at_a_study_are_said_first(rendered, tmp_path, known, said
     report = render_to(made_up.study("sample"), data, tmp_path / "report")
     assert said in first_screen((report / "index.html").read_text(encoding="utf-8"))
     assert said in (report / "tables/answer.txt").read_text(encoding="utf-8")
+    paper = " ".join((report / "report.tex").read_text(encoding="utf-8").split())
+    assert said in paper.partition(r"\end{abstract}")[0]
     assert "look" not in (rendered("sample") / "tables/answer.txt").read_text(encoding="utf-8")

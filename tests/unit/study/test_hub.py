@@ -1,6 +1,8 @@
-"""Data sets by name: hf://OWNER/NAME of a hub on loopback."""
+"""Data sets by name, hf://OWNER/NAME, and encoders, of a hub on loopback."""
 
+import contextlib
 import json
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -10,10 +12,13 @@ from urllib.parse import unquote
 import pyarrow.parquet
 import pytest
 
+from heed import hub
 from heed.cli import stages
 from heed.corpora.rows import PATH
 from heed.corpora.user_files import CONVERTED
-from heed.files import HeedError, sha256
+from heed.files import HeedError, digest_folder, sha256
+from heed.hyperparameters.pretrained import Encoder
+from heed.pretrained import FILES, find_model
 from heed.study import load
 from tests.conftest import ROOT
 from tests.unit.study.test_own_formats import added, refused
@@ -37,16 +42,18 @@ def rows(documents: list) -> set[tuple[str, str, str]]:
 
 
 class Hub(BaseHTTPRequestHandler):
-    """The two addresses of the hub that name the files of a data set, and give one of them."""
+    """The addresses of the hub that name the files of a data set or model, and give one of them."""
 
-    files: dict[str, Path]  # of the data set heed/mails, by their paths in it
+    files: dict[str, Path]  # of heed/mails, by their paths in it
     revisions: tuple[str, ...]
     asked: list[str]
     gated = False
     commit, etag = COMMIT, ""  # of its answers; "": the hash of the file
+    fault = ("", "")  # what is wrong with an answer, and a part of the addresses that give it
 
     def do_GET(self) -> None:
-        path = unquote(self.path)
+        path = unquote(self.path).replace("/api/models/", "/api/datasets/")
+        path = path if path.startswith(("/api", "/datasets")) else f"/datasets{path}"
         self.asked.append(path)
         about, _, revision = path.removeprefix("/api/datasets/heed/mails").partition("/revision/")
         file = self.files.get(path.removeprefix(f"/datasets/heed/mails/resolve/{COMMIT}/"))
@@ -66,13 +73,23 @@ class Hub(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815
 
     def reply(self, status: int, body: bytes, **headers: str) -> None:
+        fault = self.fault[0] if self.fault[1] in self.path else ""
         self.send_response(status)
         for name, value in {**headers, "X-Repo-Commit": COMMIT}.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
+        if fault != "endless" or self.command == "HEAD":
+            self.send_header("Content-Length", str(len(body) + (fault == "short")))
         self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(body)
+        with contextlib.suppress(OSError):  # whom it answers has gone
+            if fault == "silent":
+                time.sleep(30)
+            if self.command == "GET":
+                for i in range(len(body)) if fault == "slow" else ():
+                    self.wfile.write(body[i : i + 1])
+                    time.sleep(0.1)
+                self.wfile.write(body)
+                while fault == "endless":
+                    self.wfile.write(bytes(1 << 20))
 
     def log_message(self, *args: object) -> None:
         pass
@@ -152,7 +169,7 @@ def test_one_of_several_configurations_is_named(monkeypatch, capsys, served):
 
 
 def test_what_the_hub_does_not_have_is_one_message(monkeypatch, served):
-    assert "the hub has no such data set" in refused(monkeypatch, "hf://heed/letters")
+    assert "the hub has nothing of this name" in refused(monkeypatch, "hf://heed/letters")
     served.gated = True
     assert "only to those who accept its terms" in refused(monkeypatch, "hf://heed/mails")
     served.gated = False
@@ -178,3 +195,53 @@ def test_what_a_hub_answers_is_checked_and_nothing_is_written_elsewhere(
     monkeypatch.setattr(served, key, value)
     assert message in refused(monkeypatch, "hf://heed/mails")
     assert not [*Path.cwd().glob("**/planted")] and not Path("/tmp/planted").exists()
+
+
+@pytest.mark.parametrize("asked", ["/api/", "/resolve/"])
+@pytest.mark.parametrize(("fault", "message"), [
+    ("slow", "cannot be read from the hub (no whole answer in 1 seconds)"),
+    ("silent", "cannot be read from the hub (no whole answer in 1 seconds)"),
+    ("short", "cannot be read from the hub ("),
+    ("endless", "cannot be read from the hub ("),
+])  # fmt: skip
+def test_a_hub_that_does_not_end_its_answer_is_one_message_in_time(
+    monkeypatch, served, asked, fault, message
+):
+    monkeypatch.setattr(hub, "SECONDS", 1)
+    monkeypatch.setattr(served, "fault", (fault, asked))
+    began = time.monotonic()
+    said = refused(monkeypatch, "hf://heed/mails")
+    assert time.monotonic() - began < 10 and message in said and "On a machine that can" in said
+    sizes = [path.stat().st_size for path in Path("cache").rglob("*") if path.is_file()]
+    assert sum(sizes) < 100 << 20
+
+
+def test_an_encoder_of_the_hub_comes_whole_without_code_and_a_failure_says_what_to_do(
+    monkeypatch, served, tmp_path
+):
+    write_encoder = pytest.importorskip("tests.encoders").write_encoder
+    (tmp_path / "model").mkdir()
+    model = write_encoder(tmp_path / "model")
+    (model / "code.py").write_text("1 / 0")
+    served.revisions = (COMMIT,)
+    served.files = {
+        path.relative_to(model).as_posix(): path for path in model.rglob("*") if path.is_file()
+    }
+    encoder = Encoder(hub="heed/mails", revision=COMMIT, sha256=digest_folder(model, *FILES))
+    found = find_model(encoder)
+    assert {*served.files} - {path.relative_to(found).as_posix() for path in found.rglob("*")} == {
+        "code.py"
+    }
+    served.asked.clear()
+    assert find_model(encoder) == found and served.asked == []  # all is in the cache
+    (found / "vocab.txt").unlink()  # as of a program that has asked for a part
+    assert find_model(encoder) == found and (found / "vocab.txt").exists()
+    monkeypatch.setattr(served, "gated", True)
+    (found / "vocab.txt").unlink()
+    with pytest.raises(HeedError, match="heed/mails: the hub gives it only to those who accept"):
+        find_model(encoder)
+    monkeypatch.setattr(served, "gated", False)
+    monkeypatch.setattr(served, "fault", ("silent", "/api/"))
+    monkeypatch.setattr(hub, "SECONDS", 1)
+    with pytest.raises(HeedError, match=r"heed/mails: cannot be read .* name its `folder`"):
+        find_model(encoder)

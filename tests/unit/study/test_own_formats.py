@@ -246,6 +246,9 @@ def test_labels_with_blanks_and_rows_without_a_label_are_counted(monkeypatch, ca
     assert documents[0].id == "row/2"
 
 
+MORE = [f"text {i} of some words,{('order', 'refund')[i % 2]}" for i in range(60)]
+
+
 @pytest.mark.parametrize(("lines", "question", "command"), [
     (["text,label", *(f"a flat of {i} rooms,{i}.5" for i in range(1500))],
      "column 'label' has 1,500 different numbers in 1,500 rows: is it a label", "--as-labels"),
@@ -268,9 +271,66 @@ def test_labels_with_blanks_and_rows_without_a_label_are_counted(monkeypatch, ca
     (["what,label", *(f"{i},{'ab'[i % 2]}" for i in range(60))],
      "which column has the text? Columns: what, label.",
      "--text-column COLUMN --label-column label"),
-], ids=["numbers", "1.0", "true", "rows", "one text", "header", "wide", "text"])  # fmt: skip
+    (["I would like to have my money back please,text", *MORE],
+     "the first row has 'I would like to have my money back please': is that the name of a column",
+     "--no-header"),
+    (["What did you like about the product?,label", *MORE], "is that the name of a column, or",
+     "--text-column 'What did you like about the product?'"),
+    (["comment,Which of the topics fits it best?", *MORE],
+     "is that the name of a column", "--label-column 'Which of the topics fits it best?'"),
+    (["hi you,text", *MORE], "which column has the label? Columns: hi you, text. Or has the first",
+     "--no-header"),
+], ids=["numbers", "1.0", "true", "rows", "one text", "header", "wide", "text", "eaten", "survey",
+        "label", "short"])  # fmt: skip
 def test_what_is_in_doubt_stops_with_a_question_and_the_command(
     monkeypatch, lines, question, command
 ):
     message = refused(monkeypatch, write_lines("mine.csv", lines))
     assert question in message and f"  heed corpus add mine.csv {command}" in message
+
+
+@pytest.mark.parametrize("first", ["hi you,label", "Money back,complaint"])
+def test_a_first_row_that_may_be_a_text_is_said(monkeypatch, capsys, first):
+    write_lines("mine.csv", [first, *MORE])
+    printed, documents = added(monkeypatch, capsys, "mine.csv")
+    name = first.partition(",")[0]
+    said = f"{name!r} is taken for the name of a column. If the first row is a text: --no-header"
+    assert said in printed and len(documents) == 60
+
+
+def test_a_first_row_that_the_user_says_is_a_text_is_one(monkeypatch, capsys):
+    write_lines("mine.csv", ["hi you,text", *MORE])
+    printed, documents = added(monkeypatch, capsys, "mine.csv", "--no-header", "--as-labels")
+    assert len(documents) == 61 and "taken for the name" not in printed
+    assert {"text", "order", "refund"} == {each.labels["label"] for each in documents}
+
+
+def test_a_heading_that_the_user_names_is_no_question(monkeypatch, capsys):
+    heading = "What did you like about the product?"
+    write_lines("mine.csv", [f"{heading},label", *MORE])
+    printed, documents = added(monkeypatch, capsys, "mine.csv", "--text-column", heading)
+    assert len(documents) == 60 and "taken for the name" not in printed
+
+
+def test_files_of_a_folder_that_are_no_texts_are_counted(monkeypatch, capsys):
+    for split in ("train", "test"):
+        text_files(split, BY_CLASS)
+    for name in ("train/ham/a.html", "train/ham/b.html", "test/spam/LICENSE", "test/.hidden/a.md"):
+        Path("mails", name).parent.mkdir(exist_ok=True)
+        Path("mails", name).write_text("not a text")
+    printed, documents = added(monkeypatch, capsys, "mails")
+    assert len(documents) == 2 * len(SPAM)
+    assert "left out: 5 files that are no text of a class (.txt, none, .html)" in printed
+
+
+@pytest.mark.parametrize(("encoding", "answers"), [
+    ("utf-16", ["utf-16"]), ("windows-1252", ["windows-1252", "windows-1250"]),
+])  # fmt: skip
+def test_the_encoding_that_is_proposed_is_the_one_that_a_file_begins_with(
+    monkeypatch, capsys, encoding, answers
+):
+    Path("mine.csv").write_text("\n".join(["text,label", *MORE, "für uns alle,order"]), encoding)
+    message = refused(monkeypatch, "mine.csv")
+    assert [line.split()[-1] for line in message.splitlines()[1:]] == answers
+    _, documents = added(monkeypatch, capsys, "mine.csv", "--encoding", answers[0])
+    assert documents[-1].text == "für uns alle"

@@ -18,7 +18,7 @@ from heed import study
 from heed.cli import commands, stages
 from heed.evaluation.results import write_comparison
 from heed.files import HeedError
-from heed.study.reader import set_seeds
+from heed.study.reader import require_looked, set_seeds
 from heed.study.studies import activate_study, format_studies
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
@@ -253,6 +253,50 @@ def test_seeds_that_are_raised_without_declared_looks_are_noted(clone: Path) -> 
     compared(["undecided"] * len(study.load().experiments))
     set_seeds(params, 20)
     assert study.load().study.looked == [3, 10]
+
+
+def test_seeds_that_are_raised_by_hand_have_to_be_noted(clone: Path) -> None:
+    params = Path("params.yaml")
+    require_looked(study.load())  # nothing was compared
+    compared(["undecided"] * len(study.load().experiments))
+    require_looked(study.load())
+    text, raised = params.read_text(), "seeds: [1, 2, 3, 4, 5]\n"
+    params.write_text(text.replace("seeds: [1, 2, 3]\n", raised))
+    with pytest.raises(
+        HeedError, match=r"compared with 3 before.* Write looked: \[3\] below `study"
+    ):
+        require_looked(study.load())
+    noted = params.read_text().replace("  name: sample\n", "  name: sample\n  looked: [3]\n")
+    set_seeds(params, 5)  # as the message says
+    assert study.load().study.looked == [3]
+    require_looked(study.load())
+    params.write_text(noted)  # by hand
+    require_looked(study.load())
+    own = "    title: Cues in"
+    params.write_text(text.replace(own, f"    seeds: [1, 2, 3, 4]\n{own}"))
+    with pytest.raises(HeedError, match="compared with 3 before"):
+        require_looked(study.load())
+    params.write_text(noted.replace("looked: [3]", "looks: [3, 5]"))
+    require_looked(study.load())  # a plan
+    params.write_text(text.replace("seeds: [1, 2, 3]\n", "seeds: [1, 2]\n"))
+    require_looked(study.load())
+    params.write_text(text.replace("seeds: [1, 2, 3]\n", raised))
+    Path("results/compare/comparison.json").write_text("{")
+    require_looked(study.load())  # the stage `compare` makes it anew
+
+
+def test_missing_seeds_are_a_mistake(clone: Path) -> None:
+    text = (clone / "params.yaml").read_text().replace("seeds: [1, 2, 3]\n", "")
+    with pytest.raises(HeedError, match="seeds: missing, and it has no default"):
+        study.parse(text)
+
+
+def test_a_params_file_that_is_no_text_is_one_message(clone: Path) -> None:
+    params = clone / "params.yaml"
+    params.write_bytes(params.read_bytes() + b"\xff\xfe")
+    for command in (format_studies, study.load, lambda: activate_study("headlines", force=False)):
+        with pytest.raises(HeedError, match=r"params\.yaml: cannot be read: 'utf-8' codec can't"):
+            command()
 
 
 def test_a_command_sets_the_seeds_of_the_active_study(clone: Path) -> None:

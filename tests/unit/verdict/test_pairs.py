@@ -118,3 +118,20 @@ def test_declared_looks_widen_intervals_and_say_what_comes_next():
     assert "declared at 2, 4, 8 seeds" in said and "This is look" in said
     with pytest.raises(HeedError, match=f"there are {seeds} seeds"):
         judge(table(runs), Asked(looks=(7, 9)))
+
+
+def test_what_no_number_of_seeds_or_items_decides_is_an_estimate():
+    (first,) = drawn(a=0.5).values()
+    runs = {"a": first, "b": first[:, ::-1]}  # on average the same
+    found = judge(table(runs), Asked(control="a", margin=0.1))
+    (pair,) = found.pairs
+    assert pair.result.verdict == UNDECIDED and pair.items_needed is None
+    end = max(map(abs, pair.result.interval_pp))
+    said = words.verdict_of(pair, found)
+    bound = float(said.removeprefix("within ").removesuffix(" points"))
+    assert end <= bound < end + 0.11 and words.to_decide(pair, found) == "–"
+    assert words.sentence(found) == f"Against a, b is {said}."
+    losses = judge(table({name: 400 * run for name, run in runs.items()}), Asked(control="a"))
+    (pair,) = losses.pairs
+    end, said = max(map(abs, pair.result.interval_pp)), words.verdict_of(pair, losses)
+    assert end <= float(said.removeprefix("within ")) < 1.02 * end

@@ -10,7 +10,13 @@ from heed.evaluation.looks import said_of_looks
 from heed.evaluation.results import BASELINE, BETTER, NOT_CONVERGED, UNDECIDED, is_coarse
 from heed.explanation.test import measured
 from heed.report.browser import Browser, Document, excerpt, shade_sentences, typical_documents
-from heed.report.differences import LINEAR, SLIGHTLY_BETTER, UNTESTED, TestedDifference
+from heed.report.differences import (
+    ESTIMATE,
+    LINEAR,
+    SLIGHTLY_BETTER,
+    UNTESTED,
+    TestedDifference,
+)
 from heed.report.experiments import Experiment
 from heed.report.measures import degenerate_seeds, equal_weights_control, report_of
 from heed.report.published import RESULTS
@@ -143,7 +149,7 @@ def finding(experiment: Experiment, difference: TestedDifference) -> dict[str, A
     return {
         "experiment": experiment, "difference": difference, "reading": reading,
         "helps": reading in (BETTER, SLIGHTLY_BETTER),
-        "is_open": reading in (UNDECIDED, NOT_CONVERGED, UNTESTED),
+        "is_open": reading in (UNDECIDED, ESTIMATE, NOT_CONVERGED, UNTESTED),
         "attention": experiment.sentences[difference.first],
         "other": experiment.sentences[difference.second],
         "baseline": None if gain and gain.second == difference.second else gain,
