@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -23,6 +23,7 @@ import yaml
 
 from heed.files import HeedError
 from heed.paths import PARAMS
+from heed.terminal import print_line
 
 LOCK = Path("dvc.lock")
 # What the stages of a clone read and write, without the report.
@@ -87,8 +88,8 @@ def _link(source: str, target: str) -> None:
         shutil.copy2(source, target, follow_symlinks=False)
 
 
-def run_stages(folder: Path, target: str, report: Callable[[str], None]) -> None:
-    """Run a stage of the clone in a folder and all before it; report the name of each that runs.
+def run_stages(folder: Path, target: str) -> None:
+    """Run a stage of the clone in a folder and all before it; say which model is trained.
 
     No process of theirs outlives the call, also when it is interrupted. Raises HeedError with what
     the stage that failed has said.
@@ -104,8 +105,8 @@ def run_stages(folder: Path, target: str, report: Callable[[str], None]) -> None
         try:
             for line in process.stdout:
                 lines.append(line)
-                if found := re.match("Running stage '(.+)'", line):
-                    report(found[1])
+                if found := re.match("Running stage '(train@.+)'", line):
+                    print_line(f"heed: running {found[1]}", error=True)
         except BaseException:
             os.killpg(process.pid, signal.SIGKILL)
             process.stdout.read()  # until the last of them has ended

@@ -78,7 +78,7 @@ MISTAKES = {
     ("author-attention", "epochs=many"): "models.author-attention.epochs: expected",
     ("author-attention", "epochs=[4"): "epochs=[4: not valid YAML",
     ("author-attention", "heads=3"): "models.author-attention.heads",
-    ("author-attention", "variant=mean"): "variant: ",
+    ("author-attention", "variant=mean"): "variant=mean: expected",
 }
 
 
