@@ -28,6 +28,8 @@ include_patterns = [
     "docs/*.md",
     "docs/lectures/*.md",
     "docs/notebooks/*.ipynb",
+    "docs/teach/*.ipynb",
+    "docs/teach/*.md",
     "docs/studies/index.md",
     "docs/studies/*/README.md",
     "docs/studies/*/index.html",  # a page of the contents; the report itself is copied there
