@@ -191,8 +191,8 @@ def _files_of(outs: Iterable[File]) -> dict[Path, Path]:
     for out in outs:
         listing = _cached(out["md5"])
         if listing.suffix == ".dir" and listing.exists():
-            for each in json.loads(listing.read_text(encoding="utf-8")):
-                files[Path(out["path"], each["relpath"])] = _cached(each["md5"])
+            for entry in json.loads(listing.read_text(encoding="utf-8")):
+                files[Path(out["path"], entry["relpath"])] = _cached(entry["md5"])
     return files
 
 

@@ -294,7 +294,7 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
     "metric": ("TEXT", "the metric that decides (docs/tasks.md)"),
     "no_header": ("", "the first row has a text, and no names of columns"),
     "drop_unlabelled": ("", "leave out the rows without a label"),
-    "as_labels": ("", "a label with many values, or with some in the test split alone, is one"),
+    "as_labels": ("", "accept a label with many values, or with some in the test split alone"),
     "similar_labels": ("", "labels that look the same, such as pos and Pos, are kept apart"),
     "test": ("SHARE", "of one random split; default: .2, or folds of fewer than 2,000 texts",
         {"type": share}),

@@ -192,8 +192,8 @@ def compare() -> None:
     question = Question(
         asked.name, asked.attention, metrics, asked.equivalence_margin, asked.convergence_pp,
         tuning, [*params.pretrained],
-        {name: each.control for name, each in params.experiments.items()},
-        {name: each.seeds for name, each in params.experiments.items() if each.seeds},
+        {name: entry.control for name, entry in params.experiments.items()},
+        {name: entry.seeds for name, entry in params.experiments.items() if entry.seeds},
         asked.looks, asked.looked,
     )  # fmt: skip
     comparison = compare(models, params.seeds, question, paths.COMPARISON, paths.METRICS)
