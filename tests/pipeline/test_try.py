@@ -76,7 +76,7 @@ MISTAKES = {
     ("author-attention", "epochs"): "epochs: expected KEY=VALUE",
     ("author-attention", "epoch=4"): "models.author-attention.epoch: unknown key",
     ("author-attention", "epochs=many"): "models.author-attention.epochs: expected",
-    ("author-attention", "epochs=[4"): "epochs=[4: not valid YAML",
+    ("author-attention", "epochs=[4"): "epochs=[4:1: not valid YAML",
     ("author-attention", "heads=3"): "models.author-attention.heads",
     ("author-attention", "variant=mean"): "variant=mean: expected",
 }

@@ -6,7 +6,7 @@ An edit by a program keeps comments, quotes and order, and its result is checked
 import functools
 import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from io import StringIO
 from pathlib import Path
@@ -201,24 +201,6 @@ def changed_text(text: str, path: Path, change: Callable[[Any], None]) -> str:
     yaml.dump(tree, changed)
     parse(changed.getvalue(), path)
     return changed.getvalue()
-
-
-def changed_model(text: str, model: str, changes: Mapping[str, str]) -> str:
-    """Return the text of params with other values on a model's line: YAML by key, checked.
-
-    Raises HeedError: a value is no YAML; a mistake in the changed text.
-    """
-    values = {}
-    for key, value in changes.items():
-        try:
-            values[key] = YAML(typ="safe").load(value)
-        except YAMLError:
-            raise HeedError(f"{key}={value}: not valid YAML: put the value in quotes") from None
-
-    def change(tree: Any) -> None:
-        tree["models"][model].update(as_yaml(values))
-
-    return changed_text(text, Path("with this change, params.yaml"), change)
 
 
 def set_seeds(path: Path, count: int) -> str:

@@ -22,10 +22,10 @@ from heed.report.differences import TestedDifference, tested_differences
 from heed.report.formats import format_coverage, format_interval, join_and
 from heed.report.measures import measure_of
 from heed.study import Params, parse
-from heed.study.reader import changed_model, read_text
+from heed.study.reader import as_yaml, changed_text, read_text, read_yaml
 from heed.task import task_module
 
-FOLDER = Path(".heed/try")
+FOLDER, CHANGED = Path(".heed/try"), Path("with this change, params.yaml")
 
 
 class Tried(NamedTuple):
@@ -50,8 +50,9 @@ def try_change(model: str, changes: Sequence[str]) -> Iterator[str]:
     for change in changes:
         if change.find("=") < 1 or change.startswith(("experiment=", "variant=", "corpus=")):
             raise HeedError(f"{change}: expected KEY=VALUE of a hyperparameter, as in pooling=max")
-    values = dict(change.split("=", 1) for change in changes)
-    changed = changed_model(text, model, values)
+    said = "\n".join(change.replace("=", ": ", 1) for change in changes)
+    values = as_yaml(read_yaml(said, " ".join(changes))[1])
+    changed = changed_text(text, CHANGED, lambda tree: tree["models"][model].update(values))
     old, new = (_settings(each, model) for each in (params, parse(changed)))
     if new == old:
         raise HeedError(f"{' '.join(changes)}: {model} has this already. Try another value")
