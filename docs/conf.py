@@ -29,6 +29,8 @@ include_patterns = [
     "docs/[!s_n]*/*.md",
     "docs/start/*.md",
     "docs/notebooks/*.ipynb",
+    "docs/teach/*.ipynb",
+    "docs/teach/*.md",
     "docs/studies/index.md",
     "docs/studies/*/README.md",
     "docs/studies/*/index.html",  # a page of the contents; the report itself is copied there

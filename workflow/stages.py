@@ -486,7 +486,7 @@ class Run:
         return str(self.folder / "done" / name)
 
     def done_files(self, names: Iterable[str]) -> list[str]:
-        """Return the done files of those of `names` that are stale; see `plan`."""
+        """Return the done files of the stale stages in `names`; see `plan`."""
         return [self.done_file(name) for name in names if name in self.plan()]
 
     def threads(self, stage: Stage) -> int:

@@ -25,8 +25,10 @@ def fence(text: str, language: str = "text") -> str:
 
 
 def show_output(output: dict[str, Any]) -> str:
-    """Return an output of a cell as Markdown: an image, or text."""
+    """Return an output of a cell as Markdown: HTML, an image, or text."""
     data = output.get("data", {})
+    if "text/html" in data:
+        return join(data["text/html"])
     for kind in IMAGES:
         if kind in data:
             image = join(data[kind])

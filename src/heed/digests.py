@@ -74,7 +74,7 @@ def digest_source(source: str) -> str:
 def _describe(value: object) -> str:
     if isinstance(value, list):
         # None is a gap, as in {**more} or a keyword without a default
-        return f"[{' '.join('-' if each is None else _describe(each) for each in value)}]"
+        return f"[{' '.join('-' if element is None else _describe(element) for element in value)}]"
     # repr() would depend on the Unicode tables of this version of Python
     if isinstance(value, ast.Constant | ast.MatchSingleton):
         return ascii(value.value)

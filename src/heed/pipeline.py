@@ -8,8 +8,10 @@ import contextlib
 import functools
 import hashlib
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -21,8 +23,14 @@ import yaml
 
 from heed.files import HeedError
 from heed.paths import PARAMS
+from heed.terminal import print_line
 
 LOCK = Path("dvc.lock")
+# What the stages of a clone read and write, without the report.
+COPIED = (
+    "src", "workflow", "data", "results", "dvc.yaml", "dvc.lock", "metrics.json", "params.yaml",
+    ".dvcignore", ".dvc/config",
+)  # fmt: skip
 
 
 class File(TypedDict, total=False):
@@ -55,6 +63,57 @@ def check_up_to_date(root: Path) -> None:
             f"dvc status: not up to date: {names}. The results are not those of params.yaml, the "
             "code and the data. Run the study first: snakemake --cores 4"
         )
+
+
+def copy_clone(folder: Path) -> None:
+    """Copy the clone in the working folder, without git; both share DVC's cache.
+
+    Files below its folders are links, where the file system has them: what writes a file that is
+    there, replaces it.
+    """
+    for path in filter(Path.exists, map(Path, COPIED)):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            shutil.copytree(path, folder / path, symlinks=True, copy_function=_link)
+        else:
+            shutil.copy2(path, folder / path)
+    (folder / ".dvc/config.local").write_text("[core]\n    no_scm = true\n", encoding="utf-8")
+    (folder / ".dvc/cache").symlink_to(_cache(), target_is_directory=True)
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:  # another file system, or one without links
+        shutil.copy2(source, target, follow_symlinks=False)
+
+
+def run_stages(folder: Path, target: str) -> None:
+    """Run a stage of the clone in a folder and all before it; say which model is trained.
+
+    No process of theirs outlives the call, also when it is interrupted. Raises HeedError with what
+    the stage that failed has said.
+    """
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    lines = []
+    with subprocess.Popen(
+        [sys.executable, "-m", "dvc", "repro", target], cwd=folder, env=os.environ | {"PATH": path},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+        start_new_session=True,
+    ) as process:  # fmt: skip
+        assert process.stdout
+        try:
+            for line in process.stdout:
+                lines.append(line)
+                if found := re.match("Running stage '(train@.+)'", line):
+                    print_line(f"heed: running {found[1]}", error=True)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.stdout.read()  # until the last of them has ended
+            raise
+    if process.returncode:
+        said = [line for line in lines if line.startswith(("heed: ", "ERROR: "))] or lines[-1:]
+        raise HeedError(re.sub("^[A-Za-z]+: ", "", said[0]).strip())
 
 
 def read_lock(root: Path = Path()) -> dict[str, Entry]:
@@ -132,8 +191,8 @@ def _files_of(outs: Iterable[File]) -> dict[Path, Path]:
     for out in outs:
         listing = _cached(out["md5"])
         if listing.suffix == ".dir" and listing.exists():
-            for each in json.loads(listing.read_text(encoding="utf-8")):
-                files[Path(out["path"], each["relpath"])] = _cached(each["md5"])
+            for entry in json.loads(listing.read_text(encoding="utf-8")):
+                files[Path(out["path"], entry["relpath"])] = _cached(entry["md5"])
     return files
 
 
@@ -195,11 +254,11 @@ def run_git(root: Path, *arguments: str) -> str:
         command = ["git", *arguments]
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     except FileNotFoundError:
-        raise HeedError("git: not found. It names the commit: install it") from None
+        raise HeedError("git: not found. DVC and heed need it: install it") from None
     except subprocess.CalledProcessError as error:
         reason = (error.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise HeedError(
-            f"git {arguments[0]}: {reason}. It names the commit: work in a clone of git"
+            f"git {arguments[0]}: {reason}. DVC and heed need it: work in a clone of git"
         ) from None
     return done.stdout.strip()
 

@@ -1,4 +1,4 @@
-"""The stage `embed`: the vector of each document by a pretrained encoder, whose weights stay.
+"""`heed pretrained --vectors`: the vector of each document by an encoder, whose weights stay.
 
 A vector is the mean of the last states of a document's pieces, or the first of them, as the files
 of the encoder say (modules.json, as sentence-transformers writes it; else the mean). The batches

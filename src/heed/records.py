@@ -164,7 +164,7 @@ def fields_of(kind: type) -> dict[str, Field]:
 
 def marks_of(kind: Any, mark: type) -> list[Any]:
     """Return the marks of a type that are instances of a class."""
-    return [each for each in getattr(kind, "__metadata__", ()) if isinstance(each, mark)]
+    return [item for item in getattr(kind, "__metadata__", ()) if isinstance(item, mark)]
 
 
 def plain_type(kind: Any) -> Any:
@@ -263,12 +263,12 @@ class _Reader:
 
     def _read_list(self, outer: Any, inner: tuple[Any, ...], value: list[Any], key: Key) -> Any:
         kinds = inner if outer is tuple else [inner[0]] * len(value)
-        names = Counter(each for each in value if each and isinstance(each, str))
+        names = Counter(text for text in value if text and isinstance(text, str))
         twice = [name for name, count in names.items() if count > 1]
         if self.is_section and twice:
             self.mistakes.append((key, f"each name once, found twice: {', '.join(twice)}"))
         pairs = enumerate(zip(kinds, value, strict=True))
-        return outer(self.read(each, entry, (*key, str(i))) for i, (each, entry) in pairs)
+        return outer(self.read(kind, entry, (*key, str(i))) for i, (kind, entry) in pairs)
 
     def _read_one_of(self, one_of: OneOf, value: dict[str, object], key: Key) -> Any:
         if one_of.key not in value:
@@ -281,7 +281,7 @@ class _Reader:
     def _read_fields(self, kind: Any, value: dict[str, object], key: Key) -> Any:
         """Return a record. A key that is missing only by a misspelling is no mistake of its own."""
         plain, values = get_origin(plain_type(kind)) or plain_type(kind), {}
-        rest = {name: each for name, each in value.items() if name not in keys_of(kind)}
+        rest = {name: entry for name, entry in value.items() if name not in keys_of(kind)}
         unknown = [*map(str, rest)] if self.forbids_unknown else []
         for name, field in fields_of(plain).items():
             declared = types_of(kind).get(name, field.declared)
@@ -342,7 +342,7 @@ def _has_type(kind: Any, value: Any) -> bool:
     if kind is Any or isinstance(kind, TypeVar):
         return True
     if outer is Literal:
-        return any(type(each) is type(value) and each == value for each in inner)
+        return any(type(option) is type(value) and option == value for option in inner)
     if outer in UNIONS:
         return any(_has_type(option, value) for option in inner)
     return _has_plain_type(outer, len(inner), value)

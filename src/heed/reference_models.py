@@ -66,7 +66,7 @@ def write_pretrained(
     """
     machine.make_deterministic()
     tokens = load_tokens(TOKENS / corpus)
-    folder, command = EMBEDDINGS / corpus, f"heed embed {corpus}"
+    folder, command = EMBEDDINGS / corpus, f"heed pretrained --vectors {corpus}"
     verify_checksums(folder, command)
     with reading(folder / VECTORS, command):
         vectors = open_array(folder / VECTORS)

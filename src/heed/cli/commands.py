@@ -124,6 +124,14 @@ def pool(
     print_answers(editions, dict(pairs), without or [], csv, html)
 
 
+def try_(model: str, changes: list[str]) -> None:
+    """Try a change of a model, such as pooling=max: its score before and after, and the verdict."""
+    from heed.terminal import wrap
+    from heed.verdict.change import try_change
+
+    print_line(wrap(try_change(model, changes)))
+
+
 def classify(model: str, text: str) -> None:
     """Classify a text: mean probabilities of a model's runs, and the weights over its words."""
     print_line(_texts_of(model, "classify").classify(model, text))
@@ -224,6 +232,8 @@ MEANINGS: dict[str, Meaning] = {
     "force": ("", "overwrite a params.yaml with a mistake, or your study with edits of both files"),
     "study.seeds": ("N", "train each model of the active study with the seeds 1 to N",
         {"type": partial(whole, most=MAX_SEEDS)}),
+    "changes": ("KEY=VALUE", "a key of the model's line in params.yaml and its new value; several "
+        "are tried together", {"nargs": "+"}),
     "classify.model": ("MODEL", "a model with trained runs"),
     "translate.model": ("MODEL", "a model with trained runs"),
     "text": ("TEXT", TEXT),
@@ -284,7 +294,7 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
     "metric": ("TEXT", "the metric that decides (docs/internals/tasks.md)"),
     "no_header": ("", "the first row has a text, and no names of columns"),
     "drop_unlabelled": ("", "leave out the rows without a label"),
-    "as_labels": ("", "a label with many values, or with some in the test split alone, is one"),
+    "as_labels": ("", "accept a label with many values, or with some in the test split alone"),
     "similar_labels": ("", "labels that look the same, such as pos and Pos, are kept apart"),
     "test": ("SHARE", "of one random split; default: .2, or folds of fewer than 2,000 texts",
         {"type": share}),
@@ -308,9 +318,13 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="COMMAND",
         required=True,
     )
-    further = (verdict, pool, publish, verify, study, classify, translate)
-    for function in (*stages.STAGES, *further):
-        _add_command(subparsers, function, function.__name__)
+    further = (verdict, pool, publish, verify, study, try_, classify, translate)
+    for function in (each for each in (*stages.STAGES, *further) if each != stages.embed):
+        _add_command(subparsers, function, function.__name__.rstrip("_"))
+    subparsers.choices["pretrained"].add_argument(
+        "--vectors", dest="function", action="store_const", const=stages.embed,
+        default=argparse.SUPPRESS, help="compute these vectors alone: data/embeddings/CORPUS",
+    )  # fmt: skip
     description = "corpora of your own: heed corpus add --help"
     group = subparsers.add_parser("corpus", help=description, description=description)
     commands = group.add_subparsers(metavar="COMMAND", required=True, parser_class=_Intermixed)

@@ -79,7 +79,7 @@ def _run_command() -> None:
 def _refuse_path(model: str) -> None:
     """Raise HeedError where a path stands in place of a model's name."""
     if "/" in model:
-        names = [each for each in Path(model).parts if is_name(each) and not each.isdigit()]
+        names = [part for part in Path(model).parts if is_name(part) and not part.isdigit()]
         meant = f"the model's name: {names[-1]}" if names else "a model's name"
         raise HeedError(f"{model}: is a path. Give {meant}")
 

@@ -149,7 +149,7 @@ def reference_models(experiment: str) -> None:
 
 
 def embed(corpus: str) -> None:
-    """Compute the vector of each document by a pretrained encoder: data/embeddings/CORPUS."""
+    """Compute the vector of each document by the encoder: data/embeddings/CORPUS."""
     from heed.pretrained import write_embedding
     from heed.study import load
     from heed.tokens.arrays import load_tokens
@@ -160,9 +160,10 @@ def embed(corpus: str) -> None:
 
 
 def pretrained(corpus: str) -> None:
-    """Fit linear models on these vectors: results/reference_models/CORPUS.pretrained.
+    """Fit linear models on an encoder's vectors: results/reference_models/CORPUS.pretrained.
 
-    Where the entry says so, test what the encoder's attention explains: results/explain.
+    --vectors computes these vectors first. Where the entry says so, test what the encoder's
+    attention explains: results/explain.
     """
     from heed.reference_models import write_pretrained
     from heed.study import load
@@ -191,8 +192,8 @@ def compare() -> None:
     question = Question(
         asked.name, asked.attention, metrics, asked.equivalence_margin, asked.convergence_pp,
         tuning, [*params.pretrained],
-        {name: each.control for name, each in params.experiments.items()},
-        {name: each.seeds for name, each in params.experiments.items() if each.seeds},
+        {name: entry.control for name, entry in params.experiments.items()},
+        {name: entry.seeds for name, entry in params.experiments.items() if entry.seeds},
         asked.looks, asked.looked,
     )  # fmt: skip
     comparison = compare(models, params.seeds, question, paths.COMPARISON, paths.METRICS)

@@ -91,7 +91,7 @@ def compare(
         name: _read_experiment(name, models, question.seeds.get(name, seeds), question)
         for name, models in experiments.items()
     }
-    folds = [bool(each.recipe.folds) for each in tested.values()]
+    folds = [bool(experiment.recipe.folds) for experiment in tested.values()]
     method = results.Significance(
         significance.signature(any(folds), not all(folds), question.looks),
         significance.ALPHA,
@@ -104,9 +104,9 @@ def compare(
     )
     judged = {
         name: dataclasses.replace(
-            _experiment_result(each, method, question), seeds=question.seeds.get(name)
+            _experiment_result(experiment, method, question), seeds=question.seeds.get(name)
         )
-        for name, each in tested.items()
+        for name, experiment in tested.items()
     }
     comparison = Comparison(seeds, method, judged)
     with writing_folder(folder, checksums=True) as out:
@@ -138,11 +138,11 @@ def _results_table(
                 for seed, epoch, validation in runs
                 for metric, values in validation.items()
             ]
-        for model_name, each in (result.models | result.reference_models).items():
+        for model_name, scored in (result.models | result.reference_models).items():
             seeds = own_seeds if model_name in result.models else []
             rows += [
                 (study, name, model_name, seed, "test", metric, value)
-                for metric, score in each.summary.items()
+                for metric, score in scored.summary.items()
                 for seed, value in itertools.zip_longest(seeds, score.values)
             ]
     return pd.DataFrame(rows, columns=[*RESULTS_COLUMNS]).astype({"seed": "Int64"})
@@ -167,7 +167,7 @@ def _read_experiment(
             )
     has_pretrained = recipe.corpus in question.pretrained
     reference_models = read_reference_models(name, recipe.corpus if has_pretrained else "")
-    hyperparameters = {variant: each.recipe.hyperparameters for variant, each in tested.items()}
+    hyperparameters = {variant: model.recipe.hyperparameters for variant, model in tested.items()}
     roles = results.assign_roles(
         hyperparameters, reference_models, question.attention, question.controls.get(name)
     )
@@ -179,7 +179,7 @@ def _read_experiment(
 
 def _assess_pairs(experiment: _Experiment) -> Differences:
     tested: dict[str, Tested] = {**experiment.models, **experiment.reference_models}
-    by_item = {name: each.by_item(experiment.metric) for name, each in tested.items()}
+    by_item = {name: model.by_item(experiment.metric) for name, model in tested.items()}
     less_is_better = lower_is_better(experiment.metric.name)
     pairs = [*experiment.roles.pairs()]
     families = Counter(family for *_, family in pairs) | {"trivial": 1}
@@ -227,9 +227,9 @@ def _experiment_result(
         models=models,
         reference_models={
             name: results.ReferenceResult(
-                _summarize_scores(each, metrics), _summarize_details(each, metrics), each.encoder
+                _summarize_scores(model, metrics), _summarize_details(model, metrics), model.encoder
             )
-            for name, each in experiment.reference_models.items()
+            for name, model in experiment.reference_models.items()
         },
         comparisons=judge(
             _assess_pairs(experiment), models, question.tuning, method, experiment.metric.name
@@ -264,7 +264,7 @@ def tuned_alike(first: ModelResult, second: ModelResult, tuning: Mapping[str, st
     how, other = tuning.get(first.model, ""), tuning.get(second.model, "")
     if how or other:
         return how == other != results.FOREIGN
-    h, g = (besides_architecture(each.hyperparameters) for each in (first, second))
+    h, g = (besides_architecture(model.hyperparameters) for model in (first, second))
     return h == g
 
 
@@ -348,7 +348,7 @@ def _summarize_scores(tested: Tested, metrics: Metrics) -> results.Scores:
 
 def _summarize_details(tested: Tested, metrics: Metrics) -> results.Details:
     sums = [table.to_numpy().sum(0, dtype="float64") for table in tested.statistics]
-    runs = [metrics.details(each) for each in sums]
+    runs = [metrics.details(sums_of_run) for sums_of_run in sums]
     return {
         group: {
             name: {

@@ -35,7 +35,7 @@ class Looks:
 
     def at_least(self, seeds: int) -> int:
         """Return the seeds of the first later look with as many; without one, as many."""
-        return next((each for each in self.later if each >= seeds), seeds)
+        return next((look for look in self.later if look >= seeds), seeds)
 
     def __str__(self) -> str:
         """Say which look this is, and what its tests allow for."""

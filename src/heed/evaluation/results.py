@@ -370,7 +370,10 @@ def verdict(difference: Difference, method: Significance, first: float, second: 
 
 @dataclasses.dataclass(frozen=True)
 class Roles:
-    """The roles of an experiment's models; those of `splits` compare with their own baseline."""
+    """The roles of an experiment's models.
+
+    Those of `splits` are trained on less data, and are compared with their own baseline.
+    """
 
     baseline: list[str]
     attention: list[str]
@@ -398,7 +401,7 @@ class Roles:
             return "primary"
         if owned or second == BASELINE:
             return "secondary"
-        # of two that answer the question once: the study's first over its second
+        # each pair of attention variants once
         if first not in self.attention or second in self.attention[: self.attention.index(first)]:
             return None
         if second in self.reference_models:

@@ -205,7 +205,7 @@ def _nested_components(blocks: Blocks, repeats: int) -> VarianceComponents | Non
     if seeds_per_fold > 1:
         of_seeds = float(np.mean([block.mean(axis=1).var(ddof=1) for block in blocks]))
         of_seeds = min(of_seeds, seeds_per_fold * of_folds)
-    else:  # the variance of seeds cannot be told from that of folds: all of it is taken for seeds'
+    else:  # the variance of seeds is confounded with that of folds: attribute all to seeds
         of_seeds = max(of_folds - of_documents, 0.0)
     documents = max(of_folds - of_seeds / seeds_per_fold, 0.0)
     return VarianceComponents(len(blocks), of_seeds, documents, repeats=repeats)
@@ -361,10 +361,7 @@ def _test_without_variance(mean: float, documents: int, alpha: float) -> Test:
 
 
 def _largest_share(share: float, documents: int, alpha: float) -> float:
-    """Return the largest share that is tenable beside a share seen in so many documents.
-
-    At the level `alpha`, one-sided (Clopper & Pearson 1934).
-    """
+    """Return the upper one-sided limit of a share at level alpha (Clopper & Pearson 1934)."""
     count = share * documents  # of a mean over seeds, so not always whole
     return float(special.betaincinv(count + 1, documents - count, 1 - alpha))
 

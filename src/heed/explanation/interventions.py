@@ -219,14 +219,14 @@ class Erasure(WeightsTest):
         weighted = prediction.weighted
         if weighted is None:
             return {}
-        tried = {name: [each] for name, each in prediction.rankings.items()}
+        tried = {name: [ranking] for name, ranking in prediction.rankings.items()}
         tried["random"] = [
             prediction.numbers.random(prediction.units) for _ in range(RANDOM_RANKINGS)
         ]
         outcomes = {
-            name: np.asarray([remove_until_flip(weighted, ranking) for ranking in each]).mean(0)
-            for name, each in tried.items()
-            if np.isfinite(each).all()
+            name: np.asarray([remove_until_flip(weighted, ranking) for ranking in rankings]).mean(0)
+            for name, rankings in tried.items()
+            if np.isfinite(rankings).all()
         }
         return {
             name: dict(zip(self.measures, map(float, outcome), strict=True))

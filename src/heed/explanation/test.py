@@ -30,8 +30,8 @@ HELD = "gradient_held_weights"  # gradient times input, the weights being consta
 GRADIENT_RANKINGS = ("gradient", HELD, "integrated_gradients")
 REMOVAL_RANKINGS = ("leave_one_out", "replacement")
 RANKINGS = (*WEIGHT_RANKINGS, *GRADIENT_RANKINGS, *REMOVAL_RANKINGS, "random")
-ALL_UNITS = 60  # documents with at most so many units leave out each of them, longer ones ...
-DRAWN_UNITS = 16  # ... so many drawn at random: about as many tokens are read
+ALL_UNITS = 60  # of a document in which every unit is left out; of longer ones ...
+DRAWN_UNITS = 16  # ... these are drawn at random: about as many tokens are read
 
 PASS, FAIL, UNDEFINED = "pass", "fail", "undefined"
 # why a criterion is undefined, of more than one test

@@ -120,12 +120,12 @@ def step_agreement(units: pd.DataFrame, next_units: pd.DataFrame) -> pd.DataFram
     rows = []
     for seed, other in itertools.combinations(sorted(steps["seed"].unique().tolist()), 2):
         first, second = (
-            next_units[next_units["seed"] == each].set_index([*keys, "word"])["p"]
-            for each in (seed, other)
+            next_units[next_units["seed"] == chosen].set_index([*keys, "word"])["p"]
+            for chosen in (seed, other)
         )
         changes = first.sub(second, fill_value=0.0).abs().groupby(level=keys).sum() / 2
         for name, target, change in changes.reset_index().itertuples(index=False):
-            own, others = (weights.get((each, name, target)) for each in (seed, other))
+            own, others = (weights.get((chosen, name, target)) for chosen in (seed, other))
             if own is not None and others is not None and len(own) == len(others):
                 rows.append((seed, other, name, target, *_compare(own, others), change))
     columns = ["seed", "other_seed", *keys, "max_weight", "divergence", "change"]
@@ -135,7 +135,7 @@ def step_agreement(units: pd.DataFrame, next_units: pd.DataFrame) -> pd.DataFram
 def _compare(own: np.ndarray, others: np.ndarray) -> tuple[float, float]:
     import torch
 
-    first, second = (torch.from_numpy(each.astype(np.float64)) for each in (own, others))
+    first, second = (torch.from_numpy(weights.astype(np.float64)) for weights in (own, others))
     return own.max(), float(jensen_shannon(first, second))
 
 
@@ -191,7 +191,7 @@ class AdversarialModels(WeightsTest):
         return NONE_MOVED if max(kept) < MIN_DIVERGENCE else max(kept)
 
     def passes(self, value: float, judged: Judged) -> bool:
-        """Return whether weights differ by no more than those of two seeds; one seed can fail."""
+        """Return whether weights differ no more than between two seeds; one seed can only fail."""
         limit = seed_divergence(judged.summary)
         return limit is not None and value <= limit
 

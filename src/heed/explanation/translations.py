@@ -191,6 +191,6 @@ def step_gradients(
     if weights is not None:
         of_steps[HELD], _ = read_target(model, words, memory, state, weights.detach())
     return {
-        name: times_input(model.logits(each[torch.arange(len(pairs)), positions]), embedded).abs()
-        for name, each in of_steps.items()
+        name: times_input(model.logits(states[torch.arange(len(pairs)), positions]), embedded).abs()
+        for name, states in of_steps.items()
     }

@@ -18,7 +18,7 @@ MAX_LAYERS = 64  # of an encoder or a decoder
 MAX_COUNT = 100_000  # of epochs, trials, documents in a step
 MAX_THREADS = 4096
 MAX_SEEDS = 1000  # of a study
-# what is left out, smoothed or warmed up: below it nothing is, above it next to nothing is left
+# a share that is left out, smoothed or warmed up: less has no effect, more leaves nothing
 SHARE = {"or_zero": 1e-6, "le": 0.95}
 MAX_SEED = 2**31 - 1  # for every generator, also where a number of folds is added
 

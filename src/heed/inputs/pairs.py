@@ -223,7 +223,7 @@ def learn_detokenizer(
     first, second = forms[:-1][is_pair], forms[1:][is_pair]
     joined = (side.starts[tokens[1:]] == side.ends[tokens[:-1]])[is_pair]
     mean = float(joined.mean()) if len(joined) else 0.0
-    right, left = (_shares(each, joined, mean, 2 * len(words)) for each in (first, second))
+    right, left = (_shares(form, joined, mean, 2 * len(words)) for form in (first, second))
     return Detokenizer(left, right, alternates, _exceptions(first, second, joined, left, right))
 
 
@@ -254,7 +254,7 @@ def _exceptions(
     joins = pd.Series(joined).groupby([first, second]).mean() > 0.5
     firsts, seconds = (joins.index.get_level_values(i) for i in (0, 1))
     is_wrong = joins.to_numpy() != _apply_rule(right[firsts], left[seconds])
-    wrong = (each[is_wrong].tolist() for each in (firsts, seconds, joins))
+    wrong = (column[is_wrong].tolist() for column in (firsts, seconds, joins))
     return {(a, b): is_joined for a, b, is_joined in zip(*wrong, strict=True)}
 
 
@@ -314,7 +314,7 @@ class Pieces:
         return int(self._model.vocab_size())
 
     def encode(self, side: Side, rows: np.ndarray) -> list[np.ndarray]:
-        """Return the indices of the pieces of each row, as of `Words`."""
+        """Return the indices of the pieces of each row (see `Words`)."""
         encoded = self._model.encode(
             [" ".join(text.split()) for text in side.texts(rows)], num_threads=1
         )

@@ -187,8 +187,8 @@ def count_ngrams(
     """Return the counts of all texts, for each analyzer, in nameless files in `folder`."""
     counts, done = [NgramCounts(name, folder) for name in analyzer_names(features)], 0
     for chunk in chunks_of(texts, CHUNK_CHARACTERS):
-        for each in counts:
-            each.append(chunk)
+        for analyzer in counts:
+            analyzer.append(chunk)
         done += len(chunk)
         report("n-grams", done, documents)
     return counts
@@ -219,14 +219,14 @@ def write_tfidf(
     counts: Sequence[NgramCounts], splits: Mapping[str, np.ndarray], folder: Path, report: Report
 ) -> TfIdfFile:
     """Write the features of a fold; `splits` says which documents are in each, bool."""
-    counted = [each.document_counts(splits["train"], report) for each in counts]
+    counted = [analyzer.document_counts(splits["train"], report) for analyzer in counts]
     kept_ngrams, min_documents = _select_features(counted)
     columns = []
     for (hashes, numbers), kept in zip(counted, kept_ngrams, strict=True):
         idf = 1 + np.log((1 + splits["train"].sum()) / (1 + numbers[kept]))
         columns.append((hashes[kept], idf.astype(np.float32)))
     files = {split: SparseFile(folder) for split in splits}
-    by_analyzer = [each.tfidf(*pair) for each, pair in zip(counts, columns, strict=True)]
+    by_analyzer = [analyzer.tfidf(*pair) for analyzer, pair in zip(counts, columns, strict=True)]
     first = 0
     for chunks in zip(*by_analyzer, strict=True):
         features = scipy.sparse.hstack(chunks, format="csr")
@@ -261,5 +261,5 @@ def _select_features(
     if len(numbers) > MAX_FEATURES:
         kept[np.lexsort((hashes, -numbers))[MAX_FEATURES:]] = False
         min_documents = int(numbers[kept].min())
-    ends = np.cumsum([len(each) for each, _ in counted])
+    ends = np.cumsum([len(hashes) for hashes, _ in counted])
     return np.split(kept, ends[:-1]), min_documents

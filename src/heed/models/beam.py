@@ -163,7 +163,7 @@ def _end(
     """Add extensions that end to the candidates; return those that are still worth extending."""
     sentence, ended = hypotheses.sentence[origin], token == EOS
     found = sentence[ended], hypotheses.tokens[origin[ended], 1:], log_p[ended]
-    for hypothesis in zip(*(each.tolist() for each in found), strict=True):
+    for hypothesis in zip(*(tensor.tolist() for tensor in found), strict=True):
         candidates.add(*hypothesis)
     worst = log_p.new_tensor(candidates.worst)
     bound = log_p / limits[sentence] ** candidates.length_penalty

@@ -61,7 +61,7 @@ def source_gradients(
     # cuDNN has no backward pass of a recurrent layer in evaluation mode
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         if isinstance(model, RecurrentTranslator):
-            forward = next(each for each in model.encoder.modules() if isinstance(each, nn.LSTM))
+            forward = next(rnn for rnn in model.encoder.modules() if isinstance(rnn, nn.LSTM))
 
             def run(layer: nn.LSTM, inputs: Tensor) -> tuple[Tensor, State]:
                 inputs = inputs + added if layer is forward else inputs
@@ -130,7 +130,7 @@ class TargetSteps:
         length = int(self.lengths[step])
         return TargetSteps(
             self.weights[step, :length], self.values[step, :length], self.lengths[step],
-            tuple(each[step] for each in self.held), self.finish,
+            tuple(kept[step] for kept in self.held), self.finish,
         )  # fmt: skip
 
     def predict(self, weights: Tensor | None = None) -> Tensor:
@@ -143,7 +143,7 @@ class TargetSteps:
         shape = sums.shape[:-2]
         # what is held is the same for all weights of a step
         held = (
-            each.expand(*shape, each.shape[-1]).reshape(-1, each.shape[-1]) for each in self.held
+            kept.expand(*shape, kept.shape[-1]).reshape(-1, kept.shape[-1]) for kept in self.held
         )
         logits: Tensor = self.finish(sums.reshape(-1, *sums.shape[-2:]), *held)
         return logits.view(*shape, -1)
@@ -170,7 +170,7 @@ def target_steps(
             finish = functools.partial(_finish_recurrent, model)
     at = pairs, positions
     return TargetSteps(
-        weights[at], values[pairs], batch.source_lengths[pairs], tuple(each[at] for each in held),
+        weights[at], values[pairs], batch.source_lengths[pairs], tuple(kept[at] for kept in held),
         finish,
     )  # fmt: skip
 
@@ -206,7 +206,7 @@ def _recurrent_steps(model: Translator, batch: PairBatch) -> _Parts:
         assert decoded.weights is not None
         weights.append(decoded.weights)
         state = decoded.state
-    before = (torch.stack(each, 1) for each in zip(*states, strict=True))
+    before = (torch.stack(tensors, 1) for tensors in zip(*states, strict=True))
     return torch.cat(weights, 1)[..., None], memory.states[:, :, None], (words[..., None], *before)
 
 

@@ -35,7 +35,7 @@ def count_parameters(build: Callable[[], nn.Module]) -> int:
     """Return the number of trainable parameters of the network that `build` returns."""
     with shapes_alone():
         model = build()
-    return sum(each.numel() for each in model.parameters() if each.requires_grad)
+    return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
 
 
 def match_parameters(

@@ -61,7 +61,7 @@ class Memory:
 
     def select(self, rows: Tensor, places: Places | None = None) -> "Memory":
         """Return the memory of the sentences `rows`, which may repeat: (rows,)."""
-        keys = tuple(each[rows] for each in self.keys)
+        keys = tuple(tensor[rows] for tensor in self.keys)
         return Memory(self.states[rows], self.padding[rows], keys, places)
 
 

@@ -65,7 +65,7 @@ class SourceAttention(nn.Module):
         own = self.weights(query, memory) if weights is None else weights
         context = own @ memory.states
         if places is not None:
-            own, context = (places.gather(each)[:, None] for each in (own, context))
+            own, context = (places.gather(tensor)[:, None] for tensor in (own, context))
         return context, own if self.is_learned else weights
 
 
@@ -329,7 +329,7 @@ class TransformerTranslator(Translator):
         padding = padding_mask(lengths, embedded.shape[1])
         states = self.encoder(embedded, padding)
         keys = self.decoder.project(states)
-        return Memory(states, padding, keys), tuple(each[:, :0] for each in keys)
+        return Memory(states, padding, keys), tuple(tensor[:, :0] for tensor in keys)
 
     def decode(
         self, tokens: Tensor, memory: Memory, state: State, weights: Tensor | None = None,

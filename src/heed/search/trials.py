@@ -1,4 +1,4 @@
-"""The trials of a search: each is a training, as of `heed train`, that reports to Ray Tune.
+"""The trials of a search: each is an ordinary training that reports to Ray Tune.
 
 A trial reports after each epoch. Its checkpoint and reports are in the search's
 work folder, which every node sees under the same path. A trial that was killed, or whose search

@@ -113,7 +113,7 @@ def format_cost(params: Params, cores: int) -> str:
     """Return what a study trains, the time if it is known, and which differences it finds."""
     known = known_corpora(params)
     times = training_times(params, known)
-    rows = [f"  {name:<58}{format_number(each / 60):>13}" for name, each in times.items()]
+    rows = [f"  {name:<58}{format_number(seconds / 60):>13}" for name, seconds in times.items()]
     title = f"  {'core-minutes of a training with all epochs':<58}"
     summary = describe_trainings(params, len(params.models), [*times.values()], cores)
     told = [summary, *_describe_power(params, known), next_commands(cores)]
@@ -126,7 +126,7 @@ def describe_trainings(params: Params, models: int, times: list[float], cores: i
     `times` are the core-seconds of a training of each; fewer where they are not known.
     """
     has_longer = params.study.longer_training
-    seeds = [len(params.seeds_of(each.experiment)) for each in params.models.values()][-models:]
+    seeds = [len(params.seeds_of(model.experiment)) for model in params.models.values()][-models:]
     longer = f" and {models} longer ones" * has_longer
     few, many = min(seeds), max(seeds)
     each = f"x {many}" if few == many else f"of {few} to {many}"
@@ -177,7 +177,7 @@ def describe_gain(params: Params, name: str, tested: int) -> str:
     # with folds more repeats do more than more seeds of each; each fold has as many seeds
     repeats = min(MAX_REPEATS, max(MORE_REPEATS, 2 * split.repeats)) if split.folds else 1
     folds, is_repeated = split.folds // split.repeats * repeats, repeats > split.repeats
-    others = (each.split.folds or 1 for other, each in params.corpora.items() if other != corpus)
+    others = (entry.split.folds or 1 for other, entry in params.corpora.items() if other != corpus)
     step = math.lcm(folds or 1, *others)
     more = math.ceil((seeds + MORE_SEEDS * (not is_repeated)) / step) * step
     level, last = ALPHA, ALPHA

@@ -66,6 +66,6 @@ def resolve(params: Params, name: str, best: Configuration, meta: Meta) -> Recip
     return Recipe(
         model=name, experiment=model.experiment, task=experiment.task, variant=model.variant,
         corpus=model.corpus, tokenizer=meta.tokenizer, folds=meta.folds, tokens=meta.digest,
-        statistics=CorpusStatistics(**{each.name: getattr(meta, each.name) for each in fields}),
+        statistics=CorpusStatistics(**{field.name: getattr(meta, field.name) for field in fields}),
         data=data, hyperparameters=hyperparameters, repeats=meta.repeats,
     )  # fmt: skip

@@ -399,7 +399,7 @@ def find_mistakes(kind: Any, values: object, key: Key = ()) -> list[Mistake]:
 
 
 def wrong_values(params: Params) -> Mistakes:
-    """Yield the hyperparameters of models and presets that their task has not, or not so."""
+    """Yield the unknown or invalid hyperparameters of models and presets."""
     for name, values in params.defaults.presets.items():
         key = ("defaults", "presets", name)
         users = {params.task(model) for model in params.models.values() if model.preset == name}

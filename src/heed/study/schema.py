@@ -117,12 +117,12 @@ class Params:
 
     def experiments_on(self, corpus: str) -> dict[str, Any]:
         """Return the experiments on a corpus."""
-        return {name: each for name, each in self.experiments.items() if each.corpus == corpus}
+        return {name: entry for name, entry in self.experiments.items() if entry.corpus == corpus}
 
     def explained_by_encoder(self, corpus: str) -> list[str]:
         """Return the experiments that `explain` of the corpus's encoder tests: with one class."""
         experiments = self.experiments_on(corpus)
-        return [name for name, each in experiments.items() if rules_of(each.task).LABELS == "one"]
+        return [name for name, entry in experiments.items() if rules_of(entry.task).LABELS == "one"]
 
     def section(self, kind: str, name: str) -> Any:
         """Return entry `name` of a section. Raises HeedError when there is none."""
@@ -143,7 +143,7 @@ class Params:
 
     def searches_of(self, experiment: str) -> list[str]:
         """Return the searches of an experiment."""
-        return [name for name, each in self.searches.items() if each.experiment == experiment]
+        return [name for name, search in self.searches.items() if search.experiment == experiment]
 
     def searched_models(self, search: str) -> list[str]:
         """Return the models that a search tries configurations of."""

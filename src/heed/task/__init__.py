@@ -33,7 +33,7 @@ STAGE_MODULES: dict[str, tuple[str, ...]] = {
 def task_names() -> tuple[str, ...]:
     """Return the names of all tasks, in alphabetical order."""
     folders = importlib.import_module(PACKAGE).__path__
-    return tuple(sorted(each.name for each in pkgutil.iter_modules(folders) if each.ispkg))
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(folders) if module.ispkg))
 
 
 @functools.cache
@@ -58,7 +58,7 @@ class Part:
     def __getattr__(self, name: str) -> Any:
         """Return what the first module with this name has; AttributeError where none has it."""
         last = self._modules[-1]
-        return getattr(next((each for each in self._modules if hasattr(each, name)), last), name)
+        return getattr(next((part for part in self._modules if hasattr(part, name)), last), name)
 
 
 def task_module(task: str, part: str) -> Any:

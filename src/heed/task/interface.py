@@ -32,7 +32,7 @@ class Scale:
     in_points: differences are in points of the metric, and not in percentage points.
     percentages: metrics with differences in percentage points nevertheless.
     planned: the deviation of a score over seeds, and the variance of a difference over items, about
-        as in published studies: from them a study is told beforehand what it finds. None: it is not
+        as in published studies, which predict the detectable difference. None: it is not predicted
     """
 
     names: Mapping[str, str] = dataclasses.field(default_factory=dict)

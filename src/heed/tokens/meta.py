@@ -45,7 +45,7 @@ class Rationale:
 
 @dataclasses.dataclass(frozen=True)
 class Vectors:
-    """The word vectors of a corpus, and how much of it has one."""
+    """The word vectors of a corpus, and the shares of its types and tokens that have one."""
 
     size: int  # numbers in a vector
     types: float  # share of the types, 0 to 1

@@ -316,8 +316,8 @@ def train_runs(
     if missing:
         gpus = _count_gpus() if machine.uses_gpu(recipe.hyperparameters.device) else 0
         yield from _train_together(missing, code, min(len(missing), gpus or cores))
-    for each in trainings:  # a stage that is killed before its end: DVC deletes its runs
-        work = checkpoint.work_folder(each.recipe, each.seed, code)
+    for training in trainings:  # a stage that is killed before its end: DVC deletes its runs
+        work = checkpoint.work_folder(training.recipe, training.seed, code)
         shutil.rmtree(work, ignore_errors=True)
 
 
@@ -340,7 +340,7 @@ def _train_together(
 ) -> Iterator[RunInfo | LongerInfo]:
     """Yield the runs; then raise all failures as one, or first an error that is no HeedError."""
     with process_pool(at_once, "fork") as pool:
-        runs = [pool.submit(_train, each, code, at_once == 1) for each in trainings]
+        runs = [pool.submit(_train, training, code, at_once == 1) for training in trainings]
         yield from (run.result() for run in runs if not run.exception())
         errors = [error for run in runs if (error := run.exception())]
         for error in errors:  # within the pool, which says what it means that a process was killed
@@ -352,7 +352,7 @@ def _train_together(
 
 def _restore_runs(name: str, trainings: list[_Training]) -> None:
     """Bring back the runs of a model that DVC deleted when it began to run this stage."""
-    if not all(paths.run_folder(name, each.key).is_dir() for each in trainings):
+    if not all(paths.run_folder(name, training.key).is_dir() for training in trainings):
         restore_files(stage_name("train", name), Path("results"))
 
 

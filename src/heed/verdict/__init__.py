@@ -1,1 +1,1 @@
-"""A verdict for anyone's scores: `heed verdict FILE`, without a study, a clone and torch."""
+"""A verdict for anyone's scores, over published studies, and on a change: without torch."""

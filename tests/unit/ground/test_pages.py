@@ -32,7 +32,8 @@ NOT_RUN = {
     "git fetch": REMOTE, "git push": REMOTE, "dvc remote": REMOTE, "dvc push": REMOTE,
     "dvc pull": REMOTE, "dvc fetch": REMOTE, "ray": CLUSTER, "kubectl": CLUSTER,
     "apptainer": CONTAINER, "docker": CONTAINER, "podman": CONTAINER, "snakemake": STAGES,
-    "dvc": STAGES, "heed report": STAGES, "heed verify": EDITION, "python verify.py": EDITION,
+    "dvc": STAGES, "heed report": STAGES, "heed try": STAGES,
+    "heed verify": EDITION, "python verify.py": EDITION,
     "python -m benchmarks.remote": MEASURED,
 }  # fmt: skip
 

@@ -203,7 +203,7 @@ def _tune(
         batches = encoded.evaluation_batches(rows[split])
         of_split = model, batches, rows[split], loaded.device, learning.activation
         shares[split] = probabilities(*of_split)
-    by_epoch = [each[f"validation_{monitor}"] for each in history]
+    by_epoch = [epoch[f"validation_{monitor}"] for epoch in history]
     model = model.eval().cpu()
     model.loaded = model.loaded._replace(device="cpu")
     scores = {"best_epoch": best, "machine_kind": kind, f"validation_{monitor}": by_epoch}
@@ -284,8 +284,8 @@ def explain_encoder(
 
     judged = []
     with ThreadPoolExecutor(cores) as threads:
-        for done, each in enumerate(threads.map(judge, rows.tolist()), 1):
-            judged += [each] if each[2] else []
+        for done, judgement in enumerate(threads.map(judge, rows.tolist()), 1):
+            judged += [judgement] if judgement[2] else []
             report(done, len(rows))
     shares = [positions["rationale"].mean() for _, positions, _ in judged]
     share = float(np.mean([share for share in shares if share] or [0.0]))

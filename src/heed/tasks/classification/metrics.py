@@ -28,7 +28,7 @@ def statistics(
 ) -> np.ndarray:
     """Return the statistics of each document: uint8 (documents, 1 + 3 * classes)."""
     columns = np.asarray(classes)
-    is_true, is_predicted = (np.asarray(each)[:, None] == columns for each in (label, predicted))
+    is_true, is_predicted = (np.asarray(found)[:, None] == columns for found in (label, predicted))
     is_both = is_true & is_predicted
     right = is_both.any(1, keepdims=True)
     return np.concatenate([right, is_true, is_predicted, is_both], 1).astype(np.uint8)

@@ -67,7 +67,7 @@ def fit(tokens: Tokens, data: Data, experiment: DeclaredExperiment) -> Fitted:
 
         def fit_fold(rows: Rows, labels: Labels) -> FittedFold:
             every = {
-                name: np.bincount(each, minlength=documents) > 0 for name, each in rows.items()
+                name: np.bincount(chosen, minlength=documents) > 0 for name, chosen in rows.items()
             }
             file = write_tfidf(counts, every, WORK, report)
             linear, chosen, _ = fit_linear(labels, file, data.classes, experiment.metric, bar)
@@ -104,7 +104,7 @@ def fit_pretrained(
 
 
 def linear_head(tokens: Tokens, data: Data, weights: np.ndarray) -> np.ndarray:
-    """Return the weights of `fit_pretrained` as those of all classes, float32 (classes, size + 1).
+    """Return the weights of `fit_pretrained` expanded to all classes, float32 (classes, size + 1).
 
     Their softmax has the shares of `fit_linear`, one class a document; the bias, which comes last,
     is -inf of a class without training documents.

@@ -82,7 +82,7 @@ def _tables(
         head, gold = {"id": ids[pair.row]}, known[pair.row]
         of_pair: metrics.Gold = gold or (set(), set())
         words = predictor.source.words_of(pair.source), predictor.target.words_of(pair.target)
-        sure, possible = (_linked(words, each) for each in of_pair)
+        sure, possible = (_linked(words, links) for links in of_pair)
         documents.append(head | _document(pair, sure))
         for ranking, values in _rankings(pair, words, sure, possible & ~sure, gold).items():
             rankings.append(head | {"ranking": ranking} | values)
@@ -131,7 +131,7 @@ def summarize_tables(
 
 def _linked(words: tuple[np.ndarray, np.ndarray], links: metrics.Links) -> np.ndarray:
     """Return which units, given by their words, are linked: (target units, source units)."""
-    source, target = (each.tolist() for each in words)
+    source, target = (indices.tolist() for indices in words)
     return np.asarray([[(i, j) in links for i in source] for j in target])
 
 
@@ -218,5 +218,5 @@ def _means(by_step: list[dict[str, float]]) -> dict[str, float]:
     return {
         name: float(np.mean(values))
         for name in {name: None for measures in by_step for name in measures}
-        if (values := [each[name] for each in by_step if np.isfinite(each.get(name, np.nan))])
+        if (values := [step[name] for step in by_step if np.isfinite(step.get(name, np.nan))])
     }
