@@ -28,6 +28,7 @@ include_patterns = [
     "docs/*.md",
     "docs/[!s_n]*/*.md",
     "docs/start/*.md",
+    "docs/teach/*.ipynb",
     "docs/notebooks/*.ipynb",
     "docs/teach/*.ipynb",
     "docs/teach/*.md",

@@ -36,8 +36,8 @@ def add_toctrees(app: Sphinx, docname: str, source: list[str]) -> None:
     """Append toctrees to an index page (an event of Sphinx).
 
     The first one has a toctree for each of its sections. Others have one, of the pages that the
-    first one does not link. Of a published report only the title is read: `repository_files` puts
-    the report in the place of the page.
+    first one does not link, in its own folder. Only the title of a published report is read:
+    `repository_files` puts the report in the place of the page. Internals are not in the contents.
     """
     first = app.config.root_doc
     path = Path(app.env.doc2path(docname))
@@ -57,8 +57,14 @@ def add_toctrees(app: Sphinx, docname: str, source: list[str]) -> None:
         pages = find_pages(source[0])
         folder = Path(docname).parent
         source[0] += make_toctree(
-            [page for page in pages if os.path.normpath(folder / page) not in known]
+            [
+                page
+                for page in pages
+                if not page.startswith("../") and os.path.normpath(folder / page) not in known
+            ]
         )
+    elif path.parent.name == "internals":
+        source[0] = f"---\norphan: true\n---\n{source[0]}"
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

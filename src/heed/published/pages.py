@@ -22,7 +22,7 @@ TABLE = re.compile(
     re.DOTALL,
 )
 ROLES = ("baseline", "control", "reference_model")
-HEAD = ["Texts", "Attention", "Last state", "Control", "Linear model, or another from outside"]
+HEAD = ["Texts", "Attention", "Last state", "Control", "Reference model"]
 # The ways to read a text, by the variants of the published studies of real corpora.
 WAYS = {
     "baseline": "last state", "max": "maximum", "mean": "mean", "pooling": "pooling",
