@@ -119,10 +119,10 @@ def test_no_function_is_longer_than_45_lines():
 # which one is raised.
 
 CEILINGS = {
-    "cli": 835, "corpora": 3220, "evaluation": 1580, "explanation": 2904, "hyperparameters": 494,
-    "inputs": 997, "models": 2512, "modules": 2409, "published": 878, "report": 6169,
-    "search": 1028, "study": 3259, "task": 277, "tasks": 4193, "tokens": 1870, "training": 1135,
-    "verdict": 1030,
+    "cli": 850, "corpora": 3085, "evaluation": 1580, "explanation": 2884, "hyperparameters": 488,
+    "inputs": 997, "models": 2472, "modules": 2576, "published": 871, "report": 5515,
+    "search": 1030, "study": 3285, "task": 275, "tasks": 4114, "tokens": 1847, "training": 1136,
+    "verdict": 1180,
 }  # fmt: skip  # `modules` are those of no package
 MOST_MODULES = 175
 # functions by their cyclomatic complexity, comprehensions and boolean operators included (as radon

@@ -391,14 +391,14 @@ def _wrong_scores(
     by_run, decides = [*runs.groupby(KEYS[:3])], ("test", runs["metric"].iloc[0])
     seeds = printed["seed"].replace("", "0").astype(int)  # a reference model has none
     printed = printed.assign(seed=seeds, value=printed["value"].astype(float))
-    groups = dict([*printed.groupby(["split", "metric"])])
+    groups: dict[Any, pd.DataFrame] = dict([*printed.groupby(["split", "metric"])])
     for split, metric in sorted({decides, *groups}):
         rows = groups.get((split, metric), printed[:0])
         formula = _formula(metric, runs) if split == "test" else ""
         if not formula:  # its seeds, at least, are those of the runs
             unchecked[f"{split} {metric}"] += len(rows)
             rows = rows.assign(value=0.0)
-        shown = {
+        shown: dict[Any, list[Any]] = {
             model: [*zip(each["seed"], each["value"], strict=True)]
             for model, each in rows.groupby("model")
         }
@@ -413,7 +413,9 @@ def _wrong_scores(
 
 def _formula(metric: str, runs: pd.DataFrame) -> str:
     """Return the metric, or one of the same value, that these statistics have; empty: none."""
-    possible = (each for each in (metric, SAME.get(metric, "")) if statistics_of(each, [*runs]))
+    possible = (
+        each for each in (metric, SAME.get(metric, "")) if statistics_of(each, [*map(str, runs)])
+    )
     return next(possible, "")
 
 
