@@ -15,8 +15,10 @@ from heed.records import read_section
 from heed.study import Corpus, Source, Split
 from heed.study.experiments import AnyCorpus, check_split
 from heed.tokens.corpus import tokenize
+from tests.conftest import cases
 from tests.makers.tables import read_files
 
+CASES = cases(__file__)
 RANDOM = Split(kind="random", test=0.25, validation=0.2)
 GIVEN = Split(kind="given")
 
@@ -99,15 +101,7 @@ def test_a_column_of_parts_understands_the_names_that_people_use(tmp_path):
     assert splits == ["train"] * 2 + ["validation"] * 5 + ["test"] * 2
 
 
-@pytest.mark.parametrize(("row", "keys", "message"), [
-    ("eval", {}, "'eval', which some say for validation, others for test"),
-    ("", {}, r"expected train, validation, test \(or dev, valid, .*testing\), found ''"),
-    ("1", {"id_column": "part"}, "an earlier row has the id '1' too"),
-    ("", {"id_column": "part"}, "no id"),
-    ("2\x1b", {"id_column": "part"}, r"character '\\x1b'"),
-    ("", {"group_column": "part"}, "no group"),
-    ("", {"label_column": None, "label_columns": ["label", "part"]}, "no label"),
-])  # fmt: skip
+@pytest.mark.parametrize(("row", "keys", "message"), CASES["cells"])
 def test_a_cell_that_does_not_fit_is_named_with_line_and_column(tmp_path, row, keys, message):
     first = "train" if keys == {} else "1"
     files = write(tmp_path, table=f"text,label,part|a,x,{first}|b,y,{row}")
