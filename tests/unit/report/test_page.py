@@ -18,7 +18,7 @@ from heed.report.tables import Cell, Column, Row, Table, csv_table
 from heed.report.typesetting import cell, escape
 from heed.tables import csv_text
 from tests.conftest import ROOT, cases
-from tests.fixtures.report import made_up, made_up_translation
+from tests.fixtures.report import made_up
 from tests.fixtures.report.pages import (
     HOSTILE,
     Page,
@@ -38,9 +38,7 @@ MAX_WORDS, MAX_BYTES = 6000, 1_000_000
 
 @pytest.fixture(params=STUDIES)
 def page(request, rendered) -> Page:
-    name = request.param
-    translation = made_up_translation.study(), made_up_translation.comparison()
-    return Page(rendered(name, *(translation if name == "translation" else ())) / "index.html")
+    return Page(rendered(request.param) / "index.html")
 
 
 def test_a_page_asks_for_nothing_and_its_links_lead_somewhere(page):
