@@ -13,7 +13,7 @@ from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
 from heed.records import read_section
 from heed.study import Corpus, Source, Split
-from heed.study.experiments import AnyCorpus, check_split
+from heed.study.experiments import AnyCorpus
 from heed.tokens.corpus import tokenize
 from tests.conftest import cases
 from tests.makers.tables import read_files
@@ -191,15 +191,6 @@ def test_a_train_that_is_small_enough_already_stays_as_it_is(tmp_path):
 
 
 @pytest.mark.parametrize(("keys", "message"), [
-    ({"kind": "folds", "k": 5, "train": 9}, "not for kind folds, which tests every document"),
-    ({"kind": "given", "grouped": True}, "`grouped` is only for kinds random and folds"),
-])  # fmt: skip
-def test_keys_of_a_split_that_contradict_each_other_are_errors(keys, message):
-    with pytest.raises(ValueError, match=message):
-        check_split(Split(**keys))
-
-
-@pytest.mark.parametrize(("keys", "message"), [
     ({"text_columns": ["a"]}, "use text_column or text_columns, not both"),
     ({"label_columns": ["a", "a"], "label_column": None}, "each name once, found twice: a"),
     ({"label_columns": ["text"], "label_column": None}, "each column once, found text, text"),
@@ -208,6 +199,8 @@ def test_keys_of_a_split_that_contradict_each_other_are_errors(keys, message):
     ({"split": Split(kind="random", test=0.2, grouped=True)}, "a table with a group_column"),
     ({"tokenizer": "th"}, "in place of another of spaCy's, which needs a package"),
     ({"split_column": "part"}, "split_column needs split kind given"),
+    ({"split": Split(kind="folds", k=5, train=9)}, "for kind folds, which tests every document"),
+    ({"split": Split(kind="given", grouped=True)}, "`grouped` is only for kinds random and folds"),
 ])  # fmt: skip
 def test_keys_of_a_table_that_contradict_each_other_are_errors(keys, message):
     with pytest.raises(ValueError, match=message):

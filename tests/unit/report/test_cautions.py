@@ -6,8 +6,10 @@ import pytest
 
 from heed.evaluation.results import ExperimentResult, ReferenceResult, mean_and_std
 from heed.report.measures import degenerate_seeds
+from tests.conftest import cases
 from tests.fixtures.report.answers import make_experiment, make_model
 
+CASES = cases(__file__)
 SEEDS = [1, 2, 3]
 
 
@@ -26,19 +28,7 @@ def found(result: ExperimentResult, seeds: list[int]) -> list[int]:
     return [*degenerate_seeds(model, result, seeds)]
 
 
-@pytest.mark.parametrize(
-    ("baseline", "seeds"),
-    [
-        ([0.85, 0.84, 0.86], []),
-        ([0.85, 0.76, 0.86], []),  # 9.5 points below the median of the others
-        ([0.85, 0.74, 0.86], [2]),
-        ([0.85, 0.50, 0.86], [2]),
-        ([0.55, 0.50, 0.52], [2]),  # at the majority class
-        ([0.50, 0.49, 0.86], [1, 2]),
-        ([0.48, 0.49, 0.47], [1, 2, 3]),
-        ([0.51, 0.35, 0.52], [2]),
-    ],
-)
+@pytest.mark.parametrize(("baseline", "seeds"), CASES["degenerate"])
 def test_a_run_is_degenerate_at_the_majority_class_or_far_below_the_others(baseline, seeds):
     assert found(experiment([0.5], baseline=baseline), SEEDS) == seeds
 

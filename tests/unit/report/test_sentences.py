@@ -97,12 +97,7 @@ def test_a_study_gives_no_advice_and_a_corpus_of_ones_own_has_its_rule():
     )
 
 
-@pytest.mark.parametrize(("scores", "advice"), [
-    (((0.5,) * 3, (0.505,) * 3, 0.417), "majority"),  # of a vocabulary of one word
-    (((0.5,) * 3, (0.5,) * 3, 0.5), "majority"),  # all test texts are one text
-    (((0.51,) * 3, (0.52,) * 3, 0.515), "linear"),
-    (((0.8,) * 3, (0.85,) * 3, 0.7), "attention"),
-])  # fmt: skip
+@pytest.mark.parametrize(("scores", "advice"), CASES["nothing_learned"])
 def test_where_nothing_was_learned_the_majority_class_is_the_answer(scores, advice):
     baseline, attention, linear = scores
     result = make_experiment(baseline, attention, linear, generated=False)

@@ -65,13 +65,7 @@ def test_the_labels_of_a_table_have_the_names_of_their_columns(columns, known):
     assert f".data.label: corpus sample-sentiment has no label label. Known: {known} (" in message
 
 
-@pytest.mark.parametrize(("keys", "column", "is_valid"), [
-    (("train", "test"), "", True),
-    (("training_1", "testing_1"), "", True),
-    (("file_1", "file_2"), ", split_column: p", True),
-    (("train", "file_2"), "", False),
-    (("train", "test"), ", split_column: p", False),
-])  # fmt: skip
+@pytest.mark.parametrize(("keys", "column", "is_valid"), CASES["splits"])
 def test_a_column_or_the_keys_of_files_give_the_splits(keys, column, is_valid):
     paths, hashes = {key: f"{key}.csv" for key in keys}, dict.fromkeys(keys, "a" * 64)
     text = table_study(f"text_column: t, label_column: l{column}")

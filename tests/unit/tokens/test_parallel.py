@@ -121,13 +121,7 @@ NEEDED = "needs path and sha256"
 FILES = {"paths": {"de": "de.txt", "en": "en.txt"}, "hashes": {"de": "0" * 64, "en": "0" * 64}}
 
 
-@pytest.mark.parametrize(("keys", "message"), [
-    ({}, NEEDED),
-    ({"path": "a.csv"}, "needs sha256"),
-    (FILES, NEEDED),
-    ({"path": "a.csv", "sha256": "0" * 64} | FILES, "does not take hashes and paths"),
-    ({"seed": 1, "path": "a.csv", "sha256": "0" * 64}, "does not take seed"),
-])  # fmt: skip
+@pytest.mark.parametrize(("keys", "message"), CASES["sources"])
 def test_a_source_of_pairs_needs_a_table(keys, message):
     with pytest.raises(ValueError, match=message):
         check_source(Source(kind="parallel", **keys))

@@ -313,13 +313,7 @@ def test_training_stops_early_when_nothing_gets_better(workplace):
     assert pd.read_csv(RUN / "history.csv").equals(history)
 
 
-@pytest.mark.parametrize(("factor", "changes", "message"), [
-    (1e30, {}, r"the loss \(nan\) .* step 2 of 15, in epoch 1 of 3, with .*1e\+30"),
-    (1e30, {"warmup": 0.5}, r"with learning rate 2.35294e\+29"),
-    # one step an epoch: after it the weights are infinite, and no loss has shown it
-    (1e39, {"batch_size": 36, "epochs": 1}, r"a weight .* step 1 of 1,"),
-    (1e30, {"batch_size": 36, "epochs": 1}, r"validation loss \(nan\)"),
-])  # fmt: skip
+@pytest.mark.parametrize(("factor", "changes", "message"), CASES["diverging"])
 def test_a_training_that_diverges_stops_with_step_epoch_and_learning_rate(
     workplace, monkeypatch, factor, changes, message
 ):
