@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 # Threads of several test processes wait for each other: a test of 5 s took 220 s among others.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -14,6 +14,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from heed.files import digest_folder, write_json, write_text
 from heed.tasks.classification.recipe import Hyperparameters
@@ -42,6 +43,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Import nothing of tests/slow where nothing slow is asked for, such as a browser's library."""
     return (collection_path == ROOT / "tests/slow" and config.option.markexpr == "not slow") or None
+
+
+def cases(test: str) -> dict[str, Any]:
+    """Return the tables in the YAML file that is named as a test's own file, its `__file__`."""
+    return yaml.safe_load(Path(test).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture

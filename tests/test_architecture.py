@@ -125,6 +125,7 @@ CEILINGS = {
     "verdict": 1180,
 }  # fmt: skip  # `modules` are those of no package
 MOST_MODULES = 175
+MOST_LINES_OF_TESTS = 26_000  # of Python
 # functions by their cyclomatic complexity, comprehensions and boolean operators included (as radon
 # counts it; ruff counts neither, and stops at 12)
 MOST_ABOVE_10, MOST_COMPLEX = 9, 14
@@ -140,6 +141,11 @@ def test_no_package_has_more_lines_than_its_ceiling():
     assert packages.keys() == CEILINGS.keys()
     assert not {name: count for name, count in packages.items() if count > CEILINGS[name]}
     assert len(MODULES) <= MOST_MODULES
+
+
+def test_the_tests_have_no_more_lines_than_their_ceiling():
+    tests = [path.read_text().splitlines() for path in (ROOT / "tests").rglob("*.py")]
+    assert sum(map(len, tests)) <= MOST_LINES_OF_TESTS
 
 
 def complexity(function: ast.FunctionDef) -> int:

@@ -20,19 +20,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 # A small study of the real heed; the same with a search; one model with every other kind of stage.
-SMALL = """
-study: {name: small, title: Small, longer_training: false}
-seeds: [1, 2]
-sources: {sample: {kind: sample, documents: 200, seed: 3}}
-corpora: {letters: {source: sample, kind: sample-letters, split: {kind: random, test: 0.25}}}
-experiments: {author: {task: classification, corpus: letters, data: {label: author}, title: Author}}
-searches: {}
-defaults: {classification: {hidden_size: 4, embedding_dim: 4, linear_size: 4, epochs: 2,
-    device: cpu}}
-models:
-  author-baseline: {experiment: author}
-  author-attention: {experiment: author, attention: multi-head, heads: 2}
-"""
+SMALL = (ROOT / "tests/studies/parts/author.yaml").read_text()
 SEARCH = """{hunt: {experiment: author, model: author-attention, trials: 2, scheduler: none,
     space: {learning_rate: {uniform: [0.001, 0.01]}}}}"""
 SEARCHED = SMALL.replace("heads: 2}", "heads: 2, search: hunt}").replace("{}", SEARCH)

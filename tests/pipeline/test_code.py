@@ -18,40 +18,11 @@ from heed import digests
 from heed.cli import stages
 from heed.evaluation.results import write_comparison
 from heed.files import HeedError
-from tests.conftest import ROOT, contents
+from tests.conftest import ROOT, cases, contents
 from tests.fixtures.report import made_up
 from tests.pipeline.makers import EXPLAIN, HUNT, LIAR, make_clone
 
-SAME = {
-    "a comment": ("x = 1\n", "x = 1  # one\n\n\n"),
-    "a docstring": ("def f(a):\n    return a\n", 'def f(a):\n    """Return a."""\n    return a\n'),
-    "a docstring of a class": ("class A:\n    x = 1\n", 'class A:\n    "A."\n    x = 1\n'),
-    "parentheses and line ends": ("x = a + b * c\n", "x = (\n    a\n    + (b * c)\n)\n"),
-    "quotes": ("x = 'a' \"b\"\n", "x = 'ab'\n"),
-    "an f-string in parts": ("x = f'a{b}' 'c'\n", "x = f'a{b}c'\n"),
-}
-DIFFERENT = {
-    "a value": ("x = 1\n", "x = 2\n"),
-    "a type of number": ("x = 1\n", "x = 1.0\n"),
-    "True and 1": ("x = 1\n", "x = True\n"),
-    "a line that was one": ("a = b\n-c\n", "a = b - c\n"),
-    "precedence": ("x = a + b * c\n", "x = (a + b) * c\n"),
-    "indentation": ("if a:\n    b()\n    c()\n", "if a:\n    b()\nc()\n"),
-    "a name": ("x = a.b\n", "x = a.c\n"),
-    "a default": ("def f(a=1): pass\n", "def f(*, a=1): pass\n"),
-    "a keyword without default": ("def f(*, a, b=1): pass\n", "def f(*, a=1, b): pass\n"),
-    "a decorator": ("def f(): pass\n", "@g\ndef f(): pass\n"),
-    "a string that is no docstring": ("x = 'a'\n", "x = 'b'\n"),
-    "the text of an f-string": ("x = f'a{b}'\n", "x = f'b{b}'\n"),
-    "a conversion": ("x = f'{b!r}'\n", "x = f'{b!s}'\n"),
-    "a format": ("x = f'{b:.1f}'\n", "x = f'{b:.2f}'\n"),
-    "None in a match": ("match a:\n  case None: pass\n", "match a:\n  case False: pass\n"),
-    "a dictionary that takes in another": ("x = {**a}\n", "x = {a: a}\n"),
-    "a keyword's default of a lambda": ("f = lambda *, a: 0\n", "f = lambda *, a=None: 0\n"),
-    "a key None": ("x = {None: y}\n", "x = {**y}\n"),
-    "bytes": ("x = ''\n", "x = b''\n"),
-    "an import's level": ("from . import a\n", "from .. import a\n"),
-}
+SAME, DIFFERENT = cases(__file__).values()
 
 
 @pytest.mark.parametrize("edit", [*SAME, *DIFFERENT])

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from heed.report import pages
 from tests.conftest import ROOT
-from tests.fixtures.report import made_up, made_up_translation
+from tests.fixtures.report import made_up
 from tests.fixtures.report.pages import HOSTILE, render_hostile, render_to
 
 AXE = "4.14.1"  # of axe-core, from the npm registry
@@ -57,11 +57,10 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Reports with made-up numbers: of the sample, of a translation, of hostile texts, and of the
     talk."""
     folder = tmp_path_factory.mktemp("reports")
-    translation = made_up_translation.study(), made_up_translation.comparison()
-    talk = made_up.study("talk"), made_up.comparison("talk")
-    sample = made_up.study("sample"), made_up.comparison("sample")
-    studies = {"sample": sample, "talk": talk, "translation": translation}
-    rendered = {name: render_to(*each, folder / name) for name, each in studies.items()}
+    rendered = {
+        name: render_to(made_up.study(name), made_up.comparison(name), folder / name)
+        for name in ("sample", "talk", "translation")
+    }
     return rendered | {"hostile": render_hostile(folder / "hostile")}
 
 

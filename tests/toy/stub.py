@@ -196,22 +196,17 @@ def compare() -> None:
 
 def report() -> None:
     comparison = read("results/compare/comparison.json")
-    write("reports/index.html", PARAMS["study"]["title"] + comparison + digest(code()))
-    write("reports/report.tex", "tex")
-    write("reports/tables/feelings_seeds.csv", comparison)
-    write("reports/tables/answer.txt", "Attention beats nothing, 90.0% against 89.0%.\n")
-    times = [path.read_text() for path in sorted(Path("results/timing/train").glob("*/*.json"))]
-    write("reports/tables/feelings_translation.csv", "core_minutes\n" + "".join(times).rstrip())
-    write("reports/figures/models.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>")
-    write("reports/figures/feelings_curves.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>")
-    curves = "epoch,validation,figure,model,seed\n1,0.5,accuracy,feelings,1"
-    write("reports/plots/curves.csv", curves)
-    confusion = "actual,predicted,share,documents,model\ngood,good,1,2,feelings"
-    write("reports/plots/confusion.csv", confusion)
-    comparisons = "experiment,compared,difference_pp,low_pp,high_pp\nfeelings,a - b,1,0,2"
-    write("reports/plots/comparisons.csv", comparisons)
     summaries = [read(f"{scored('evaluate', key)}/summary.csv") for key in PARAMS["models"]]
-    write("reports/documents/documents.html", "".join(summaries))
+    times = [path.read_text() for path in sorted(Path("results/timing/train").glob("*/*.json"))]
+    files = {
+        "index.html": PARAMS["study"]["title"] + comparison + digest(code()),
+        "tables/feelings_seeds.csv": comparison,
+        "tables/feelings_translation.csv": "core_minutes\n" + "".join(times).rstrip(),
+        "documents/documents.html": "".join(summaries),
+    }
+    others = yaml.safe_load(Path(__file__).with_name("report.yaml").read_text())
+    for name, text in (files | others).items():
+        write(f"reports/{name}", text)
 
 
 STAGES = {

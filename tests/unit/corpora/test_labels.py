@@ -7,19 +7,9 @@ from heed.corpora.declared import Corpus, Split
 from heed.corpora.rows import Format, read_table
 from heed.corpora.table import DocumentReader, SimilarLabelsError, require_distinct
 from heed.files import HeedError
+from tests.conftest import cases
 
-SAME = {
-    "case": ("pos", "Pos"), "zero width": ("pos", "po\u200bs"), "bidi": ("pos", "\u202epos"),
-    "soft": ("pos", "po\u00ads"), "no-break": ("a b", "a\u00a0b"), "two spaces": ("a b", "a  b"),
-    "wide": ("pos", "ｐｏｓ"), "greek case": ("Ναι", "ναι"),
-    "persian": ("می\u200cخواهم", "میخواهم"),
-}  # fmt: skip
-OTHER = {
-    "greek letters": ("TNFα", "TNFa", "IL-1β", "IL-1ß"), "german": ("Maße", "Masse"),
-    "accents": ("résumé", "resume"), "russian": ("да", "нет", "спорт"), "signs": ("C", "C++", "C#"),
-    "countries": ("🇩🇪", "🇫🇷"), "skin": ("👍🏽", "👍🏿"), "numbers": ("1", "1.0", "01", "10"),
-    "chinese": ("日", "曰", "正面"),
-}  # fmt: skip
+SAME, OTHER = cases(__file__).values()
 
 
 def places(labels: tuple[str, ...]) -> dict[str, str]:

@@ -15,8 +15,10 @@ from heed.corpora.formats import find_format
 from heed.corpora.rows import AT, FORMATS, Format, read_batches, read_table, write_table
 from heed.files import HeedError
 from heed.study import Corpus, Split
+from tests.conftest import cases
 from tests.makers.tables import read_files
 
+CASES = cases(__file__)
 CORPUS = Corpus(
     source="x", kind="table", text_column="text", label_column="label",
     split=Split(kind="random", test=0.2),
@@ -33,72 +35,15 @@ def texts_and_labels(path: Path, **form):
 
 ROWS = '[{"text": "a", "label": "x"},\n {"text": "b\\nc",\n  "label": "y"}]'
 GOOD = '{"text": "a", "label": "x"}\n\n'
-# what is wrong: (the ending of the file, its content, the message behind the file's name)
-WRONG = {
-    "one field too many": (
-        ".csv", "text,label\ngood,pos\npos,good,2019\n", ":3: expected 2 fields,.* 3",
-    ),
-    "one field too few": (".csv", "text,label\ngood\n", ":2: expected 2 fields, .*found 1"),
-    "after a text of two lines": (".csv", 'text,label\n"a\nb",x\nc\n', ":4: expected 2 fields"),
-    "a quote that is not closed": (
-        ".csv", 'text,label\na,x\n"b,y\nc,z\n', ":3: not a row of a CSV file",
-    ),
-    "text after a quote": (".csv", 'text,label\n"b"c,y\n', ":2: not a row of a CSV file"),
-    "a column twice": (".csv", "text,label,text\na,b,c\n", ": 2 columns are named 'text'"),
-    "other separators": (
-        ".csv", "text;label\na;b\n", ": .*Columns: text;label. The delimiter of the f",
-    ),
-    "an empty file": (".csv", "", ": empty: expected rows, and the names"),
-    "no label": (
-        ".csv", "text,label\na,x\nb,\n", ":3: column 'label': no label: so it is in 1 of 2 ro",
-    ),
-    "a blank label": (".csv", "text,label\na,x\nb,  \n", ":3: column 'label': no label"),
-    "a newline in a label": (".csv", 'text,label\na,"x\ny"\n', r":2: .*control character '\\n'"),
-    "a line separator in a label": (
-        ".csv", "text,label\na,x\u2028y\n", r":2: .*control character '\\u2028'",
-    ),
-    "a list as text": (
-        ".jsonl", GOOD + '{"text": ["a"], "label": "x"}', ":3: .*'text': expected text, found a li",
-    ),
-    "an object as text": (
-        ".jsonl", GOOD + '{"text": {"a": 1}, "label": "x"}', ":3: .*'text': .* found an object",
-    ),
-    "several labels": (
-        ".jsonl", GOOD + '{"text": "a", "label": ["x", "y"]}', ":3: .*one label a document, found ",
-    ),
-    "an object as label": (
-        ".jsonl", GOOD + '{"text": "a", "label": {"x": 1}}', ":3: .*'label': expected text, found ",
-    ),
-    "NaN as label": (".jsonl", GOOD + '{"text": "a", "label": NaN}', ":3: column 'label': no la"),
-    "an object as label below a list": (
-        ".jsonl", '{"text": "a", "label": ["x"]}\n{"text": "a", "label": {"x": 1}}',
-        ":2: .*'label': expected text, found an object",
-    ),
-    "a key twice": (
-        ".jsonl", GOOD + '{"text": "a", "text": "b", "label": "x"}',
-        ":3: not a JSON object .an object has the key 'text' twice",
-    ),
+WRONG = CASES["wrong"] | {
     "a key twice in a list": (
         ".json", ROWS.replace('"label"', '"text"', 1), ":1: not JSON .*the key 'text' twice",
     ),
-    "heed's own column": (".csv", "text,label,heed:at\na,x,y\n", ": column 'heed:at': .*Rename it"),
-    "no key": (".jsonl", GOOD + '{"text": "a"}', ":3: column 'label': no label"),
-    "no object": (".jsonl", GOOD + "[1]", ":3: expected a JSON object, found list"),
-    "no JSON": (".jsonl", GOOD + '{"text": "a"', ":3: not a JSON object"),
     "too deep": (".jsonl", GOOD + "[" * 100_000, ":3: not a JSON object"),
     "a list cut off": (".json", ROWS[:-1], ":3: not JSON .Expecting ',' delimiter"),
     "a row that is no object": (
         ".json", ROWS.replace(",\n {", ",\n 5, {"), ": item 2: expected a JSON obj",
     ),
-    "a key that is missing": (
-        ".json", '[\n{"text": "a"}]', ": there is no column 'label'. Columns: te",
-    ),
-    "a text": (".json", '"a"', ": expected a list of objects.*found a JSON str"),
-    "columns of pandas": (".json", '{"text": {"0": "a"}}', ': .*orient="records"'),
-    "two lists": (
-        ".json", '{"train": [{}], "test": [{}]}', ": .*an object with 2 such lists: train, test",
-    ),
-    "nothing": (".json", "", ":1: not JSON"),
 }  # fmt: skip
 
 
@@ -106,7 +51,7 @@ WRONG = {
 def test_what_does_not_fit_is_named_with_file_and_line(tmp_path, wrong):
     suffix, content, message = WRONG[wrong]
     path = tmp_path / f"t{suffix}"
-    path.write_text(content, encoding="utf-8", newline="")
+    path.write_text(content.replace("GOOD ", GOOD), encoding="utf-8", newline="")
     with pytest.raises(HeedError, match=f"^{path}{message}") as raised:
         documents(path)
     assert len(str(raised.value).splitlines()) == 1
@@ -307,20 +252,9 @@ def test_a_first_row_with_a_label_of_the_others_is_no_header(tmp_path, suffix, l
     assert form.header == ("text", "label") and texts_and_labels(path, **vars(form)) == rows
 
 
-FILES = {  # in a folder of texts: the texts, by name; what is read
-    "hidden": (["a/1.txt", "b/2.TXT", ".ipynb_checkpoints/3.txt", "__MACOSX/._1.txt", "a/._1.txt",
-                "a/.x/4.txt"], ["a/1.txt", "b/2.TXT"]),
-    "splits": (["train/a/1.txt", "test/b/2.txt", "train/readme.txt", "readme.txt"],
-               ["test/b/2.txt", "train/a/1.txt"]),
-    "deeper": (["a/1.txt", "b/sub/2.txt"], "b/sub/2.txt"),
-    "deeper than splits": (["train/a/1.txt", "test/a/x/y/2.txt"], "test/a/x/y/2.txt"),
-    "without a split": (["train/a/1.txt", "a/2.txt"], "a/2.txt"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", FILES)
+@pytest.mark.parametrize("case", CASES["files"])
 def test_of_a_folder_each_text_is_read_or_named_and_hidden_files_are_none(tmp_path, case):
-    names, expected = FILES[case]
+    names, expected = CASES["files"][case]
     for path in map(tmp_path.joinpath, names):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("some text")

@@ -13,10 +13,12 @@ from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
 from heed.records import read_section
 from heed.study import Corpus, Source, Split
-from heed.study.experiments import AnyCorpus, check_split
+from heed.study.experiments import AnyCorpus
 from heed.tokens.corpus import tokenize
+from tests.conftest import cases
 from tests.makers.tables import read_files
 
+CASES = cases(__file__)
 RANDOM = Split(kind="random", test=0.25, validation=0.2)
 GIVEN = Split(kind="given")
 
@@ -99,15 +101,7 @@ def test_a_column_of_parts_understands_the_names_that_people_use(tmp_path):
     assert splits == ["train"] * 2 + ["validation"] * 5 + ["test"] * 2
 
 
-@pytest.mark.parametrize(("row", "keys", "message"), [
-    ("eval", {}, "'eval', which some say for validation, others for test"),
-    ("", {}, r"expected train, validation, test \(or dev, valid, .*testing\), found ''"),
-    ("1", {"id_column": "part"}, "an earlier row has the id '1' too"),
-    ("", {"id_column": "part"}, "no id"),
-    ("2\x1b", {"id_column": "part"}, r"character '\\x1b'"),
-    ("", {"group_column": "part"}, "no group"),
-    ("", {"label_column": None, "label_columns": ["label", "part"]}, "no label"),
-])  # fmt: skip
+@pytest.mark.parametrize(("row", "keys", "message"), CASES["cells"])
 def test_a_cell_that_does_not_fit_is_named_with_line_and_column(tmp_path, row, keys, message):
     first = "train" if keys == {} else "1"
     files = write(tmp_path, table=f"text,label,part|a,x,{first}|b,y,{row}")
@@ -197,15 +191,6 @@ def test_a_train_that_is_small_enough_already_stays_as_it_is(tmp_path):
 
 
 @pytest.mark.parametrize(("keys", "message"), [
-    ({"kind": "folds", "k": 5, "train": 9}, "not for kind folds, which tests every document"),
-    ({"kind": "given", "grouped": True}, "`grouped` is only for kinds random and folds"),
-])  # fmt: skip
-def test_keys_of_a_split_that_contradict_each_other_are_errors(keys, message):
-    with pytest.raises(ValueError, match=message):
-        check_split(Split(**keys))
-
-
-@pytest.mark.parametrize(("keys", "message"), [
     ({"text_columns": ["a"]}, "use text_column or text_columns, not both"),
     ({"label_columns": ["a", "a"], "label_column": None}, "each name once, found twice: a"),
     ({"label_columns": ["text"], "label_column": None}, "each column once, found text, text"),
@@ -214,6 +199,8 @@ def test_keys_of_a_split_that_contradict_each_other_are_errors(keys, message):
     ({"split": Split(kind="random", test=0.2, grouped=True)}, "a table with a group_column"),
     ({"tokenizer": "th"}, "in place of another of spaCy's, which needs a package"),
     ({"split_column": "part"}, "split_column needs split kind given"),
+    ({"split": Split(kind="folds", k=5, train=9)}, "for kind folds, which tests every document"),
+    ({"split": Split(kind="given", grouped=True)}, "`grouped` is only for kinds random and folds"),
 ])  # fmt: skip
 def test_keys_of_a_table_that_contradict_each_other_are_errors(keys, message):
     with pytest.raises(ValueError, match=message):

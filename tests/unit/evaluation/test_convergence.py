@@ -11,7 +11,9 @@ from heed.evaluation.tested import LongerTested
 from heed.prediction import standard_errors
 from heed.tasks.classification.metrics import statistics_table
 from heed.tasks.classification.recipe import Data
+from tests.conftest import cases
 
+CASES = cases(__file__)
 RUN = {"accuracy": [0.5, 0.7, 0.6], "loss": [0.9, 0.6, 0.7], "macro_f1": [0.4, 0.65, 0.66]}
 
 
@@ -27,16 +29,7 @@ def a_model(longer: dict[str, list[float]], best: int, run_best: int = 2, **chan
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("metric", "score", "best", "margin", "expected"), [
-    ("accuracy", 0.7201, 4, None, (2.01, 1.64, True)),  # of the standard error of 1 point
-    ("accuracy", 0.716, 4, None, (1.6, 1.64, False)),
-    ("accuracy", 0.709, 4, 0.2, (0.9, 0.2, True)),  # the study's own margin
-    ("accuracy", 0.702, 4, 0.2, (0.2, 0.2, False)),  # not more than it, whatever floats say
-    ("accuracy", 0.6, 4, 0.2, (-10.0, 0.2, False)),
-    ("loss", 0.59, 4, None, (1.0, 0.2, True)),  # lower is better; of a loss no error is known
-    ("loss", 0.61, 4, None, (-1.0, 0.2, False)),
-    ("precision", 0.72, 4, None, (2.0, 1.64, True)),  # not validated: the first that rises
-])  # fmt: skip
+@pytest.mark.parametrize(("metric", "score", "best", "margin", "expected"), CASES["longer"])
 def test_a_model_that_twice_the_epochs_make_better_is_found(metric, score, best, margin, expected):
     name = metric if metric in RUN else "accuracy"
     other = [0.0 if name != "loss" else 9.0] * 3

@@ -9,27 +9,13 @@ from heed.evaluation import results
 from heed.evaluation.comparison import tuned_alike
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.translation.recipe import Hyperparameters as Translator
+from tests.conftest import cases
 
+CASES = cases(__file__)
 CELL = Hyperparameters(dropout=0.2)
 
 
-@pytest.mark.parametrize(("changed", "first", "second", "alike"), [
-    ({}, "", "", True),
-    ({"attention": "multi-head", "heads": 4, "hidden_size": 9}, "", "", True),
-    ({"learning_rate": 0.1}, "", "", False),
-    ({"word_dropout": 0.1}, "", "", False),
-    ({"state_dropout": 0.1}, "", "", False),
-    ({"precision": "bfloat16"}, "", "", True),
-    ({"max_tokens": 50}, "", "", False),
-    ({"class_weights": "balanced"}, "", "", False),
-    ({"vectors": "tuned"}, "", "", False),
-    ({"skip": True, "linear_size": 9}, "", "", True),
-    ({"learning_rate": 0.1}, "space", "space", True),  # each has its own winner
-    ({}, "space", "other space", False),
-    ({}, "space", "", False),
-    ({}, results.FOREIGN, results.FOREIGN, False),
-    ({}, "space", results.FOREIGN, False),
-])  # fmt: skip
+@pytest.mark.parametrize(("changed", "first", "second", "alike"), CASES["tuned_alike"])
 def test_models_are_tuned_alike_by_one_search_or_by_one_training(changed, first, second, alike):
     pairs = {"a": CELL, "b": dataclasses.replace(CELL, **changed)}.items()
     models = [SimpleNamespace(model=name, hyperparameters=h) for name, h in pairs]
@@ -58,31 +44,7 @@ def difference(mean: float, p: float | None, within: float | None) -> results.Di
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("mean", "p", "within", "first", "second", "expected"), [
-    (2.0, 0.01, 3.0, 0.0, 0.0, results.BETTER),
-    (-2.0, 0.01, 3.0, 0.0, 0.0, results.WORSE),
-    (0.1, 0.6, 0.9, 0.0, 0.0, results.SAME),
-    (0.3, 0.01, 0.9, 0.0, 0.0, results.SAME),  # significant, and too small to matter
-    (-0.3, 0.01, 0.9, 0.0, 0.0, results.SAME),
-    (2.0, 0.2, 3.0, 0.0, 0.0, results.UNDECIDED),
-    (2.0, None, None, 0.0, 0.0, results.UNDECIDED),  # one seed
-    (2.0, 0.01, 3.0, 9.0, 0.0, results.BETTER),  # the winner could only become better still
-    (2.0, 0.01, 3.0, 0.0, 9.0, results.NOT_CONVERGED),  # the loser might still have caught up
-    (2.0, 0.01, 3.0, 9.0, 9.0, results.NOT_CONVERGED),
-    (-2.0, 0.01, 3.0, 9.0, 9.0, results.NOT_CONVERGED),
-    (0.3, 0.01, 0.9, 9.0, 0.0, results.NOT_CONVERGED),  # the same, but might widen
-    (-0.3, 0.01, 0.9, 0.0, 9.0, results.NOT_CONVERGED),
-    (0.1, 0.6, 0.9, 0.0, 9.0, results.NOT_CONVERGED),
-    (0.1, 0.6, 0.9, 9.0, 0.0, results.NOT_CONVERGED),
-    (-2.0, 0.01, 3.0, 9.0, 0.0, results.NOT_CONVERGED),  # it might still have caught up
-    (-2.0, 0.01, 3.0, 0.0, 9.0, results.WORSE),  # than a model that could only become better
-    (2.0, 0.2, 3.0, 0.0, 9.0, results.NOT_CONVERGED),
-    (2.0, 0.2, 3.0, 9.0, 0.0, results.NOT_CONVERGED),
-    (2.0, 0.01, 3.0, 0.0, 0.9, results.BETTER),  # twice the epochs would not have turned it
-    (-2.0, 0.01, 3.0, 0.9, 9.0, results.WORSE),
-    (2.0, 0.01, 3.0, 0.0, 1.0, results.NOT_CONVERGED),  # the interval begins at 1
-    (0.3, 0.01, 0.9, 0.0, 0.1, results.NOT_CONVERGED),
-])  # fmt: skip
+@pytest.mark.parametrize(("mean", "p", "within", "first", "second", "expected"), CASES["verdicts"])
 def test_not_converged_voids_what_could_turn(mean, p, within, first, second, expected):
     assert results.verdict(difference(mean, p, within), METHOD, first, second) == expected
 
@@ -120,15 +82,7 @@ def test_one_comparison_is_primary_and_reference_models_are_a_family_of_their_ow
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("variants", "declared", "control"), [
-    (("baseline", "mean", "uniform"), None, "uniform"),  # of self-attention
-    (("baseline", "mean"), None, "mean"),
-    (("baseline", "parameter-matched"), None, "parameter-matched"),
-    (("baseline",), None, "baseline"),
-    (("baseline", "ngram-only"), None, "baseline"),  # no score functions, and another question
-    (("baseline", "mean"), "baseline", "baseline"),
-    ((), None, ""),
-])  # fmt: skip
+@pytest.mark.parametrize(("variants", "declared", "control"), CASES["controls"])
 def test_the_control_is_declared_or_has_equal_weights(variants, declared, control):
     models = dict.fromkeys(variants, CELL)
     models["attention"] = Hyperparameters(attention="multi-head")

@@ -9,25 +9,19 @@ import pytest
 from heed.cli import program
 from heed.files import HeedError
 from heed.terminal import print_line, visible
-from tests.conftest import ROOT
+from tests.conftest import ROOT, cases
 
+CASES = cases(__file__)
 SOURCE = ROOT / "src/heed"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
-CONTROL = {
-    "escape": "\x1b[2J", "title": "\x1b]0;pwned\x07", "c1": "\x9b31m",
-    "carriage-return": "fine\rgone", "backspace": "no\x08\x08yes", "delete": "\x7f", "nul": "\x00",
-    "override": "\u202etxt.exe", "isolate": "\u2066a\u2069", "mark": "\u200f",
-    "line-separator": "a\u2028b", "byte-order": "\ufeff", "surrogate": "\ud800",
-}  # fmt: skip
 
-
-@pytest.mark.parametrize("name", CONTROL)
+@pytest.mark.parametrize("name", CASES["control"])
 def test_a_character_that_controls_a_terminal_is_printed_as_its_code_point(name, capsys):
-    print_line(CONTROL[name])
-    print_line(CONTROL[name], error=True)
+    print_line(CASES["control"][name])
+    print_line(CASES["control"][name], error=True)
     out, err = capsys.readouterr()
-    assert out == err == visible(CONTROL[name]) + "\n"
+    assert out == err == visible(CASES["control"][name]) + "\n"
     assert "[U+" in out and all(letter.isprintable() or letter == "\n" for letter in out)
 
 
@@ -46,17 +40,7 @@ def test_no_other_module_prints():
     assert not prints, "use heed.terminal.print_line"
 
 
-FULL, CLOSED, READ = "> /dev/full", ">&-", "| head --lines 1"
-LOST = "standard output: {}. What the command prints is lost; what it writes may be there"
-
-
-@pytest.mark.parametrize(("command", "where", "code", "message"), [
-    ("study", FULL, 1, LOST.format("No space left on device")),
-    ("corpus add --help", FULL, 1, LOST.format("No space left on device")),
-    ("study", CLOSED, 1, LOST.format("is closed")),
-    ("study", READ, 0, ""),
-    ("study", "2>&-", 0, ""),
-])  # fmt: skip
+@pytest.mark.parametrize(("command", "where", "code", "message"), CASES["outputs"])
 def test_an_output_that_cannot_be_written_is_one_message(command, where, code, message):
     done = subprocess.run(
         ["sh", "-c", f'"$0" -m heed.cli {command} {where}', sys.executable], cwd=ROOT, text=True,

@@ -102,22 +102,7 @@ def scores_of(name: str, runs: pd.DataFrame) -> list[dict[str, object]]:
     ]  # fmt: skip
 
 
-PAGE = """<!doctype html>
-<nav><ul>
-<li><a href="report.pdf" title="of all">Paper</a></li>
-<li><a href="params.yaml">Parameters</a></li>
-<li><a href="../docs/read/statistics.md">Method</a></li>
-</ul></nav>
-<p>See <a href="documents/it.html">the texts</a>, and <a href="#it">it</a>.</p>
-<figure id="figure-it" class="plot"><img src="figures/it.svg" alt="it">
-<p>How to read it; files and source
-<p>This figure alone: <a href="figures/it.svg">SVG</a>, <a href="figures/it.pdf">PDF</a>. So</p>
-</figure>
-<figure id="figure-it-a_confusion"><figcaption id="x">Confusion: a</figcaption>
-<img src="data:image/svg+xml,%3Csvg%3E%3C/svg%3E" alt="a"></figure>
-<template data-format="CSV">a,b</template>
-<p>This table alone: <a href="tables/it.csv">CSV</a>, <a href="tables/it.tex">LaTeX</a>. So</p>
-"""
+PAGE = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
 FIGURE = (
     """<svg role="img" aria-label="'It' & 100%" xmlns="http://www.w3.org/2000/svg" version="1.1">"""
     '<g fill="none"><path d="M0,0h2v0h-2Z"/><text font-family="Sans" fill="#123456" opacity="1">'

@@ -97,10 +97,9 @@ def test_text_is_published_that_is_generated_or_in_the_public_domain(
 ):
     data = made_up.comparison("sample")
     for name, result in data.experiments.items():
-        statistics = dataclasses.replace(result.corpus.statistics, kind=kind, generated=generated)
-        corpus = dataclasses.replace(result.corpus, statistics=statistics)
-        data.experiments[name] = dataclasses.replace(result, corpus=corpus)
-        assert may_publish_text(corpus) is expected
+        changed = made_up.with_statistics(result, kind=kind, generated=generated)
+        data.experiments[name] = changed
+        assert may_publish_text(changed.corpus) is expected
     results = made_up.results(data, tmp_path / "results")
     into, arguments = tmp_path / "reports", (made_up.study("sample"), data, ROOT / PUBLISHED)
     render(*arguments, results, into, with_documents=False)

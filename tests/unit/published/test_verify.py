@@ -22,7 +22,7 @@ from heed.published import verify
 from heed.published.publish import PUBLISHED_STUDIES
 from heed.task import task_module
 from heed.tasks.classification.recipe import Data
-from tests.conftest import ROOT
+from tests.conftest import ROOT, cases
 from tests.unit.published.conftest import CLASSES, LANGUAGES, statistics_table
 
 STUDIES = sorted(path.parent.name for path in (ROOT / PUBLISHED_STUDIES).glob("*/edition.json"))
@@ -183,86 +183,25 @@ def answer(folder: Path) -> None:
     table.to_parquet(folder / verify.STATISTICS)
 
 
-PRINTED = "plain: attention − baseline: "
+KINDS = {"cell": cell, "rows_left": rows_left, "text": text}
 CHANGES: dict[str, tuple[Change, str]] = {
-    "an interval": (
-        cell("plain", "low_pp", "+1.23"),
-        rf"{PRINTED}low_pp is printed as \+1.23",
-    ),
-    "of folds": (cell("folded", "high_pp", "9.87"), "folded: attention − baseline: high_pp is "),
-    "no interval": (cell("plain", "high_pp", ""), f"{PRINTED}high_pp is printed as empty, and"),
-    "a difference": (
-        cell("plain", "difference_pp", "+1"),
-        f"{PRINTED}difference_pp is",
-    ),
-    "a p value": (cell("plain", "p_corrected", "0.04"), f"{PRINTED}p_corrected is printed as 0.04"),
-    "the tests": (cell("plain", "tests", "1"), f"{PRINTED}tests is printed as 1, and"),
-    "equality": (cell("plain", "equal_within_pp", ".5"), f"{PRINTED}equal_within_pp is printed as"),
-    "a verdict": (
-        cell("plain", "verdict", "undecided"),
-        f"{PRINTED}verdict is printed as undecided, and comes out as better",
-    ),
-    "a score": (
-        cell("plain", "value", "0.9", verify.SCORES),
-        r"plain: baseline: test accuracy by seed in results.csv is printed as .*\(2, 0\.9\)",
-    ),
-    "no score": (
-        rows_left("model == 'mean' and seed == '3'", verify.SCORES),
-        r"plain: mean: test accuracy by seed in .* is printed as .* and comes out as .*\(3, 0\.",
-    ),
-    "seeds": (cell("plain", "detectable_pp", "0.01"), f"{PRINTED}detectable_pp is printed as 0.01"),
-    "power": (cell("folded", "seeds_needed", "999"), "baseline: seeds_needed is printed as 999, "),
-    "a seed of what is not checked": (
-        text(verify.SCORES, "plain,mean,2,test,loss", "plain,mean,5,test,loss"),
-        r"plain: mean: test loss by seed in results.csv is printed as .*\(5, 0\.0\)",
-    ),
-    "a row": (
-        rows_left("second == 'majority'", verify.VERDICTS),
-        "plain: no row of verdicts.csv has majority",
-    ),
-    "convergence": (
-        text(verify.VERDICTS, ",82.00", ","),
-        "plain: attention − mean: verdict is printed as not converged, and comes out as",
-    ),
-    "the margin": (
-        text(verify.PARAMS, "study:", "study:\n  equivalence_margin: 90"),
-        f"{PRINTED}verdict is printed as better, and comes out as practically the same",
-    ),
-    "another experiment": (cell("plain", "experiment", "other"), "other: no experiment of params"),
+    name: (KINDS[kind](*arguments), says)
+    for name, ((kind, arguments), (_, says)) in ((k, v.items()) for k, v in cases(__file__).items())
+} | {
     "an answer": (answer, "plain: attention − mean: difference_pp is printed as"),
-    "an item": (rows_left("item == 60"), "folded: attention − mean: difference_pp is printed as"),
-    "an item of one": (
-        rows_left("item == 60 and model == 'mean'"),
-        "folded: the models were not tested on the same items",
-    ),
-    "a seed": (
-        rows_left("model == 'mean' and seed == 3 and experiment == 'plain'"),
-        "plain: the models have not the same runs",
-    ),
-    "a model": (rows_left("model == 'mean'"), "plain: no statistics of mean"),
-    "no rows": (rows_left("seed >= 0"), "made: cannot be read"),
-    "no number": (cell("plain", "low_pp", "few"), f"{PRINTED}low_pp is printed as few"),
-    "the primary row": (
-        rows_left("family == 'primary' and experiment == 'plain'", verify.VERDICTS),
-        "plain: verdicts.csv has no primary row, or no role of it",
-    ),
-    "a section": (text(verify.PARAMS, "study:", "study: null\nwas:"), "made: cannot be read"),
-    "a column": (text(verify.VERDICTS, "equal_within_pp", "within"), "cannot be .*equal_within_pp"),
-    "no YAML": (text(verify.PARAMS, "study:", "["), "made: cannot be read"),
     "no file": (lambda folder: (folder / verify.SCORES).unlink(), r"cannot be read .*results\.csv"),
     "no edition": (
         lambda folder: (folder / verify.EDITION).unlink(),
         r"cannot be read .*edition\.json.*publish it again",
     ),
     "a link": (
-        lambda folder: (folder / "x.html").symlink_to("/dev/zero"),
-        "x.html: a link, or no file",
+        lambda folder: (folder / "x.html").symlink_to("/dev/zero"), "x.html: a link, or no file",
     ),
     "a pipe in a folder": (
         lambda folder: (folder / "figures").mkdir() or os.mkfifo(folder / "figures/x"),
         "figures/x: a link, or no file. Remove it",
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CHANGES)

@@ -48,13 +48,12 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Return the report of a made-up study by its name, to read and not to change."""
     folders: dict[str, Path] = {}
 
-    def get(name: str, study: Params | None = None, data: Comparison | None = None) -> Path:
+    def get(name: str) -> Path:
         if name not in folders:
             with pytest.MonkeyPatch.context() as monkeypatch:
                 _draw_empty(monkeypatch)
                 into = tmp_path_factory.mktemp("rendered") / name
-                params = study or made_up.study(name)
-                folders[name] = render_to(params, data or made_up.comparison(name), into)
+                folders[name] = render_to(made_up.study(name), made_up.comparison(name), into)
         return folders[name]
 
     return get

@@ -1,38 +1,26 @@
 """A degenerate run is found by its seed."""
 
+import dataclasses
+
 import pytest
 
-from heed.evaluation.results import (
-    Corpus,
-    ExperimentResult,
-    ModelResult,
-    ReferenceResult,
-    mean_and_std,
-)
-from heed.recipe import CorpusStatistics
+from heed.evaluation.results import ExperimentResult, ReferenceResult, mean_and_std
 from heed.report.measures import degenerate_seeds
-from heed.tasks.classification.recipe import Hyperparameters
-from heed.tokens.meta import NearDuplicates
+from tests.conftest import cases
+from tests.fixtures.report.answers import make_experiment, make_model
 
+CASES = cases(__file__)
 SEEDS = [1, 2, 3]
 
 
-def experiment(majority: list[float], folds: int = 0, metric: str = "accuracy", **models: list):
-    statistics = CorpusStatistics(
-        "csv", 0, 0, {}, False, False, NearDuplicates(test=[0], complete=True)
-    )
-    h = Hyperparameters()
-    trained = {
-        name: ModelResult(name, h, 0, [], [], {metric: mean_and_std(values)}, {}, None)
-        for name, values in models.items()
-    }
-    reference_models = (
-        {"majority": ReferenceResult({metric: mean_and_std(majority)}, {})} if majority else {}
-    )
-    corpus = Corpus("made-up", folds, statistics)
-    return ExperimentResult(
-        "classification", {"classes": []}, metric, [], "", [], corpus, trained, reference_models, {}
-    )
+def experiment(majority: list[float], folds: int = 0, **models: list[float]) -> ExperimentResult:
+    made = make_experiment()
+    of_majority = ReferenceResult({"accuracy": mean_and_std(majority)}, {}) if majority else None
+    return dataclasses.replace(
+        made, corpus=dataclasses.replace(made.corpus, folds=folds),
+        models={name: make_model(name, values, values, 0.1) for name, values in models.items()},
+        reference_models={"majority": of_majority} if of_majority else {},
+    )  # fmt: skip
 
 
 def found(result: ExperimentResult, seeds: list[int]) -> list[int]:
@@ -40,19 +28,7 @@ def found(result: ExperimentResult, seeds: list[int]) -> list[int]:
     return [*degenerate_seeds(model, result, seeds)]
 
 
-@pytest.mark.parametrize(
-    ("baseline", "seeds"),
-    [
-        ([0.85, 0.84, 0.86], []),
-        ([0.85, 0.76, 0.86], []),  # 9.5 points below the median of the others
-        ([0.85, 0.74, 0.86], [2]),
-        ([0.85, 0.50, 0.86], [2]),
-        ([0.55, 0.50, 0.52], [2]),  # at the majority class
-        ([0.50, 0.49, 0.86], [1, 2]),
-        ([0.48, 0.49, 0.47], [1, 2, 3]),
-        ([0.51, 0.35, 0.52], [2]),
-    ],
-)
+@pytest.mark.parametrize(("baseline", "seeds"), CASES["degenerate"])
 def test_a_run_is_degenerate_at_the_majority_class_or_far_below_the_others(baseline, seeds):
     assert found(experiment([0.5], baseline=baseline), SEEDS) == seeds
 

@@ -75,11 +75,8 @@ def test_only_models_with_weights_of_their_own_have_a_page():
 def test_pages_are_linked_escaped_and_say_nothing_of_all_texts(tmp_path):
     params, data = made_up.study("sample"), made_up.comparison("sample")
     result = data.experiments["sample-author"]
-    statistics = result.corpus.statistics
-    marked = dataclasses.replace(statistics.rationale, kind="human")
-    statistics = dataclasses.replace(statistics, rationale=marked)
-    corpus = dataclasses.replace(result.corpus, statistics=statistics)
-    data.experiments["sample-author"] = dataclasses.replace(result, corpus=corpus)
+    marked = dataclasses.replace(result.corpus.statistics.rationale, kind="human")
+    data.experiments["sample-author"] = made_up.with_statistics(result, rationale=marked)
     into = render_to(params, data, tmp_path / "reports")
     index = (into / "index.html").read_text()
     names = re.findall(r'href="(documents/[^"]+)"', index)

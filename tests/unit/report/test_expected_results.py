@@ -21,11 +21,12 @@ from heed.report.pages import said
 from heed.report.results import Results, read_results
 from heed.report.rows.expected import expected_results, judge, judge_expected_results
 from heed.study import ExpectedResult, Params
-from tests.conftest import ROOT
+from tests.conftest import ROOT, cases
 from tests.fixtures.report import made_up
 from tests.pipeline.makers import make_clone
 from tests.unit.report.conftest import csv_rows, page_of
 
+CASES = cases(__file__)
 LECTURES = (ROOT / "workflow/studies/lectures.yaml").read_text()
 SENTIMENT = "sample-sentiment"
 DATA = made_up.comparison("sample")
@@ -56,31 +57,8 @@ def message_of(expected_result: str, experiment: str = "topic") -> str:
     return line
 
 
-WRONG = [
-    "variant: attention",
-    "variant: attention, against: baseline, verdict: better, metric: accuracy, at_least: 0.5",
-    "variant: attention, verdict: better",
-    "variant: attention, metric: accuracy, at_least: 0.5, outcome: pass",
-    "variant: attention, metric: accuracy",
-    "variant: attention, against: baseline, verdict: better, at_most: 0.9",
-    "verdict: better, against: baseline",
-    "adversarial_model: deceive, criterion: seeds, outcome: fail",
-    "variant: attention, metric: accuracy, at_least: 2",
-    "variant: attention, against: baseline, verdict: good",
-    "variant: attention, metrc: accuracy",
-    "variant: atention, metric: accuracy, at_least: 0.5",
-    "variant: attention, metric: acuracy, at_least: 0.5",
-    "variant: attention, metric: aer, at_most: 0.5",
-    "variant: baseline, against: attention, verdict: worse",
-    "variant: baseline, criterion: rationale, outcome: fail",
-    "variant: baseline, metric: rationale_weight, at_most: 0.5",
-    "adversarial_model: deceiv, metric: accuracy, at_least: 0.5",
-    "adversarial_model: deceive, metric: aer, at_least: 0.5",
-]
-
-
 def test_a_wrong_expected_result_is_an_error_of_one_line_with_its_place(snapshot):
-    said = {wrong: message_of(wrong).partition(": ")[2] for wrong in WRONG}
+    said = {wrong: message_of(wrong).partition(": ")[2] for wrong in CASES["wrong"]}
     snapshot("wrong_expected_results", "".join(f"{k}\n    {v}\n" for k, v in said.items()))
 
 

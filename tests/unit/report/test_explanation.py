@@ -20,28 +20,14 @@ from heed.report.render import render
 from heed.report.results import Results, read_results
 from heed.report.rows.explanation import papers_text
 from heed.report.tables import build_tables
-from heed.study import Params
-from tests.fixtures.report import made_up, made_up_translation
+from tests.fixtures.report import made_up
 from tests.fixtures.report import made_up_explanation as fixture
+from tests.fixtures.report.made_up_explanation import MODELS, SENTIMENT, explained_study
 from tests.unit.report.conftest import PUBLISHED, csv_rows, page_of
 
 pytestmark = pytest.mark.usefixtures("empty_figures")
 
-SENTIMENT = "sample-sentiment"
-EXPLAINED = (f"{SENTIMENT}-attention", f"{SENTIMENT}-mean", f"{SENTIMENT}-baseline")
 DECLARED = {"differ": f"{SENTIMENT}-attention"}
-
-
-def study(
-    explained: tuple[str, ...] = EXPLAINED, adversarial_attention: dict[str, str] | None = None
-) -> Params:
-    """The sample study with the models to be explained, and adversarial models by name."""
-    some = types.SimpleNamespace
-    models = {name: some(corpus=SENTIMENT) for name in explained}
-    sections = {name: some(model=model) for name, model in (adversarial_attention or {}).items()}
-    params = dataclasses.replace(made_up.study("sample"), explain=some(models=models))
-    params.__dict__["adversarial_attention"] = sections
-    return params
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +39,8 @@ def comparison() -> Comparison:
 def folder(tmp_path_factory: pytest.TempPathFactory, comparison: Comparison) -> Path:
     """The results of a study that explains three models: one has no weights."""
     folder = made_up.results(comparison, tmp_path_factory.mktemp("made-up") / "results")
-    classes = comparison.experiments[SENTIMENT].groups["classes"]
-    for model in EXPLAINED:
-        reasons = {} if model.endswith("attention") else {"weights": "the pooling reads one state"}
-        fixture.write_explanation(folder / "explain" / model, comparison.seeds, classes, reasons)
-    fixture.write_recency(folder / "explain" / EXPLAINED[0], comparison.seeds)
+    fixture.write_explanations(folder, comparison)
+    fixture.write_recency(folder / "explain" / MODELS[0], comparison.seeds)
     table = fixture.adversarial_model_table(comparison.seeds, divergence=0.65)
     fixture.write_adversarial_model(folder / "adversarial_attention/differ", table)
     return folder
@@ -69,7 +52,7 @@ def results(comparison: Comparison, folder: Path) -> Results:
 
 
 def read(comparison: Comparison, folder: Path, with_documents: bool = True, **settings) -> Results:
-    params = study(**{"adversarial_attention": DECLARED} | settings)
+    params = explained_study(**{"adversarial_attention": DECLARED} | settings)
     return read_results(params, comparison, PUBLISHED, folder, with_documents)
 
 
@@ -96,12 +79,11 @@ def explained(results: Results) -> Explanation:
 
 
 def test_gold_links_of_generated_translations_are_planted(comparison):
-    (result, *_) = made_up_translation.comparison().experiments.values()
+    (result, *_) = made_up.comparison("translation").experiments.values()
     assert result.corpus.statistics.rationale is None
     for generated in (True, False):
-        statistics = dataclasses.replace(result.corpus.statistics, generated=generated)
-        corpus = dataclasses.replace(result.corpus, statistics=statistics)
-        assert is_planted(dataclasses.replace(result, corpus=corpus)) == generated
+        changed = made_up.with_statistics(result, generated=generated)
+        assert is_planted(changed) == generated
     assert is_planted(comparison.experiments[SENTIMENT])
 
 
@@ -118,8 +100,8 @@ def test_text_that_may_not_be_published_is_on_the_local_page_alone(results):
 
 
 def test_a_model_that_the_study_does_not_explain_is_left_out(comparison, folder):
-    left = read(comparison, folder, explained=EXPLAINED[:1], adversarial_attention={})
-    assert [each.model for each in left.explanations] == [EXPLAINED[0]]
+    left = read(comparison, folder, explained=MODELS[:1], adversarial_attention={})
+    assert [each.model for each in left.explanations] == [MODELS[0]]
     (row,) = csv_rows(left, "explanation_criteria")
     assert row["variant"] == "attention" and "undefined" in row.values()
     assert build_tables(left)["explanation_trained", ""] == []
@@ -127,14 +109,14 @@ def test_a_model_that_the_study_does_not_explain_is_left_out(comparison, folder)
 
 def test_a_changed_file_is_refused(comparison, tmp_path, folder):
     shutil.copytree(folder, tmp_path / "results")
-    with (tmp_path / "results/explain" / EXPLAINED[0] / "summary.csv").open("a") as file:
+    with (tmp_path / "results/explain" / MODELS[0] / "summary.csv").open("a") as file:
         file.write("x\n")
-    with pytest.raises(HeedError, match=f"heed explain {EXPLAINED[0]}"):
+    with pytest.raises(HeedError, match=f"heed explain {MODELS[0]}"):
         read(comparison, tmp_path / "results")
 
 
 def test_the_page_and_the_paper_have_the_chapter(comparison, folder, tmp_path):
-    params = study(adversarial_attention=DECLARED)
+    params = explained_study(adversarial_attention=DECLARED)
     render(params, comparison, PUBLISHED, folder, tmp_path)
     assert "What the weights explain" in (tmp_path / "report.tex").read_text()
     documents = next((tmp_path / "documents").glob(f"{SENTIMENT}-attention.html")).read_text()
@@ -155,7 +137,7 @@ def test_a_report_loads_no_torch():
 def with_encoder(comparison: Comparison, folder: Path, tmp_path: Path) -> Results:
     """The results of a study that also tests the attention of its corpus's encoder."""
     copied = Path(shutil.copytree(folder, tmp_path / "results"))
-    params = study()
+    params = explained_study()
     corpus = params.experiments[SENTIMENT].corpus
     readings = copied / f"explain/{corpus}.pretrained"
     for reading in ("all-layers", "last-layer", "rollout"):
@@ -179,7 +161,7 @@ def test_an_encoders_readings_stand_below_the_models_of_the_study(with_encoder, 
 
 
 def test_an_experiment_whose_encoder_is_not_tested_yet_names_the_command(tmp_path: Path):
-    params = study()
+    params = explained_study()
     corpus = params.experiments[SENTIMENT].corpus
     (tmp_path / f"explain/{corpus}.pretrained").mkdir(parents=True)
     declared = {corpus: Pretrained(encoder="minilm", explain=8)}

@@ -24,7 +24,7 @@ from heed.report.render import Paper
 from heed.report.results import Results, read_results
 from heed.report.words import all_words
 from tests.conftest import ROOT
-from tests.fixtures.report import made_up, made_up_explanation, made_up_translation
+from tests.fixtures.report import made_up, made_up_explanation
 from tests.unit.report.conftest import PUBLISHED, read_made_up
 
 STUDIES = ROOT / "docs/studies"
@@ -43,31 +43,24 @@ def marks(panel: Panel, kind: str, **values: object) -> list[dict]:
 @pytest.fixture(scope="module")
 def explained(tmp_path_factory: pytest.TempPathFactory) -> Results:
     """The sample study, whose three models of sentiment are explained, with recency."""
-    params, data = made_up.study("sample"), made_up.comparison("sample")
+    data = made_up.comparison("sample")
     folder = made_up.results(data, tmp_path_factory.mktemp("explained") / "results")
-    models = [f"{SENTIMENT}-{name}" for name in ("attention", "mean", "baseline")]
-    for model in models:
-        reasons = {} if model.endswith("attention") else {"weights": "the pooling reads one state"}
-        classes, path = data.experiments[SENTIMENT].groups["classes"], folder / "explain" / model
-        made_up_explanation.write_explanation(path, data.seeds, classes, reasons)
-        made_up_explanation.write_recency(path, data.seeds)
-    declared = {model: types.SimpleNamespace(corpus=SENTIMENT) for model in models}
-    params = dataclasses.replace(params, explain=types.SimpleNamespace(models=declared))
-    params.__dict__["adversarial_attention"] = {}
-    return read_results(params, data, PUBLISHED, folder, True)
+    made_up_explanation.write_explanations(folder, data)
+    for model in made_up_explanation.MODELS:
+        made_up_explanation.write_recency(folder / "explain" / model, data.seeds)
+    return read_results(made_up_explanation.explained_study(), data, PUBLISHED, folder, True)
 
 
 @pytest.fixture(scope="module")
 def talk(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return read_made_up(
-        made_up.study("talk"), made_up.comparison("talk"), tmp_path_factory.mktemp("talk")
-    )
+    folder = tmp_path_factory.mktemp("talk")
+    return read_made_up(made_up.study("talk"), made_up.comparison("talk"), folder)
 
 
 @pytest.fixture(scope="module")
 def translation(tmp_path_factory: pytest.TempPathFactory) -> Results:
     folder = tmp_path_factory.mktemp("translation")
-    return read_made_up(made_up_translation.study(), made_up_translation.comparison(), folder)
+    return read_made_up(made_up.study("translation"), made_up.comparison("translation"), folder)
 
 
 @pytest.mark.parametrize("name", ["explained", "talk", "translation"])

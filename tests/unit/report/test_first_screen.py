@@ -2,14 +2,13 @@
 
 import dataclasses
 import re
-import types
 
 import pytest
 
 from heed.explanation.test import measured
 from heed.report.results import read_results
 from heed.report.rows.summary import example, explained_share
-from tests.fixtures.report import made_up, made_up_explanation, made_up_translation
+from tests.fixtures.report import made_up, made_up_explanation
 from tests.fixtures.report.pages import render_to
 from tests.unit.report.conftest import PUBLISHED
 from tests.unit.report.text import first_screen
@@ -23,9 +22,7 @@ EXPERIMENT = "sample-sentiment"
 
 @pytest.mark.parametrize("name", ["sample", "talk", "translation"])
 def test_a_first_screen_is_short_and_speaks_in_words(rendered, name):
-    translation = made_up_translation.study(), made_up_translation.comparison()
-    report = rendered(name, *(translation if name == "translation" else ()))
-    text = first_screen((report / "index.html").read_text(encoding="utf-8"))
+    text = first_screen((rendered(name) / "index.html").read_text(encoding="utf-8"))
     assert len(text.split()) <= MOST_WORDS, text
     assert len(re.findall(r"\d\.\d", text)) <= MOST_DECIMALS, text
     assert not VARIABLES.search(text), text
@@ -36,10 +33,8 @@ def test_its_share_of_weight_is_that_of_the_explained_sample(tmp_path):
     model = f"{EXPERIMENT}-attention"
     data = made_up.comparison("sample")
     folder = made_up.results(data, tmp_path / "results")
-    classes = data.experiments[EXPERIMENT].groups["classes"]
-    made_up_explanation.write_explanation(folder / "explain" / model, data.seeds, classes)
-    explained = types.SimpleNamespace(models={model: types.SimpleNamespace(corpus=EXPERIMENT)})
-    params = dataclasses.replace(made_up.study("sample"), explain=explained)
+    made_up_explanation.write_explanations(folder, data, [model])
+    params = made_up_explanation.explained_study([model])
     results = read_results(params, data, PUBLISHED, folder, True)
     (explanation,) = results.explanations
     rows = measured(explanation.summary, "adversarial_weights", "rationale_weight")
@@ -59,9 +54,7 @@ def test_without_an_explanation_no_share_is_printed(rendered):
 def test_a_text_that_may_not_be_published_is_left_out(tmp_path):
     data = made_up.comparison("sample")
     for name, result in data.experiments.items():
-        statistics = dataclasses.replace(result.corpus.statistics, generated=False, kind="imdb")
-        corpus = dataclasses.replace(result.corpus, statistics=statistics)
-        data.experiments[name] = dataclasses.replace(result, corpus=corpus)
+        data.experiments[name] = made_up.with_statistics(result, generated=False, kind="imdb")
     folder = made_up.results(data, tmp_path / "results")
     results = read_results(made_up.study("sample"), data, PUBLISHED, folder, False)
     assert example(results) is None

@@ -12,9 +12,11 @@ from heed.report.rows.glossary import networks
 from heed.report.words import describe_network
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.translation.recipe import Hyperparameters as Translator
-from tests.conftest import ROOT
+from tests.conftest import ROOT, cases
 from tests.fixtures.report import made_up
 from tests.unit.report.conftest import read_made_up
+
+CASES = cases(__file__)
 
 
 @pytest.fixture
@@ -22,20 +24,7 @@ def results(tmp_path):
     return read_made_up(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({}, ["BiLSTM", "the text is the last state"]),
-        ({"skip": True}, ["embedding beside it", "last state and the mean of the embeddings"]),
-        ({"pooling": "mean"}, ["the text is the mean of the states"]),
-        ({"pooling": "attention", "score": "dot"}, ["learned query (score dot)"]),
-        ({"attention": "multi-head", "heads": 4}, ["self-attention of 4 heads"]),
-        ({"attention": "multi-head"}, ["self-attention of 1 head lets"]),
-        ({"attention": "uniform"}, ["equal weights in place of learned ones"]),
-        ({"encoder": "transformer", "encoder_layers": 2}, ["A transformer of 2 layers"]),
-        ({"hierarchical": True}, ["the words of each sentence, then the sentences"]),
-    ],
-)
+@pytest.mark.parametrize(("changes", "words"), CASES["classifiers"])
 def test_a_classifier_is_described_by_its_hyperparameters(changes, words):
     text = describe_network(dataclasses.replace(Hyperparameters(), **changes))
     assert all(word in text for word in words) and text.endswith(".")

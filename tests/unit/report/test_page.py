@@ -17,8 +17,8 @@ from heed.report.pages import script
 from heed.report.tables import Cell, Column, Row, Table, csv_table
 from heed.report.typesetting import cell, escape
 from heed.tables import csv_text
-from tests.conftest import ROOT
-from tests.fixtures.report import made_up, made_up_translation
+from tests.conftest import ROOT, cases
+from tests.fixtures.report import made_up
 from tests.fixtures.report.pages import (
     HOSTILE,
     Page,
@@ -30,6 +30,7 @@ from tests.fixtures.report.pages import (
 from tests.unit.report.conftest import PUBLISHED
 from tests.unit.report.text import words_of
 
+CASES = cases(__file__)
 pytestmark = pytest.mark.usefixtures("empty_figures")
 STUDIES = ["sample", "talk", "translation"]
 MAX_WORDS, MAX_BYTES = 6000, 1_000_000
@@ -37,9 +38,7 @@ MAX_WORDS, MAX_BYTES = 6000, 1_000_000
 
 @pytest.fixture(params=STUDIES)
 def page(request, rendered) -> Page:
-    name = request.param
-    translation = made_up_translation.study(), made_up_translation.comparison()
-    return Page(rendered(name, *(translation if name == "translation" else ())) / "index.html")
+    return Page(rendered(request.param) / "index.html")
 
 
 def test_a_page_asks_for_nothing_and_its_links_lead_somewhere(page):
@@ -89,20 +88,7 @@ def read_talk(data: Comparison) -> list[Experiment]:
     return read_experiments(made_up.study("talk"), data, PUBLISHED)
 
 
-@pytest.mark.parametrize(
-    ("verdict", "interval", "p", "text"),
-    [
-        ("better", [0.5, 2.0], 0.01, "reproduced: "),
-        ("undecided", [-0.5, 2.0], 0.4, "undecided: "),
-        ("better", [2.0, 4.0], 0.01, "not reproduced: "),
-        ("undecided", [-1.0, 1.0], 0.9, "not reproduced: "),
-        ("undecided", None, None, "undecided: one test document has no interval"),
-        ("not converged", [0.5, 2.0], 0.001, "undecided: .*had not converged"),
-        ("not converged", [0.1, 0.9], 0.001, "undecided: .*had not converged"),  # talk's outside
-        ("practically the same", [0.5, 2.0], 0.001, "undecided: .*practically none"),
-        ("undecided", [-1.0, 2.0], 0.001, "undecided: .*may be chance"),  # printed to +0.50
-    ],
-)
+@pytest.mark.parametrize(("verdict", "interval", "p", "text"), CASES["reproductions"])
 def test_whether_the_talks_gain_was_reproduced_is_read_from_interval_and_verdict(
     verdict, interval, p, text
 ):

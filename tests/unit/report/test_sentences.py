@@ -10,9 +10,11 @@ from heed.evaluation.results import SAME, UNDECIDED, ExperimentResult
 from heed.report import differences
 from heed.report.pages import environment, first_sentences
 from heed.report.rows import summary
+from tests.conftest import cases
 from tests.fixtures.report.answers import METHOD, NOISY, experiment_of, make_experiment
 from tests.fixtures.report.pages import change_difference
 
+CASES = cases(__file__)
 ALIKE = (0.851, 0.859, 0.841)  # as attention, but for a tenth of a point
 NEAR = (0.844, 0.855, 0.8345)  # half a point below attention, in each seed
 
@@ -54,25 +56,8 @@ def test_what_is_undecided_has_its_plan_and_what_no_plan_decides_is_an_estimate(
 
 # --- one experiment -------------------------------------------------------------------------------
 
-TITLES = [
-    (("baseline", "better", (1.0, 5.0)), "Self-attention beats the last state"),
-    (("baseline", "worse", (-5.0, -1.0)), "The last state beats self-attention"),
-    (("baseline", UNDECIDED, (-1.0, 5.0)),
-     "Whether self-attention beats the last state is undecided"),
-    (("baseline", UNDECIDED, (-1.0, 5.0), 4.0, None),
-     "Self-attention and the last state differ by at most 5 points"),
-    (("baseline", "not converged", (1.0, 5.0)),
-     "Whether self-attention beats the last state is open: training was too short"),
-    (("baseline", SAME, (-0.4, 0.5)), "Self-attention does no better than the last state"),
-    (("baseline", SAME, (0.59, 0.98)),
-     "Self-attention beats the last state, by less than a point"),
-    (("baseline", SAME, (-0.9, -0.1)),
-     "The last state beats self-attention, by less than a point"),
-    (("baseline", UNDECIDED, None), "Whether self-attention beats the last state was not tested"),
-]  # fmt: skip
 
-
-@pytest.mark.parametrize(("verdict", "title"), TITLES)
+@pytest.mark.parametrize(("verdict", "title"), CASES["titles"])
 def test_the_title_is_the_primary_comparison(verdict, title):
     assert said(judged(*verdict))[0] == title
 
@@ -84,38 +69,12 @@ def test_the_primary_comparison_is_with_the_strongest_control():
     assert "The last state has 81.0%" in lead
 
 
-BESIDE = [
-    ("better", (2.0, 9.0), "The linear model has 70.0%, less than attention."),
-    ("worse", (-9.0, -2.0), "The linear model does better, with 70.0%."),
-    (SAME, (-0.5, 0.5), "The linear model has 70.0%, the same within a point."),
-    (SAME, (0.1, 0.9), "The linear model has 70.0%, by less than a point less than attention."),
-    (SAME, (-0.9, -0.1), "The linear model does better by less than a point, with 70.0%."),
-    (UNDECIDED, (-2.0, 2.0),
-     "The linear model has 70.0%; which of the two is better is undecided."),
-    ("not converged", (1.0, 2.0),
-     "The linear model has 70.0%; training was too short to compare the two."),
-    (UNDECIDED, None, "The linear model has 70.0%."),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("verdict", "interval", "sentence"), BESIDE)
+@pytest.mark.parametrize(("verdict", "interval", "sentence"), CASES["beside"])
 def test_the_linear_model_is_named_with_what_was_tested(verdict, interval, sentence):
     assert said(judged("linear", verdict, interval))[1].endswith(sentence)
 
 
-VERDICTS = [
-    ("better", (1.0, 5.0), "better"),
-    ("worse", (-5.0, -1.0), "worse"),
-    (UNDECIDED, (-1.0, 5.0), "undecided: 40 seeds"),
-    (SAME, (-0.4, 0.5), "the same within a point"),
-    (SAME, (0.59, 0.98), "better, by less than a point"),
-    (SAME, (-0.98, -0.59), "worse, by less than a point"),
-    ("not converged", (1.0, 5.0), "undecided: training was too short"),
-    (UNDECIDED, None, "not tested: one test document has no interval"),
-]
-
-
-@pytest.mark.parametrize(("verdict", "interval", "words"), VERDICTS)
+@pytest.mark.parametrize(("verdict", "interval", "words"), CASES["verdicts"])
 def test_a_verdict_never_fights_its_interval(verdict, interval, words):
     result = judged("baseline", verdict, interval)
     (found,) = (
@@ -138,12 +97,7 @@ def test_a_study_gives_no_advice_and_a_corpus_of_ones_own_has_its_rule():
     )
 
 
-@pytest.mark.parametrize(("scores", "advice"), [
-    (((0.5,) * 3, (0.505,) * 3, 0.417), "majority"),  # of a vocabulary of one word
-    (((0.5,) * 3, (0.5,) * 3, 0.5), "majority"),  # all test texts are one text
-    (((0.51,) * 3, (0.52,) * 3, 0.515), "linear"),
-    (((0.8,) * 3, (0.85,) * 3, 0.7), "attention"),
-])  # fmt: skip
+@pytest.mark.parametrize(("scores", "advice"), CASES["nothing_learned"])
 def test_where_nothing_was_learned_the_majority_class_is_the_answer(scores, advice):
     baseline, attention, linear = scores
     result = make_experiment(baseline, attention, linear, generated=False)

@@ -3,7 +3,7 @@
 import pytest
 
 from heed.report.tables import DECLARED, build_tables, csv_table
-from tests.fixtures.report import made_up, made_up_translation
+from tests.fixtures.report import made_up
 from tests.unit.report.conftest import read_made_up
 
 TABLES = {"sample": "", "talk": "summary verdicts talk scores cost", "translation": ""}
@@ -11,12 +11,8 @@ TABLES = {"sample": "", "talk": "summary verdicts talk scores cost", "translatio
 
 @pytest.mark.parametrize("name", TABLES)
 def test_every_file_has_the_cells_that_it_had(tmp_path, snapshot, name):
-    params, data = (
-        (made_up_translation.study(), made_up_translation.comparison())
-        if name == "translation"
-        else (made_up.study(name), made_up.comparison(name))
-    )
-    tables = build_tables(read_made_up(params, data, tmp_path))
+    made = read_made_up(made_up.study(name), made_up.comparison(name), tmp_path)
+    tables = build_tables(made)
     wanted = TABLES[name].split()
     texts = {
         table.key: csv_table(table)

@@ -39,7 +39,7 @@ def read_made_up(folder: Path, data: Comparison | None = None) -> Results:
 @pytest.fixture(scope="module")
 def report(rendered) -> Path:
     """The report of the made-up study."""
-    return rendered("translation", fixture.study(), fixture.comparison())
+    return rendered("translation")
 
 
 def test_without_gold_links_there_is_no_alignment_error(tmp_path):

@@ -12,7 +12,7 @@ import pytest
 from heed.report.drawing import make_figures
 from heed.report.figures import vega
 from heed.report.figures.shapes import BOLD, SERIES, Axis, Figure, Look, Panel, line, mark
-from tests.fixtures.report import made_up, made_up_translation
+from tests.fixtures.report import made_up
 from tests.unit.report.conftest import read_made_up
 
 SMALLEST = 0.9  # of the print that a figure asks for: more to draw than fits would be smaller
@@ -77,11 +77,7 @@ def viewed(svg: str) -> tuple[float, float]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["sample", "talk", "translation"])
 def test_no_figure_of_a_report_is_printed_smaller_than_it_asks_for(tmp_path, name):
-    if name == "translation":
-        study, data = made_up_translation.study(), made_up_translation.comparison()
-    else:
-        study, data = made_up.study(name), made_up.comparison(name)
-    results = read_made_up(study, data, tmp_path)
+    results = read_made_up(made_up.study(name), made_up.comparison(name), tmp_path)
     for each in {each.key: each for of in make_figures(results).values() for each in of}.values():
         width, height = viewed(vega.fitted(each, {}))
         assert min(each.size[0] / width, each.size[1] / height) > SMALLEST * each.zoom, each.key

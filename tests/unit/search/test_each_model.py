@@ -17,9 +17,11 @@ from heed.search.trials import Job, _Suggester
 from heed.study import parse
 from heed.study.recipes import write_recipes
 from heed.study.rules import search_space
+from tests.conftest import cases
 from tests.unit.search.makers import STUDY, heed, planned
 from tests.unit.search.test_search import write_results
 
+CASES = cases(__file__)
 EACH = (
     STUDY.replace("    model: tiny-attention\n", "")
     .replace("search: none", "search: hunt")
@@ -45,16 +47,7 @@ def test_the_models_that_name_a_search_are_searched_each_in_what_has_an_effect()
     assert parse(STUDY).winner("tiny-attention") == "hunt"
 
 
-WRONG = [
-    ("search: hunt", "search: none", "hunt.trials", "write `search: hunt` in each model"),
-    ("    epochs: 3\n", "", "hunt.epochs", "4 of tiny-attention, 6 of tiny-baseline: say `epo"),
-    ("{learning", "{skip: {choice: [true, false]}, heads_: {integer: [1, 2]}, learning",
-        "hunt.space.heads_", "did you mean heads?"),
-    ("trials: 12", "trials: -1", "hunt.trials", "above 0"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("right", "wrong", "key", "message"), WRONG, ids=[w[2] for w in WRONG])
+@pytest.mark.parametrize(("right", "wrong", "key", "message"), CASES["wrong"])
 def test_a_mistake_is_named_by_its_key(right, wrong, key, message):
     text = EACH.replace(right, wrong).replace("heads: 3", "heads: 3, epochs: 4")
     with pytest.raises(HeedError) as caught:

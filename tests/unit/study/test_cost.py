@@ -12,8 +12,9 @@ from heed.hyperparameters import CorpusSizes
 from heed.study.cost import format_cost, format_number, known_corpora, measure, training_times
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.translation.recipe import Hyperparameters as TranslatorHyperparameters
-from tests.conftest import ROOT
+from tests.conftest import ROOT, cases
 
+CASES = cases(__file__)
 STUDIES = sorted((ROOT / "workflow/studies").glob("*.yaml"))
 SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
 SECOND = 3e-4  # for each token of a document (conftest.py)
@@ -81,14 +82,7 @@ def test_long_documents_are_cut_and_tokens_of_another_corpus_are_not_taken():
     assert [*known_corpora(whole)] == ["sample-sentiment"]
 
 
-@pytest.mark.parametrize(("split", "seeds", "found", "better", "is_coarse"), [
-    ("random, test: 400", 3, "5.4", "with the seeds 1 to 13 ", True),
-    ("random, test: 1200", 10, "2.9", "with the seeds 1 to 20 ", False),
-    ("folds, k: 4", 4, "6.9", "with `repeats: 5` and the seeds 1 to 20 ", True),
-    ("folds, k: 4", 40, "5.3", "with `repeats: 5` and the seeds 1 to 40 ", True),
-    ("folds, k: 4", 24, "5.5", "with `repeats: 5` and the seeds 1 to 40 ", True),
-    ("folds, k: 2, repeats: 60", 120, "5.1", "and the seeds 1 to 600 ", True),
-])  # fmt: skip
+@pytest.mark.parametrize(("split", "seeds", "found", "better", "is_coarse"), CASES["studies"])
 def test_a_study_says_what_it_finds_and_what_more_finds(split, seeds, found, better, is_coarse):
     text = SAMPLE.replace("kind: random, test: 0.25", f"kind: {split}")
     text = text.replace("seeds: [1, 2, 3]", f"seeds: {[*range(1, seeds + 1)]}")

@@ -18,7 +18,9 @@ from heed.study import Params, Source, load, own_entries
 from heed.study.own_corpus import add_corpus
 from heed.study.own_files import CorpusOptions, changed_file_warnings
 from heed.study.studies import activate_study, format_studies
+from tests.conftest import cases
 
+CASES = cases(__file__)
 TABLE = pd.DataFrame(
     {
         "text": [f"{('fine', 'poor')[i % 2]} thing number {i}" for i in range(60)],
@@ -260,17 +262,7 @@ def test_a_study_of_some_minutes_has_what_fits_and_says_what_it_leaves_out(monke
         Path("studies/none.yaml").unlink()
 
 
-@pytest.mark.parametrize(("column", "names", "options", "kind"), [
-    ("split", ("train", "dev", "test"), {}, "given"),
-    ("Set", ("Train", "Val", "Test"), {}, "given"),
-    ("fold", ("train", "train", "test"), {}, "given"),
-    ("partition", ("training", "validation", "test"), {}, "given"),
-    ("split", ("train", "dev", "test"), {"no_split_column": True}, "folds"),
-    ("split", ("train", "dev", "test"), {"test": 0.3}, "random"),
-    ("fold", ("1", "2", "3"), {}, "folds"),
-    ("split", ("train", "test", ""), {}, "folds"),
-    ("mine", ("train", "dev", "test"), {}, "folds"),
-])  # fmt: skip
+@pytest.mark.parametrize(("column", "names", "options", "kind"), CASES["columns_like_splits"])
 def test_a_column_that_is_named_and_filled_like_a_split_is_used(column, names, options, kind):
     cells = [names[0]] * 40 + [names[1]] * 10 + [names[2]] * 10
     message = add_table(TABLE.drop(columns="part").assign(**{column: cells}), **options)
@@ -292,15 +284,7 @@ def test_files_that_are_named_by_splits_are_one_corpus_where_it_is_said():
     assert [*load("params.yaml").sources["mine"].paths] == ["file_1", "file_2"]
 
 
-NO_CLASS = "the splits train and test have no class in common (label 'label': '0', '1', and "
-
-
-@pytest.mark.parametrize(("tested", "message"), [
-    (("neg", "pos"), f"{NO_CLASS}'neg', 'pos'). Write their labels alike"),
-    (("2", "3"), f"{NO_CLASS}'2', '3'). Write their labels alike"),
-    (("1", "2"), "column 'label': no text to train on has the classes 2, which other texts have"),
-    (("0", "1"), ""),
-])  # fmt: skip
+@pytest.mark.parametrize(("tested", "message"), CASES["classes_of_splits"])
 def test_train_and_test_have_classes_in_common(tested, message):
     for name, labels in (("train", ("0", "1")), ("test", tested)):
         write(f"{name}.csv", TABLE[["text"]].assign(label=[labels[i % 2] for i in range(60)]))
@@ -309,7 +293,7 @@ def test_train_and_test_have_classes_in_common(tested, message):
         return
     with pytest.raises(HeedError, match=re.escape(message)) as error:
         add("train.csv", "test.csv", name="mine")
-    assert ("--as-labels" in str(error.value)) == (tested == ("1", "2"))
+    assert ("--as-labels" in str(error.value)) == (tested == ["1", "2"])
 
 
 def test_empty_texts_are_counted_and_a_split_without_text_is_refused():
@@ -387,35 +371,7 @@ def test_a_class_with_few_rows_is_named():
     assert message.count("too few to learn from") == 2
 
 
-REFUSED = [
-    ({"text_column": ["txt"]}, "table.csv: there is no column 'txt'. Columns: text, label, part"),
-    ({"name": "My Corpus"}, "is no name"),
-    ({"name": "sample"}, "sample.yaml: is there already"),
-    ({"study": "sample"}, "sample.yaml: is there already"),
-    ({"files": ["train.csv", "more.csv"]}, "more.csv: train, validation or test? Others are a s"),
-    ({"files": ["train.csv", "dev.csv"]}, "no file is for test: train.csv, dev.csv. Add it: test="),
-    ({"files": ["more.csv", "more.csv"]}, "more.csv: is named twice"),
-    ({"files": ["more.csv", "none.csv"]}, "none.csv: not there"),
-    ({"files": ["learn=more.csv"]}, "learn=more.csv: 'learn' is no split: write train, validation"),
-    ({"files": ["empty.txt"]}, "empty.txt: empty: expected rows, and the names of their columns"),
-    ({"label_column": ["same"]}, "column 'same' has 1 class in 60 rows"),
-    ({"text_column": ["text"], "label_column": ["text"]}, "each column once, found text, text"),
-    ({"text_column": ["none"]}, "column 'none' has no text in any row"),
-    (
-        {"text_column": ["label"], "label_column": ["text"]},
-        "'text' has 60 different values in 60 rows: is it a label",
-    ),
-    ({"split_column": "label"}, "table.csv:2: column 'label': expected train, validation, test"),
-    ({"split_column": "no test"}, "column 'no test': the given split needs documents to train an"),
-    ({"split_column": "by class"}, "the split train has 1 class (label 'good'): there is noth"),
-    ({"split_column": "part", "test": 0.1}, "--test is for a split that heed draws"),
-    ({"encoding": "klingon"}, "expected an encoding that Python knows, such"),
-    ({"language": "klingon"}, "--language: expected one of xx, "),
-    ({"metric": "bleu"}, "experiments.table.metric: there is no metric of classification bleu"),
-]
-
-
-@pytest.mark.parametrize(("options", "message"), REFUSED)
+@pytest.mark.parametrize(("options", "message"), CASES["refused"])
 def test_a_corpus_that_cannot_be_added_is_an_error_and_nothing_is_written(options, message):
     table = TABLE.assign(same="x", none="")
     table["no test"] = ["train"] * 50 + ["validation"] * 10

@@ -14,7 +14,9 @@ from heed.study import load
 from heed.study.own_corpus import add_corpus
 from heed.study.own_files import CorpusOptions
 from heed.study.studies import activate_study
+from tests.conftest import cases
 
+CASES = cases(__file__)
 ROWS = "".join(f"{('fine', 'poor')[i % 2]} thing {i},{('good', 'bad')[i % 2]}\n" for i in range(60))
 
 pytestmark = [pytest.mark.usefixtures("own_clone"), pytest.mark.timeout(30)]
@@ -39,23 +41,9 @@ def add(*words: str) -> str:
     return add_corpus(CorpusOptions(**options), cores=2)
 
 
-ADDED = {
-    "a pipe": (["x.csv"], "x.csv: expected a file, found a pipe"),
-    "of a split": (["train=ok.csv", "test=x.csv"], "x.csv: expected a file, found a pipe"),
-    "in a folder": (["texts"], "texts/.*/1.txt: expected a file, found a pipe"),
-    "a device": (["/dev/zero"], "/dev/zero: expected a file, found a device"),
-    "a loop": (["loop.csv"], "loop.csv: cannot be read: Too many levels of symbolic links"),
-    "two lines": (["two\nlines.csv"], "'two.*nlines.csv': the name has U[+]000A in it"),
-    "no UTF-8": (["no\udcffname.csv"], "name.csv': the name is not UTF-8"),
-    "twice": (["train=ok.csv", "test=./ok.csv"], "ok.csv: is named twice"),
-    "train 1": (["ok.csv", "--train", "1"], "--train 1: the split train has 1 class"),
-    "test .99": (["ok.csv", "--test", ".99"], "the split leaves 1 documents to train"),
-}
-
-
-@pytest.mark.parametrize("case", ADDED)
+@pytest.mark.parametrize("case", CASES["added"])
 def test_what_can_be_no_corpus_is_one_message_and_nothing_is_written(case):
-    words, message = ADDED[case]
+    words, message = CASES["added"][case]
     before = Path("params.yaml").read_text()
     with pytest.raises(HeedError, match=message):
         add(*words)

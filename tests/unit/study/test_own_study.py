@@ -1,9 +1,6 @@
 """From a file to a report, in the four shapes of docs/start/own-corpus.md, on generated files."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +13,7 @@ from heed.study.own_entries import VARIANTS
 from heed.study.own_files import CorpusOptions
 from tests.conftest import ROOT
 from tests.fixtures.own_corpora import write_letters, write_messages, write_requests
-from tests.pipeline.makers import make_clone
+from tests.pipeline.makers import Toy
 
 # shape: (files, options of docs/start/own-corpus.md, expected classes, tokenizer, max_tokens)
 SHAPES = {
@@ -60,39 +57,26 @@ SAMPLE_WORDS = ("sample study", "sample-", "planted", "HuffPost", "miniature", "
 
 @pytest.mark.slow
 def test_a_file_becomes_a_report_under_its_own_title_and_comes_back_from_the_cache(tmp_path):
-    clone = tmp_path / "clone"
-    make_clone(clone, ROOT / "workflow/studies/sample.yaml")
-    binaries = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = os.environ | {"PATH": binaries, "PYTHONPATH": str(clone / "src")}
-
-    def run(*command: str) -> str:
-        done = subprocess.run(
-            command, cwd=clone, env=environment, text=True, capture_output=True, timeout=900
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout + done.stderr
-
-    run("git", "init", "--quiet")
-    write_messages(clone, 90)
-    write_letters(clone, 60)
-    heed = (sys.executable, "-m", "heed.cli")
+    clone = Toy.of_real_heed(tmp_path / "clone", ROOT / "workflow/studies/sample.yaml")
+    write_messages(clone.path, 90)
+    write_letters(clone.path, 60)
     title, single = "Is it worth it here?", ("--test", ".2", "--seeds", "2")
-    run(*heed, "corpus", "add", "messages.csv", "--title", title, *single)
-    run("snakemake", "--cores", "2")
+    clone.run("heed", "corpus", "add", "messages.csv", "--title", title, *single)
+    clone.run("snakemake", "--cores", "2")
     page = re.sub(
-        r"<(script|style).*?</\1>", "", (clone / "reports/index.html").read_text(), flags=re.S
+        r"<(script|style).*?</\1>", "", (clone.path / "reports/index.html").read_text(), flags=re.S
     )
     assert ": Is it worth it here?</title>" in page and "messages" in page
     for word in SAMPLE_WORDS:
         assert word not in page, word
-    times = {path: path.read_bytes() for path in clone.glob("results/timing/train/*/*.json")}
+    times = {path: path.read_bytes() for path in clone.path.glob("results/timing/train/*/*.json")}
     assert len(times) == 3 * len(VARIANTS), "two seeds, and the longer training"
     columns = ("--text-column", "Brief", "--label-column", "Anliegen")
     other = ("--encoding", "windows-1252", "--study", "briefe")
-    run(*heed, "corpus", "add", "briefe.csv", *columns, *other)
-    run("snakemake", "--cores", "2", "data/tokens/briefe")
+    clone.run("heed", "corpus", "add", "briefe.csv", *columns, *other)
+    clone.run("snakemake", "--cores", "2", "data/tokens/briefe")
     assert not any(path.exists() for path in times)
-    run(*heed, "study", "messages")
-    run("snakemake", "--cores", "2")
+    clone.run("heed", "study", "messages")
+    clone.run("snakemake", "--cores", "2")
     assert {path: path.read_bytes() for path in times} == times, "no training ran again"
-    assert re.search("all [0-9]+ stages are up to date", run("snakemake", "-n"))
+    assert re.search("all [0-9]+ stages are up to date", clone.run("snakemake", "-n"))

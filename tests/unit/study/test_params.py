@@ -9,8 +9,9 @@ from docs.params import json_schema, reference
 
 from heed import study
 from heed.files import HeedError
-from tests.conftest import ROOT
+from tests.conftest import ROOT, cases
 
+CASES = cases(__file__)
 SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
 TABLE = re.sub(r"sample: \{kind: sample, [^}]*\}", "sample: {kind: table, FILES}", SAMPLE)
 
@@ -37,19 +38,10 @@ def bomb(line: str) -> str:
 
 
 @pytest.mark.parametrize(("text", "expected"), [
-    ("study: [", "params.yaml:1: not valid YAML"),
-    ("study:\n  title: yes: no\n", "params.yaml:2: not valid YAML: mapping values are not"),
-    ("a: 1\na: 2\n", 'params.yaml:2: not valid YAML: found duplicate key "a"'),
-    ("", "expected sections"),
-    ("- a", "expected sections (study, seeds, sources, ...), found list"),
-    ("<<<<<<< HEAD\nstudy: 1\n=======\n", "params.yaml:1: a merge conflict: keep one side"),
-    ('a: 1\nb: "\\ud800"\n', "params.yaml:2: not valid YAML: an escape of half a character"),
+    *CASES["texts"],
     ("a: " + "[" * 600, "params.yaml:1: not valid YAML"),
-    (
-        "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + bomb("[NAMES]"), ":1: more than 100,000 values",
-    ),
+    (f"a: &a [{', '.join('x' * 10)}]\n" + bomb("[NAMES]"), ":1: more than 100,000 values"),
     ("a: &a {x: 1}\n" + bomb("{<<: [NAMES]}"), "params.yaml:1: more than 100,000 values"),
-    ("a: &a [*a]", "params.yaml:1: more than 100,000 values"),
     (f"seeds: [{'9' * 5000}]", "params.yaml:1: not valid YAML: Exceeds the limit"),
 ])  # fmt: skip
 def test_text_that_no_study_has_is_an_error_of_one_line(text, expected):
@@ -73,13 +65,7 @@ def test_the_labels_of_a_table_have_the_names_of_their_columns(columns, known):
     assert f".data.label: corpus sample-sentiment has no label label. Known: {known} (" in message
 
 
-@pytest.mark.parametrize(("keys", "column", "is_valid"), [
-    (("train", "test"), "", True),
-    (("training_1", "testing_1"), "", True),
-    (("file_1", "file_2"), ", split_column: p", True),
-    (("train", "file_2"), "", False),
-    (("train", "test"), ", split_column: p", False),
-])  # fmt: skip
+@pytest.mark.parametrize(("keys", "column", "is_valid"), CASES["splits"])
 def test_a_column_or_the_keys_of_files_give_the_splits(keys, column, is_valid):
     paths, hashes = {key: f"{key}.csv" for key in keys}, dict.fromkeys(keys, "a" * 64)
     text = table_study(f"text_column: t, label_column: l{column}")
@@ -92,16 +78,7 @@ def test_a_column_or_the_keys_of_files_give_the_splits(keys, column, is_valid):
         assert "split kind given needs either split_column, or a source" in error_message(text)
 
 
-@pytest.mark.parametrize(("files", "message"), [
-    ("path: a.csv", "a source of kind table needs path and sha256, or hashes and paths"),
-    ("paths: {}, hashes: {}", "expected one file or more"),
-    ("paths: {Train: a.csv}, hashes: {Train: HASH}", "expected the name of a file, "),
-    ("paths: {one: a.csv}, hashes: {two: HASH}", "hashes: expected one for each of one"),
-    (
-        "paths: {train: a.csv, test: a.csv}, hashes: {train: HASH, test: HASH}",
-        "a file is named twice: a.csv",
-    ),
-])  # fmt: skip
+@pytest.mark.parametrize(("files", "message"), CASES["files"])
 def test_the_files_of_a_table_are_declared_with_their_hashes(files, message):
     assert message in error_message(TABLE.replace("FILES", files.replace("HASH", "a" * 64)))
 

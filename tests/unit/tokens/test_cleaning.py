@@ -4,27 +4,15 @@ import pytest
 
 from heed.files import HeedError
 from heed.tokens.tokenizer import clean, clean_spans
+from tests.conftest import cases
 from tests.hostile import HOSTILE
+
+CASES = cases(__file__)
 
 
 @pytest.mark.parametrize(("text", "expected", "counts"), HOSTILE)
 def test_each_damage_has_one_treatment_that_is_counted(text, expected, counts):
     assert clean(text) == (expected, counts)
-
-
-RAW = {
-    "nothing to clean": "a splendid film",
-    "line ends of Windows": "a\r\nsplendid\r\nfilm",
-    "breaks before": "a<br /><br />b <br/>splendid<br />film",
-    "a break within": "splen<br />did film",
-    "controls": "i don\x12t know\x05 . splendid\x00film",
-    "C1 characters": "it\x92s \x85 splendid\x97film",
-    "undefined C1 characters": "a \x81\x8d splendid \x9dfilm",
-    "marks of direction": "\u202aa\u202c \u200esplendid\u200f film",
-    "composed letters": "cafe\u0301 splendid e\u0301te\u0301",
-    "letters that get longer": "\u0958\u0958 splendid \u0958",
-    "half a character": "\ud800 splendid",
-}  # the composed letters are decomposed here, and composed by NFC
 
 
 def spans_of_words(text: str, pattern: str = "splen") -> list[tuple[int, int]]:
@@ -33,7 +21,7 @@ def spans_of_words(text: str, pattern: str = "splen") -> list[tuple[int, int]]:
     return [(start, len(text)), *([(0, start)] if start else [])]
 
 
-@pytest.mark.parametrize("text", RAW.values(), ids=RAW)
+@pytest.mark.parametrize("text", CASES["raw"].values(), ids=CASES["raw"])
 def test_a_span_has_the_same_words_before_and_after_cleaning(text):
     spans, cleaned = spans_of_words(text), clean(text)[0]
     moved = clean_spans(text, spans, cleaned, "here")

@@ -15,8 +15,9 @@ from heed.tokens import corpus as corpus_module
 from heed.tokens import splits, writer
 from heed.tokens.arrays import Tokens, load_tokens
 from heed.tokens.corpus import tokenize
-from tests.conftest import contents
+from tests.conftest import cases, contents
 
+CASES = cases(__file__)
 RANDOM = Split(kind="random", test=0.2)
 TEXTS = [
     "The film is good. Very good!", "", "It\u2019s bad\x00bad.", "One <br />two three",
@@ -149,12 +150,7 @@ def test_duplicates_across_splits_are_counted_and_dropped_on_request(tmp_path, c
     assert tokens.meta.near_duplicates.test == [crossing(tokens, True)]
 
 
-@pytest.mark.parametrize(("table", "message"), [
-    ("t,l\na,x\nb,x\nc,x\nd,x\n", "corpus mine: the split train has 1 class"),
-    ("t,l\na,x\n", "corpus mine: params.yaml: split: 1 of 1 documents"),
-    ("t,l\n,x\n,y\n", "no document of corpus mine has text"),
-    ("t,l\n", "corpus mine has no documents"),
-])  # fmt: skip
+@pytest.mark.parametrize(("table", "message"), CASES["tables"])
 def test_a_corpus_that_cannot_be_learned_from_is_an_error(tmp_path, table, message):
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw/table.csv").write_text(table)

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from heed.tokens import splits
 from heed.tokens.splits import digest, find_near_duplicates, number_texts
+from tests.conftest import cases
 
+CASES = cases(__file__)
 SPLITS = ("train", "train", "validation", "test")
 
 
@@ -67,14 +69,7 @@ def test_the_number_is_that_of_a_comparison_of_all_pairs(drawn, bits):
     assert result == ([compare_all_pairs(texts, each) for each in columns], True)
 
 
-@pytest.mark.parametrize(("other", "is_near"), [
-    ("the quick brown fox jumps over the lazy dog today", True),
-    ("The Quick brown fox , jumps over the lazy dog today !", True),  # case and punctuation
-    ("the quick brown fox jumps over the lazy dog today again", True),  # 6 of 7 shingles
-    ("a quick brown fox jumps over the lazy dog now", False),  # 4 of 8
-    ("the quick brown fox", False),
-    ("", False),
-])  # fmt: skip
+@pytest.mark.parametrize(("other", "is_near"), CASES["near_duplicates"])
 def test_what_is_a_near_duplicate(other, is_near):
     text = "the quick brown fox jumps over the lazy dog today"
     assert count([text.split(), other.split()], ["train", "test"]) == ([int(is_near)], True)

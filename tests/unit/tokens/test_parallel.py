@@ -12,7 +12,9 @@ from heed.study import Corpus, Source, Split
 from heed.study.experiments import check_corpus, check_source
 from heed.tokens.arrays import ParallelTokens, load_tokens
 from heed.tokens.corpus import tokenize
+from tests.conftest import cases
 
+CASES = cases(__file__)
 GIVEN, RANDOM = Split(kind="given"), Split(kind="random", test=0.25)
 SPLITS = ["train"] * 6 + ["validation"] * 2 + ["test"] * 2
 GERMAN = [f"Der Hund Nummer {i} sieht das Haus." for i in range(10)]
@@ -105,15 +107,7 @@ def test_links_are_read_turned_round_and_their_texts_have_words_alone(tmp_path, 
         make(tmp_path, table_corpus(**keys))
 
 
-@pytest.mark.parametrize(("table", "message"), [
-    ({"german": ["", "b"], "english": ["a", ""], "part": ["train", "test"]},
-     "corpus mine has no document with a text in each language"),
-    ({"german": ["a"], "english": ["b"], "part": ["eval"]},
-     r"pairs.csv:2: column 'part': expected train, validation, test \(.*found 'eval'"),
-    ({"german": ["a"], "english": ["b"], "part": ["train"]},
-     "corpus mine: the given split needs documents to train and to test, found 1 train"),
-    ({}, "no table. Run: heed download raw"),
-])  # fmt: skip
+@pytest.mark.parametrize(("table", "message"), CASES["misfits"])
 def test_what_does_not_fit_is_one_message(tmp_path, table, message):
     (tmp_path / "raw").mkdir()
     if table:
@@ -127,13 +121,7 @@ NEEDED = "needs path and sha256"
 FILES = {"paths": {"de": "de.txt", "en": "en.txt"}, "hashes": {"de": "0" * 64, "en": "0" * 64}}
 
 
-@pytest.mark.parametrize(("keys", "message"), [
-    ({}, NEEDED),
-    ({"path": "a.csv"}, "needs sha256"),
-    (FILES, NEEDED),
-    ({"path": "a.csv", "sha256": "0" * 64} | FILES, "does not take hashes and paths"),
-    ({"seed": 1, "path": "a.csv", "sha256": "0" * 64}, "does not take seed"),
-])  # fmt: skip
+@pytest.mark.parametrize(("keys", "message"), CASES["sources"])
 def test_a_source_of_pairs_needs_a_table(keys, message):
     with pytest.raises(ValueError, match=message):
         check_source(Source(kind="parallel", **keys))

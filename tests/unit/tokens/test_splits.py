@@ -17,7 +17,9 @@ from heed.tokens.splits import (
     require_learnable,
     split_columns,
 )
+from tests.conftest import cases
 
+CASES = cases(__file__)
 STRATA = np.array(["a"] * 60 + ["b"] * 39 + ["c"])
 
 
@@ -154,20 +156,7 @@ def test_a_given_split_without_a_part_is_an_error(splits, message):
         columns(Split(kind="given"), source_split=np.asarray(splits, object))
 
 
-FIFTH = {"kind": "random", "test": 0.2}
-
-
-@pytest.mark.parametrize(("split", "labels", "message"), [
-    (FIFTH, "x", "1 of 1 documents are for test"),
-    (FIFTH, "xy", "leaves 1 documents to train and 1 to test, of 2"),
-    (FIFTH | {"validation": 0.9}, "xyxyx", "4 of 4 documents are for test"),
-    ({"kind": "folds", "k": 3}, "xyzwvu", "n_splits=3 cannot be greater"),
-    (FIFTH, "x" * 9, "the split train has 1 class"),
-    ({"kind": "folds", "k": 3}, "x" * 9, "the split train of fold 0 has 1 class"),
-    ({"kind": "random", "test": 9}, "xyxyxyxyx", "9 of 9 documents are for test"),
-    ({"kind": "random", "test": 8}, "xyxyxyxyx", "leaves 1 documents to train"),
-    ({"kind": "folds", "k": 50}, "xyxyxyxyx", "n_splits=50"),
-])  # fmt: skip
+@pytest.mark.parametrize(("split", "labels", "message"), CASES["too_small"])
 def test_a_corpus_that_is_too_small_or_has_nothing_to_learn_is_an_error(split, labels, message):
     documents = [Document(str(i), "a", {"label": name}) for i, name in enumerate(labels)]
     with pytest.raises(HeedError, match=message):

@@ -14,21 +14,14 @@ from heed.tasks.translation.learning import TranslationLearner
 from heed.tasks.translation.recipe import Hyperparameters
 from heed.training import machine
 from heed.training.machine import machine_kind, make_deterministic, products_library
-from tests.conftest import change_recipe, contents, train
+from tests.conftest import cases, change_recipe, contents, train
 from tests.makers.precision import has_bfloat16
 
+CASES = cases(__file__)
 NEITHER, SHORT, AMX = {}, {"avx512_bf16": True}, {"avx512_bf16": True, "amx_bf16": True}
 
 
-@pytest.mark.parametrize(("processor", "has", "instructions", "library"), [
-    ("AMD family 26 model 2", SHORT, "avx512_bf16", "onednn"),
-    ("AMD family 25 model 17", SHORT, "avx512_bf16", "mkl"),
-    ("AMD family 26 model 2", NEITHER, "", "mkl"),
-    ("AMD family 26 model 99", AMX, "amx_bf16", "mkl"),
-    ("Intel family 6 model 143", AMX, "amx_bf16", "mkl"),
-    ("Intel family 6 model 85", SHORT, "avx512_bf16", "mkl"),
-    ("Neoverse-V2", NEITHER, "", "mkl"),
-])  # fmt: skip
+@pytest.mark.parametrize(("processor", "has", "instructions", "library"), CASES["products"])
 def test_products_go_to_onednn_where_it_is_faster_and_exact(
     monkeypatch, processor, has, instructions, library
 ):

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import math
 import os
 import shutil
 import signal
@@ -39,6 +38,7 @@ from heed.training.run import RunInfo, read_run, train_run
 from tests.conftest import (
     HYPERPARAMETERS,
     RUN,
+    cases,
     contents,
     killed,
     new_workplace,
@@ -49,6 +49,7 @@ from tests.conftest import change_recipe as change
 from tests.makers.precision import has_bfloat16
 from tests.pipeline.makers import wait_for
 
+CASES = cases(__file__)
 FILES = [CHECKSUMS, "history.csv", "model.safetensors", "run.json", "vocabulary.txt"]
 PREDICTED = Path("results/predict/tiny/tiny-attention")
 
@@ -151,14 +152,7 @@ def test_missing_and_broken_inputs_are_one_clear_message(workplace, break_input,
         train("tiny-attention", 1)
 
 
-@pytest.mark.parametrize(("old", "new", "says"), [
-    ("  dropout: 0.2\n", "", "hyperparameters.dropout: missing"),
-    ("  epochs: 3\n", "  epochs: 3\n  epoch: 3\n", "epoch: unknown key"),
-    ("hidden_size: 6", "hidden_size: '6'", "hidden_size: expected a whole number, .*'6'"),
-    ("pooling: mean", "pooling: meen", "hyperparameters.pooling: expected .*one of last, mean"),
-    ("task: classification", "task: summary", "there is no task summary"),
-    ("label: kind", "lable: kind", "data.lable: unknown key; did you mean label"),
-])  # fmt: skip
+@pytest.mark.parametrize(("old", "new", "says"), CASES["recipes"])
 def test_a_recipe_of_another_heed_is_refused_with_key_and_command(workplace, old, new, says):
     change_file(RECIPE, old, new)
     message = f"tiny-attention.yaml: not a recipe .*{says}.*Run again: heed recipe tiny"
@@ -191,22 +185,7 @@ def refused_run(message: str) -> None:
         assert "\n" not in str(it.value)
 
 
-RUN_VALUES = [
-    ("seed", 0, "seed: expected a whole number, at least 1, found 0"),
-    ("seed", 2, "this is the run of tiny-attention with seed 2"),
-    ("fold", -1, "fold: expected a whole number, at least 0"),
-    ("seed", 1.0, "seed: expected a whole number, at least 1, found 1.0"),
-    ("recipe.corpus", "../../elsewhere", "corpus: expected a name"),
-    ("recipe.hyperparameters.learning_rate", math.nan, "learning_rate: expected .* found nan"),
-    ("recipe.hyperparameters.vocabulary_size", 3, "has [0-9]+ words, and vocabulary_size is 3"),
-    ("recipe.hyperparameters.heads", 5, "5 heads do not divide the size 12"),
-    ("recipe.hyperparameters.hidden_size", 9, "not a whole run .*size mismatch"),
-    ("recipe.hyperparameters.linear_size", 10**18, "linear_size: .*at most 65536, found 1"),
-    ("recipe.data.classes", ["bad", "good", "ugly"], "not a whole run .*size mismatch"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("key", "value", "message"), RUN_VALUES)
+@pytest.mark.parametrize(("key", "value", "message"), CASES["run_values"])
 def test_a_run_with_wrong_values_is_refused(elsewhere, key, value, message):
     content = json.loads((elsewhere / "run.json").read_text())
     section = content
@@ -334,13 +313,7 @@ def test_training_stops_early_when_nothing_gets_better(workplace):
     assert pd.read_csv(RUN / "history.csv").equals(history)
 
 
-@pytest.mark.parametrize(("factor", "changes", "message"), [
-    (1e30, {}, r"the loss \(nan\) .* step 2 of 15, in epoch 1 of 3, with .*1e\+30"),
-    (1e30, {"warmup": 0.5}, r"with learning rate 2.35294e\+29"),
-    # one step an epoch: after it the weights are infinite, and no loss has shown it
-    (1e39, {"batch_size": 36, "epochs": 1}, r"a weight .* step 1 of 1,"),
-    (1e30, {"batch_size": 36, "epochs": 1}, r"validation loss \(nan\)"),
-])  # fmt: skip
+@pytest.mark.parametrize(("factor", "changes", "message"), CASES["diverging"])
 def test_a_training_that_diverges_stops_with_step_epoch_and_learning_rate(
     workplace, monkeypatch, factor, changes, message
 ):

@@ -10,7 +10,9 @@ from heed.files import HeedError
 from heed.verdict.command import judge_all
 from heed.verdict.pairs import Asked
 from heed.verdict.scores import read_scores
+from tests.conftest import cases
 
+CASES = cases(__file__)
 MODELS = {"attention": [1, 1, 1, 0], "average": [1, 0, 1, 0]}
 
 
@@ -127,21 +129,11 @@ def test_translations_have_the_corpus_scores_of_sacrebleu(tmp_path, monkeypatch)
             assert found.scores[name] == pytest.approx(100 * whole.mean())
 
 
-WRONG = {  # a part of the file, what stands there in its place, the message
-    "a score that is no number": ("1,text 3,0", "1,text 3,much", "csv:5: the score is 'much'"),
-    "a score that is missing": ("attention,1,text 3,0", "attention,1,text 3,", "csv:5: the score"),
-    "an item twice": ("text 3,0\naverage", "text 2,0\naverage", "a second score of the model att"),
-    "an item that a model lacks": ("average,2,text 3,0\n", "", "the item text 3 is scored here"),
-    "no scores": ("score\n", "points\n", "no column score"),
-    "no model": ("attention,1,text 2", ",1,text 2", "scores.csv:4: the row names no model"),
-}
-
-
-@pytest.mark.parametrize("what", WRONG)
+@pytest.mark.parametrize("what", CASES["wrong"])
 def test_what_is_wrong_names_its_row(tmp_path, monkeypatch, what):
     monkeypatch.chdir(tmp_path)
     as_csv(tmp_path)
-    old, new, message = WRONG[what]
+    old, new, message = CASES["wrong"][what]
     text = (tmp_path / "scores.csv").read_text()
     assert old in text
     (tmp_path / "scores.csv").write_text(text.replace(old, new, 1))

@@ -27,29 +27,13 @@ from heed.tasks.translation.metrics import (
     weights_of_words,
 )
 from heed.tasks.translation.recipe import METRICS, Data, Prediction
+from tests.conftest import cases
 
 DATA = Data("en", "de", "en", "de", has_gold_alignment=False)
 ALIGNED = Data("norvic", "soldan", "whitespace", "whitespace", has_gold_alignment=True)
 CASED, LOWER = Prediction(), Prediction(lowercase=True)
 WHITE_SPACE = Prediction(tokenize="none")
-REFERENCES = [
-    "Zwei Männer stehen, im Regen, vor einem grünen Haus.",
-    "Ein Mädchen fährt mit dem Fahrrad über die Straße.",
-    'Über 1.000 Leute hören der Band zu – laut & "fröhlich"!',
-    "Ja.",
-    "Der Hund, der den Ball jagt, ist der Hund von nebenan.",
-    "Eine Frau (rechts) läuft weiter.",
-    "Kinder spielen im Schnee.",
-]
-HYPOTHESES = [
-    "Zwei Männer stehen im Regen vor einem Haus.",
-    "ein Mädchen fährt Fahrrad auf der Strasse .",
-    "Über 1,000 Leute hören die Band – laut!",
-    "Ja.",
-    "der der der der der der Hund Hund",
-    "",
-    "Schnee",
-]
+REFERENCES, HYPOTHESES = cases(__file__).values()
 
 
 def count(
