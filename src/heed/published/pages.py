@@ -1,36 +1,25 @@
-"""What the index of published studies says of them, between comments in it."""
+"""The table of verdicts in the index of published studies, between comments in it."""
 
 import dataclasses
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 import yaml
 
-from heed.files import HeedError, write_text
+from heed.files import HeedError
 from heed.paths import PARAMS
 from heed.published.verify import SCORES, VERDICTS
-from heed.terminal import escape_markdown
 
 PUBLISHED_STUDIES = Path("docs/studies")
 INDEX = PUBLISHED_STUDIES / "index.md"
-BEGIN, END = "<!-- heed publish {name}: begin -->", "<!-- heed publish {name}: end -->"
 TABLE = re.compile(
-    r"(<!-- heed publish (results|ways to read) of ([^:]+): begin -->\n).*?"
-    r"(<!-- heed publish \2: end)",
+    r"(<!-- heed publish results of ([^:]+): begin -->\n).*?(<!-- heed publish results: end)",
     re.DOTALL,
 )
 ROLES = ("baseline", "control", "reference_model")
 HEAD = ["Texts", "Attention", "Last state", "Control", "Reference model"]
-# The ways to read a text, by the variants of the published studies of real corpora.
-WAYS = {
-    "baseline": "last state", "max": "maximum", "mean": "mean", "pooling": "pooling",
-    "uniform": "equal weights", "attention": "self-attention", "transformer": "transformer",
-    "bag": "embeddings, mean", "embeddings": "embeddings, pooling", "han-mean": "sentences, mean",
-    "han": "sentences, pooling", "linear": "linear model", "pretrained": "pretrained",
-}  # fmt: skip
-WEIGHTS = {("pooling", "mean"): "Pooling − mean", ("attention", "uniform"): "Self-att. − equal"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,8 +68,8 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def _results(found: Sequence[Published]) -> list[list[str]]:
-    """Return the table of verdicts: attention's score, and each model's with the difference."""
-    rows = [HEAD]
+    """Return the rows of the table: attention's score, and each model's with the difference."""
+    rows = []
     for each in found:
         attention = next(each.roles[role][0] for role in ROLES if role in each.roles)
         cells = [f"{f'`{attention}` ' * (attention != 'attention')}{each.scores[attention]}"]
@@ -92,50 +81,15 @@ def _results(found: Sequence[Published]) -> list[list[str]]:
     return rows
 
 
-def _ways_to_read(found: Sequence[Published]) -> list[list[str]]:
-    """Return the table of ways to read: the score of every way to read, and the gain of weights."""
-    ways = [way for way in WAYS if any(way in each.scores for each in found)]
-    rows = [["Texts", *(WAYS[way] for way in ways), *WEIGHTS.values()]]
-    for each in found:
-        cells = [each.scores.get(way, "–") for way in ways]
-        cells += [each.said.get(pair, "–") for pair in WEIGHTS]
-        rows.append([f"[{each.title}]({each.study}/README.md)", *cells])
-    return rows
-
-
-TABLES: dict[str, Callable[[Sequence[Published]], list[list[str]]]] = {
-    "results": _results, "ways to read": _ways_to_read,
-}  # fmt: skip
-
-
-def write_pages(root: Path, name: str, answer: Sequence[str]) -> None:
-    """Write a study's first sentences into the index, if it has a place for them, and its tables.
-
-    Raises HeedError: a table names a comparison that no published study has.
-    """
-    block = "".join(f"{escape_markdown(line)}\n\n" for line in answer).rstrip("\n") + "\n"
-    if (path := root / INDEX).exists():
-        text = with_block(path.read_text(encoding="utf-8"), name, block)
-        write_text(path, with_tables(text, root / PUBLISHED_STUDIES))
-
-
-def with_block(text: str, name: str, block: str) -> str:
-    """Return a page with `block` between the two comments that mark the place `name`, if any."""
-    begin, end = BEGIN.format(name=name), END.format(name=name)
-    before, has_begin, rest = text.partition(begin)
-    _, has_end, after = rest.partition(end)
-    if has_begin and not has_end:
-        raise HeedError(f"a page has {begin}, and no {end} after it. Write it there")
-    return f"{before}{begin}\n{block}{end}{after}" if has_begin and has_end else text
-
-
 def with_tables(page: str, studies: Path) -> str:
-    """Return a page with the tables of the experiments, STUDY/EXPERIMENT, that its places name."""
+    """Return a page with the table of the experiments, STUDY/EXPERIMENT, that its place names.
+
+    Raises HeedError: it names a comparison that no published study has.
+    """
 
     def write(place: re.Match[str]) -> str:
-        found = [read_published(studies, name) for name in place[3].split()]
-        head, *rows = TABLES[place[2]](found)
-        lines = [head, ["---"] * len(head), *rows]
-        return place[1] + "".join(f"| {' | '.join(line)} |\n" for line in lines) + place[4]
+        found = [read_published(studies, name) for name in place[2].split()]
+        lines = [HEAD, ["---"] * len(HEAD), *_results(found)]
+        return place[1] + "".join(f"| {' | '.join(line)} |\n" for line in lines) + place[3]
 
     return TABLE.sub(write, page)

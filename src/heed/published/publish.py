@@ -20,10 +20,10 @@ from heed import __version__
 from heed.evaluation.comparison import RESULTS_TABLE
 from heed.evaluation.results import Comparison, ExperimentResult
 from heed.evaluation.tested import Tested, read_model, read_reference_models
-from heed.files import HeedError, reading, writing
+from heed.files import HeedError, reading, write_text, writing
 from heed.paths import COMPARISON, METRICS, PARAMS
 from heed.pipeline import LOCK, changed_files, run_git
-from heed.published.pages import INDEX, PUBLISHED_STUDIES, ROLES, read_table, write_pages
+from heed.published.pages import INDEX, PUBLISHED_STUDIES, ROLES, read_table, with_tables
 from heed.published.verify import EDITION, KEYS, STATISTICS, VERDICTS, statistics_of
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def check_commit(root: Path, name: str) -> None:
 def publish(
     root: Path, name: str, edition: Edition, report: Path, statistics: pd.DataFrame
 ) -> Path:
-    """Write the files of docs/studies/NAME/ and what pages say of it; return the folder.
+    """Write the files of docs/studies/NAME/ and the table of the index; return the folder.
 
     `root` is the top folder of the clone, `report` the one of the report without texts of corpora,
     and `statistics` are those of `published_statistics`. All else in the folder is people's: it
@@ -129,8 +129,9 @@ def publish(
     of_report = {PDF, *(f"figures/{path.name}" for path in (report / "figures").glob("*"))}
     for file in of_report - files.keys():
         (folder / file).unlink(missing_ok=True)
-    answer = (report / "tables/answer.txt").read_text(encoding="utf-8")
-    write_pages(root, name, remove_paths(answer).splitlines())
+    if (index := root / INDEX).exists():
+        page = with_tables(index.read_text(encoding="utf-8"), root / PUBLISHED_STUDIES)
+        write_text(index, page)
     return folder
 
 
