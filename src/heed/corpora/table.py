@@ -193,7 +193,6 @@ def check_name(location: str, column: str, cell: str, kind: str) -> str:
 
 
 def _read(raw: Path, corpus: "Corpus") -> Documents:
-    """Yield the documents of the tables in `raw`."""
     yield from DocumentReader(corpus).read({path.stem: read_batches(path) for path in _tables(raw)})
 
 

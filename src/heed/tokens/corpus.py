@@ -118,16 +118,12 @@ def _clean_documents(
     table.finish()
     if not digests:
         raise HeedError(f"{raw}: corpus {name} has no document{what}")
-    labels = _read_labels(table)
+    columns = [key for key in table.columns if key.startswith(("group", "split", LABEL))]
+    labels = DocumentLabels(table.read(columns).to_pandas())
     if cleaned["empty"] == len(labels.strata):
         raise HeedError(f"{raw}: no document of corpus {name} has text")
     numbers = dict(zip(digests, map(number_texts, digests.values()), strict=True))
     return labels, numbers, dict(cleaned)
-
-
-def _read_labels(table: CleanedTable) -> DocumentLabels:
-    columns = [key for key in table.columns if key.startswith(("group", "split", LABEL))]
-    return DocumentLabels(table.read(columns).to_pandas())
 
 
 def _clean_texts(document: Document, corpus: "Corpus") -> tuple[dict[str, str], Counter[str]]:

@@ -18,7 +18,7 @@ from heed.files import HeedError
 from heed.paths import PUBLISHED
 from heed.pipeline import run_git
 from heed.published import publish, verify
-from heed.published.pages import INDEX
+from heed.published.publish import INDEX
 from heed.report.experiments import may_publish_text
 from heed.report.render import Addresses, render
 from heed.terminal import escape_markdown, visible

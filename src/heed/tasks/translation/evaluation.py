@@ -52,7 +52,6 @@ def tables(
 
 
 def _summary(tested: TestedModel, i: int, run: pd.DataFrame) -> dict[str, float | None]:
-    """Return every score of run i."""
     validation = run[run["split"] == "validation"]
     translated, right = (validation[each].tolist() for each in ("hypothesis", "reference"))
     return {

@@ -15,7 +15,6 @@ from heed.tasks.translation.metrics import (
     Links,
     corpus_bleu,
     corpus_counts,
-    detail_names,
     error_rate,
     format_links,
     links_from_weights,
@@ -105,7 +104,7 @@ def test_clipping_keeps_a_repeated_word_from_counting_more_than_the_reference_ha
     assert counted[["bleu:matches:1", "bleu:total:1"]].to_numpy().tolist() == [[2, 7]]
     details = make_metrics(DATA).details(counted.to_numpy().sum(0))
     assert details["ngrams"]["1"]["precision"] == pytest.approx(2 / 7)
-    assert {"ngrams": list(details["ngrams"])} == detail_names(DATA)
+    assert [*details["ngrams"]] == ["1", "2", "3", "4"]
 
 
 def test_rouge_is_rouge_scores_but_keeps_umlauts_which_its_tokenizer_drops():
