@@ -204,7 +204,9 @@ def _write_pair_files(
         rows = group["document"].to_numpy()
         for language in str(pair).split("-"):
             count = np.diff(tokens[language].offsets)[rows]
-            words = _count_words(table, text_column(language), selected)[rows]
+            column = text_column(language)
+            chunks = (each[column].to_pylist() for each in table.chunks([column], selected))
+            words = np.asarray([len(text.split()) for text in itertools.chain(*chunks)])[rows]
             for i in np.flatnonzero(words != count)[:1]:
                 raise HeedError(
                     f"corpus {name}: {ids[int(rows[i])]}: an alignment counts words, which white "
@@ -213,11 +215,6 @@ def _write_pair_files(
                 )
     links.to_parquet(out / ALIGNMENTS, index=False)
     return sorted(links["languages"].unique())
-
-
-def _count_words(table: CleanedTable, column: str, selected: np.ndarray) -> np.ndarray:
-    texts = (each[column].to_pylist() for each in table.chunks([column], selected))
-    return np.asarray([len(text.split()) for text in itertools.chain.from_iterable(texts)])
 
 
 def _of_first_repeat(

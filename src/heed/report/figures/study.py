@@ -86,7 +86,9 @@ BELOW, COLUMNS = 0.3, 3  # of a row: half of a band, and where seeds stand below
 
 def ladder(found: Sequence[Compared]) -> Figure | None:
     """Return a row for each corpus by the first one's metric, the largest gain first; or None."""
-    rows = _whole(found)
+    whole = [each for each in found if all(each.roles[:3])]
+    rows = [each for each in whole if each.measure == whole[0].measure]
+    rows.sort(key=lambda each: each.mean(each.roles[0]) - each.mean(each.roles[2]))
     if len(rows) < FEWEST or len({each.corpus for each in rows}) < 2:
         return None
     marks = [mark for place, row in enumerate(rows) for mark in _rung(row, place)]
@@ -100,12 +102,6 @@ def ladder(found: Sequence[Compared]) -> Figure | None:
         "; ".join(map(str, rows)), unit=measure.long_unit,
         read=some(each.verdict(each.roles[1], each.roles[0]) == BETTER for each in rows),
     )  # fmt: skip
-
-
-def _whole(found: Sequence[Compared]) -> list[Compared]:
-    whole = [each for each in found if all(each.roles[:3])]
-    rows = (each for each in whole if each.measure == whole[0].measure)
-    return sorted(rows, key=lambda each: each.mean(each.roles[0]) - each.mean(each.roles[2]))
 
 
 def _rung(row: Compared, place: int) -> Iterator[Mark]:

@@ -7,6 +7,7 @@ import pytest
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics import BLEU, CHRF
 
+from heed.evaluation.tested import group_edges
 from heed.files import HeedError
 from heed.tasks.translation import evaluation
 from heed.tasks.translation.metrics import (
@@ -182,7 +183,7 @@ def test_the_metrics_that_a_study_may_name_come_first_and_are_better_the_higher_
 
 def test_groups_by_length_have_the_metrics_of_their_sums():
     table, lengths = drawn(40, 5), np.arange(40) // 4 + 3
-    edges, metrics = evaluation.group_edges(lengths), make_metrics(ALIGNED)
+    edges, metrics = group_edges(lengths, evaluation.GROUPS), make_metrics(ALIGNED)
     shortest = lengths <= edges[0]
     groups = evaluation.by_length(table.to_numpy(), lengths, edges, ALIGNED)
     assert groups["sentences"].sum() == 40 and groups["longest"].tolist() == edges.tolist()
