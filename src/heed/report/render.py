@@ -14,6 +14,7 @@ from heed.explanation.registry import CRITERIA, TESTS
 from heed.files import write_text, writing_folder
 from heed.report import pages, typesetting
 from heed.report import tables as of_tables
+from heed.report.differences import TestedDifference
 from heed.report.experiments import Experiment
 from heed.report.figures import curves, heatmaps, scores, translation
 from heed.report.figures.recency import recency
@@ -135,9 +136,7 @@ def _write_plots(results: Results, folder: Path) -> None:
             curves.append(own)
             if (evaluation / "confusion.csv").exists():
                 confusions.append(_confusion(evaluation))
-        for one in each.comparisons:
-            ends, pair = one.interval_pp or (None, None), f"{one.first} − {one.second}"
-            comparisons.append((each.key, pair, one.mean_pp, *ends, one.p_corrected))
+        comparisons += [_compared(each.key, one) for one in each.comparisons]
     series = {
         "curves": pd.concat(curves) if curves else pd.DataFrame(columns=CURVES),
         "confusion": pd.concat(confusions) if confusions else pd.DataFrame(columns=CONFUSION),
@@ -146,6 +145,11 @@ def _write_plots(results: Results, folder: Path) -> None:
     with writing_folder(folder) as out:
         for name, table in series.items():
             write_csv(out / f"{name}.csv", table, "%.6g")
+
+
+def _compared(experiment: str, row: TestedDifference) -> tuple[Any, ...]:
+    ends = row.interval_pp or (None, None)
+    return experiment, f"{row.first} − {row.second}", row.mean_pp, *ends, row.p_corrected
 
 
 def _confusion(evaluation: Path) -> pd.DataFrame:

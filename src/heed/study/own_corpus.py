@@ -77,8 +77,7 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
         )
     options, form, tables = _read(files, typed)
     rows = sum(table.num_rows for table in tables.values())
-    seeds = options.seeds or (len(load().seeds) if _extends(options) else studies.SEEDS)
-    section = own_entries.corpus_section(name, options, files, rows, seeds)
+    section = own_entries.corpus_section(name, options, files, rows, _count_seeds(options))
     corpus = own_entries.check_corpus(section)
     statistics, notes = _check_documents(tables, files, corpus, typed)
     entries = own_entries.make_entries(name, options, files, form, section, statistics)
@@ -157,6 +156,10 @@ def _extends(options: CorpusOptions) -> bool:
     """Return whether the corpus is added to the active study, which the options name."""
     own = studies.find_active_own_study()
     return own is not None and own.stem == options.study
+
+
+def _count_seeds(options: CorpusOptions) -> int:
+    return options.seeds or (len(load().seeds) if _extends(options) else studies.SEEDS)
 
 
 def _seeds_are_free(options: CorpusOptions, params: Params) -> bool:
@@ -269,6 +272,7 @@ def _column(table: "pa.Table", name: str) -> list[Any]:
 
 
 def _names(table: "pa.Table") -> list[str]:
+    """Return the names of a table's columns."""
     return table.column_names[1:]  # the first is AT
 
 
@@ -423,6 +427,10 @@ def _with_entries(
     lines = [f"{PARAMS}, {own}: corpus {entries.name} is added to the study {study}."]
     lines += [f"  the title is now {options.title!r}"] * bool(options.title)
     lines += [f"  all models have {options.seeds} seeds now"] * bool(options.seeds)
-    studies.unsaved_edits(False, study)  # raises where its own was edited after params.yaml
-    own = {studies.own_study_file(study): studies.own_study_text(text)}
-    return {PARAMS: text} | own, lines
+    return _changed_study(study, text), lines
+
+
+def _changed_study(name: str, text: str) -> dict[Path, str]:
+    """Return the files of the active study; raises where its own was edited after params.yaml."""
+    studies.unsaved_edits(False, name)
+    return {PARAMS: text, studies.own_study_file(name): studies.own_study_text(text)}

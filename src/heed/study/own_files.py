@@ -231,11 +231,14 @@ def default_name(files: UserFiles) -> str:
         "-".join(w for w in _words(path) if not (split_of(w) or w.isdigit())) for path in paths
     }
     if len(names) > 1 or not any(names):
-        folders = (path.parent for path in paths)
-        names = {
-            as_name((each.name == "data" and each.parent.name) or each.name) for each in folders
-        }
+        names = {*map(_folder_name, paths)}
     return names.pop() if len(names) == 1 else ""
+
+
+def _folder_name(path: Path) -> str:
+    folder = path.parent
+    above = folder.parent.name if folder.name == "data" else ""
+    return as_name(above or folder.name)
 
 
 def as_name(text: str) -> str:

@@ -118,12 +118,16 @@ def _clean_documents(
     table.finish()
     if not digests:
         raise HeedError(f"{raw}: corpus {name} has no document{what}")
-    columns = [key for key in table.columns if key.startswith(("group", "split", LABEL))]
-    labels = DocumentLabels(table.read(columns).to_pandas())
+    labels = _read_labels(table)
     if cleaned["empty"] == len(labels.strata):
         raise HeedError(f"{raw}: no document of corpus {name} has text")
     numbers = dict(zip(digests, map(number_texts, digests.values()), strict=True))
     return labels, numbers, dict(cleaned)
+
+
+def _read_labels(table: CleanedTable) -> DocumentLabels:
+    columns = [key for key in table.columns if key.startswith(("group", "split", LABEL))]
+    return DocumentLabels(table.read(columns).to_pandas())
 
 
 def _clean_texts(document: Document, corpus: "Corpus") -> tuple[dict[str, str], Counter[str]]:
@@ -204,9 +208,7 @@ def _write_pair_files(
         rows = group["document"].to_numpy()
         for language in str(pair).split("-"):
             count = np.diff(tokens[language].offsets)[rows]
-            column = text_column(language)
-            chunks = (each[column].to_pylist() for each in table.chunks([column], selected))
-            words = np.asarray([len(text.split()) for text in itertools.chain(*chunks)])[rows]
+            words = _count_words(table, text_column(language), selected)[rows]
             for i in np.flatnonzero(words != count)[:1]:
                 raise HeedError(
                     f"corpus {name}: {ids[int(rows[i])]}: an alignment counts words, which white "
@@ -215,6 +217,11 @@ def _write_pair_files(
                 )
     links.to_parquet(out / ALIGNMENTS, index=False)
     return sorted(links["languages"].unique())
+
+
+def _count_words(table: CleanedTable, column: str, selected: np.ndarray) -> np.ndarray:
+    texts = (each[column].to_pylist() for each in table.chunks([column], selected))
+    return np.asarray([len(text.split()) for text in itertools.chain.from_iterable(texts)])
 
 
 def _of_first_repeat(

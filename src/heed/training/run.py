@@ -306,8 +306,7 @@ def train_runs(
     trainings = [_Training(seed, recipe) for seed in seeds]
     if with_longer:  # first, since it takes twice as long
         trainings.insert(0, _Training(seeds[0], longer_recipe(recipe), is_longer=True))
-    if not all(paths.run_folder(name, training.key).is_dir() for training in trainings):
-        restore_files(stage_name("train", name), Path("results"))  # DVC has deleted them
+    _restore_runs(name, trainings)
     missing = []
     for training in trainings:
         if info := _read_present(training, code):
@@ -349,6 +348,12 @@ def _train_together(
                 raise error
         if errors:
             raise HeedError("\n".join(dict.fromkeys(map(str, errors))))
+
+
+def _restore_runs(name: str, trainings: list[_Training]) -> None:
+    """Bring back the runs of a model that DVC deleted when it began to run this stage."""
+    if not all(paths.run_folder(name, training.key).is_dir() for training in trainings):
+        restore_files(stage_name("train", name), Path("results"))
 
 
 def _read_present(training: _Training, code: str) -> RunInfo | LongerInfo | None:

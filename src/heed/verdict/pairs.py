@@ -85,9 +85,7 @@ def judge(table: pd.DataFrame, asked: Asked, dataset: str = "", metric: str = ""
     runs = by_model(table.assign(score=sign * table["score"] / scale))
     means = {name: significance.mean_difference(each) for name, each in runs.items()}
     order = sorted(means, key=lambda name: -means[name])
-    names, repeats = [*itertools.combinations(order, 2)], repeats_of(table)
-    if asked.control:
-        names = [(name, asked.control) for name in order if name != asked.control]
+    names, repeats = _compared(order, asked.control), repeats_of(table)
     looks = _look(table, asked.looks)
     pairs = [
         _in_unit(compare(*pair, runs, len(names), repeats, (margin or 0) / point, looks), point)
@@ -112,6 +110,13 @@ def _look(table: pd.DataFrame, planned: tuple[int, ...]) -> Looks | None:
             "as many seeds as a look has"
         )
     return Looks(planned, seeds) if planned else None
+
+
+def _compared(order: list[str], control: str) -> list[tuple[str, str]]:
+    """Return the pairs that are compared: all, or each model with the control."""
+    if control:
+        return [(name, control) for name in order if name != control]
+    return [*itertools.combinations(order, 2)]
 
 
 def by_model(table: pd.DataFrame) -> dict[str, Scores]:

@@ -86,9 +86,7 @@ BELOW, COLUMNS = 0.3, 3  # of a row: half of a band, and where seeds stand below
 
 def ladder(found: Sequence[Compared]) -> Figure | None:
     """Return a row for each corpus by the first one's metric, the largest gain first; or None."""
-    whole = [each for each in found if all(each.roles[:3])]
-    rows = [each for each in whole if each.measure == whole[0].measure]
-    rows.sort(key=lambda each: each.mean(each.roles[0]) - each.mean(each.roles[2]))
+    rows = _whole(found)
     if len(rows) < FEWEST or len({each.corpus for each in rows}) < 2:
         return None
     marks = [mark for place, row in enumerate(rows) for mark in _rung(row, place)]
@@ -102,6 +100,12 @@ def ladder(found: Sequence[Compared]) -> Figure | None:
         "; ".join(map(str, rows)), unit=measure.long_unit,
         read=some(each.verdict(each.roles[1], each.roles[0]) == BETTER for each in rows),
     )  # fmt: skip
+
+
+def _whole(found: Sequence[Compared]) -> list[Compared]:
+    whole = [each for each in found if all(each.roles[:3])]
+    rows = (each for each in whole if each.measure == whole[0].measure)
+    return sorted(rows, key=lambda each: each.mean(each.roles[0]) - each.mean(each.roles[2]))
 
 
 def _rung(row: Compared, place: int) -> Iterator[Mark]:
@@ -135,6 +139,10 @@ def _piece(start: float, end: float, y: float, verdict: str) -> Mark:
     return mark("square", *ends, fill=shapes.GROUND, shade=1, dash=(), **style)
 
 
+def _sample(verdict: str) -> shapes.Sample:
+    return lambda x, y: _piece(x - 0.012, x + 0.012, y, verdict)
+
+
 def _legend(rows: Sequence[Compared]) -> Panel:
     """Return the legend: the kinds of model that any row has, the pieces, and the band."""
     outside = {row.roles[3] for row in rows}
@@ -143,8 +151,7 @@ def _legend(rows: Sequence[Compared]) -> Panel:
         for kind in dict.fromkeys(kind for row in rows for kind in row.kinds)
     }
     pieces = {"better": BETTER, "practically the same": SAME, "undecided": ""}
-    for text, verdict in pieces.items():
-        entries[text] = lambda x, y, said=verdict: _piece(x - 0.012, x + 0.012, y, said)
+    entries |= {text: _sample(verdict) for text, verdict in pieces.items()}
     entries[f"within {rows[0].margin:g} of the average"] = lambda x, y: _near(x, 0.012, y, 0.35)
     return shapes.legend(entries, 0.2, COLUMNS)
 
