@@ -44,8 +44,9 @@ def read_gold(file: Path) -> list[Gold]:
     """Return the sure links of each line, and all its links, counted from 0."""
     gold = []
     for number, line in enumerate(file.read_text().splitlines(), 1):
-        sure, possible = parse_links(line.replace("p", "?"), f"{file}:{number}", base=1)
-        gold.append(({*sure}, {*sure, *possible}))
+        both = parse_links(line.replace("p", "?"), f"{file}:{number}")
+        sure, possible = ({(i - 1, j - 1) for i, j in links} for links in both)
+        gold.append((sure, sure | possible))
     return gold
 
 

@@ -47,10 +47,10 @@ def parse_spans(cell: str | list[str] | None, location: str, characters: int) ->
     return tuple(spans)
 
 
-def parse_links(text: str, location: str, base: int = 0) -> tuple[list[Link], list[Link]]:
+def parse_links(text: str, location: str) -> tuple[list[Link], list[Link]]:
     """Return the sure links, and those that are only possible, in the order of the text.
 
-    `base` is the number of the first word of a sentence. Raises HeedError, with `location`.
+    Raises HeedError, with `location`.
     """
     links: dict[str, list[Link]] = {"-": [], "?": []}
     for entry in text.split():
@@ -59,5 +59,5 @@ def parse_links(text: str, location: str, base: int = 0) -> tuple[list[Link], li
                 f"{location}: {entry!r} is no link. Write SOURCE-TARGET for a sure link and "
                 "SOURCE?TARGET for a possible one: 0-0 1-2 2?1"
             )
-        links[match[2]].append((int(match[1]) - base, int(match[3]) - base))
+        links[match[2]].append((int(match[1]), int(match[3])))
     return links["-"], links["?"]

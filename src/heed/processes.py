@@ -6,28 +6,23 @@ import multiprocessing.connection
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, Literal
+from typing import Literal
 
 from heed.files import HeedError
 
 
 @contextlib.contextmanager
-def process_pool(
-    processes: int, method: Literal["fork", "spawn"],
-    initializer: Callable[..., None] | None = None, *arguments: Any,
-) -> Iterator[ProcessPoolExecutor]:  # fmt: skip
+def process_pool(processes: int, method: Literal["fork", "spawn"]) -> Iterator[ProcessPoolExecutor]:
     """Yield a pool of processes, which end with this one, also when it is killed.
 
     Not multiprocessing.Pool, which waits for ever for a process that was killed. A `fork` has what
-    is in memory here. `initializer` is called with `arguments` in each; forks inherit them without
-    pickling. Raises HeedError when a process was killed.
+    is in memory here. Raises HeedError when a process was killed.
     """
     context = multiprocessing.get_context(method)
-    first = (initializer, *arguments) if initializer else ()
-    with ProcessPoolExecutor(processes, context, initializer=_begin, initargs=first) as pool:
+    with ProcessPoolExecutor(processes, context, initializer=_begin) as pool:
         try:
             yield pool
         except BrokenProcessPool:
@@ -41,7 +36,7 @@ def process_pool(
             ) from None
 
 
-def _begin(initializer: Callable[..., None] | None = None, *arguments: Any) -> None:
+def _begin() -> None:
     """Begin a process: it ends when the one that started it is killed, or would wait for ever."""
     parent = multiprocessing.parent_process()
     assert parent is not None
@@ -51,5 +46,3 @@ def _begin(initializer: Callable[..., None] | None = None, *arguments: Any) -> N
         os._exit(1)
 
     threading.Thread(target=exit_with_parent, daemon=True).start()
-    if initializer:
-        initializer(*arguments)

@@ -40,6 +40,8 @@ FORMATS = {
     ".xlsx": "xlsx",
 }  # fmt: skip
 MOST_NAMES, MOST_SIGNS = 20, 60  # names in a message, and characters of each
+EXCEL = re.compile(r'"?(sep=.)"?[;,]*\s*$', re.IGNORECASE)  # the first line of a file
+FASTTEXT = re.compile(r'([^\t]*\t)?"?__label__[^\s,;|]+ ')  # a label with words after it
 HIDDEN = re.compile(r"\.|__MACOSX")  # files of macOS, Jupyter and others in a folder
 UNLABELLED = ("unsup", "unlabeled", "unlabelled")  # folders of texts without a label
 
@@ -272,7 +274,7 @@ def csv_lines(
 
 def _read_csv(path: Path, form: Format) -> Rows:
     with open_text(path, form.encoding) as file:
-        read, quote = bounded_lines(path, file), '"' if form.quote is None else form.quote
+        read, quote = _table_lines(path, file), '"' if form.quote is None else form.quote
         delimiter = form.delimiter or DELIMITERS.get(suffix_of(path), ",")
         rows = [*csv_lines(path, read, delimiter, quote)]
     header: Sequence[str] = form.header or (rows[0][1] if rows else [])
@@ -288,6 +290,25 @@ def _read_csv(path: Path, form: Format) -> Rows:
         _check_joined_rows(path, delimiter, rows)
     for line, fields in rows[not form.header :]:
         yield f":{line}", dict(zip(header, fields, strict=True))
+
+
+def _table_lines(path: Path, file: TextIO) -> Iterator[str]:
+    """Yield the lines of a table. Raises HeedError: one is of Excel or fastText."""
+    for number, line in enumerate(bounded_lines(path, file), 1):
+        if number == 1 and (found := EXCEL.match(line)):
+            raise HeedError(
+                f"{path}:1: {found[1]!r} is a line for Excel, and no row. Delete it: heed finds "
+                "the delimiter itself"
+            )
+        if "__label__" in line and FASTTEXT.match(line):
+            table = f"{re.split('[.]', path.name)[0]}.tsv"
+            raise HeedError(
+                f"{path}:{number}: has its label within the text, as fastText's lines do. Write a "
+                'table of lines with one label: python -c "for line in open('
+                f"'{path}'): print(*line.removeprefix('__label__').split(None, 1), sep='\\t', "
+                f"end='')\" > {table}, then add {table}"
+            )
+        yield line
 
 
 def _check_joined_rows(path: Path, delimiter: str, rows: "Sequence[Fields]") -> None:

@@ -192,11 +192,6 @@ def check_name(location: str, column: str, cell: str, kind: str) -> str:
     return name
 
 
-def _read(raw: Path, corpus: "Corpus") -> Documents:
-    """Yield the documents of the tables in `raw`."""
-    yield from DocumentReader(corpus).read({path.stem: read_batches(path) for path in _tables(raw)})
-
-
 # --- parallel text
 
 
@@ -266,7 +261,10 @@ PARALLEL_SOURCE = SourceKind(
     name="parallel", make=make_tables, required_keys=("path", "sha256"), optional_keys=FORMAT_KEYS
 )
 KIND = Kind(
-    name="table", source=SOURCE, read=_read, splits=ANY_SPLIT, rationale="given",
+    name="table", source=SOURCE, splits=ANY_SPLIT, rationale="given",
+    read=lambda raw, corpus: DocumentReader(corpus).read(
+        {path.stem: read_batches(path) for path in _tables(raw)}
+    ),
     one_of_keys=(("text_column", "text_columns"), ("label_column", "label_columns")),
     optional_keys=(
         "split_column", "id_column", "group_column", "rationale_column",

@@ -218,7 +218,7 @@ def _experiment_result(
     }
     return ExperimentResult(
         task=recipe.task,
-        groups=task_module(recipe.task, "metrics").detail_names(recipe.data),
+        groups={kind: [*names] for kind, names in next(iter(models.values())).details.items()},
         metric=experiment.metric.name,
         attention=experiment.roles.attention,
         control=experiment.roles.control,

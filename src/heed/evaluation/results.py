@@ -446,7 +446,8 @@ def _without(names: Iterable[str], removed: Collection[str]) -> list[str]:
 def _is_control(name: str, hyperparameters: Any) -> bool:
     if name.endswith((f"-{BASELINE}", "-mean")):
         return False
-    return name in CONTROLS or not _weighs_words(hyperparameters)
+    by_position = getattr(hyperparameters, "decoder", "") == "concatenate"
+    return name in CONTROLS or not (hyperparameters.score_functions or by_position)
 
 
 def _with_other_splits(variants: Iterable[str], hyperparameters: Mapping[str, Any]) -> list[str]:
@@ -470,8 +471,3 @@ def equal_weights(hyperparameters: Any) -> tuple[str, ...]:
     """
     pools = getattr(hyperparameters, "attention", "") == "none"
     return ("mean",) if pools else ("uniform", "mean")
-
-
-def _weighs_words(hyperparameters: Any) -> bool:
-    by_position = getattr(hyperparameters, "decoder", "") == "concatenate"
-    return bool(hyperparameters.score_functions) or by_position

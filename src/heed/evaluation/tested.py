@@ -180,6 +180,12 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
     return tables["summary"]
 
 
+def group_edges(values: np.ndarray, groups: int) -> np.ndarray:
+    """Return the largest value of each of at most so many groups of about equal size, ascending."""
+    shares = np.arange(1, groups + 1) / groups
+    return np.unique(np.quantile(values, shares, method="higher")) if len(values) else values
+
+
 def _read_table(path: Path, made_by: str) -> pd.DataFrame:
     with reading(path, made_by):
         return (pd.read_parquet if path.suffix == ".parquet" else pd.read_csv)(path)

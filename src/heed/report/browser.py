@@ -121,7 +121,6 @@ def read_prediction_table(path: Path) -> pd.DataFrame:
 
 
 def _rows(table: pd.DataFrame) -> Iterable[Any]:
-    """Return the rows of a table, as objects of values of any type."""
     return table.itertuples(index=False)
 
 

@@ -21,7 +21,6 @@ from markupsafe import Markup
 from heed import __version__
 from heed.evaluation import results as verdicts
 from heed.report import formats
-from heed.report.drawing import Figures
 from heed.report.experiments import Experiment
 from heed.report.figures.shapes import Figure
 from heed.report.measures import FAR_PP
@@ -31,6 +30,7 @@ from heed.terminal import visible
 TEMPLATES = Path(__file__).parent / "page"
 MAX_INLINE = 600_000  # bytes of all SVGs of a page; with more, it links the files in figures/
 Tables = Mapping[tuple[str, str], list[Table]]
+Figures = Mapping[tuple[str, str], Sequence[Figure]]  # by name and experiment ("": the study's)
 
 
 @functools.cache

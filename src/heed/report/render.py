@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,15 +15,20 @@ from heed.files import write_text, writing_folder
 from heed.report import pages, typesetting
 from heed.report import tables as of_tables
 from heed.report.differences import TestedDifference
-from heed.report.drawing import Figures, make_figures
 from heed.report.experiments import Experiment
+from heed.report.figures import curves, heatmaps, scores, translation
+from heed.report.figures.recency import recency
+from heed.report.figures.shapes import Figure
+from heed.report.figures.study import study_figure
+from heed.report.figures.variants import Drawn, drawn_variants
 from heed.report.figures.vega import draw_figures
 from heed.report.formats import read_yaml
 from heed.report.measures import report_of
-from heed.report.pages import Page, Tables, said
+from heed.report.pages import Figures, Page, Tables, said
 from heed.report.results import Results, read_results, read_table
 from heed.report.rows import hyperparameters, summary
 from heed.report.rows.expected import judge_expected_results
+from heed.report.rows.trainings import read_costs
 from heed.report.tables import PAPER, Table
 from heed.report.typesetting import Latex
 from heed.study import Params
@@ -224,3 +229,44 @@ def _facts(experiment: Experiment) -> set[str]:
     result, kind = experiment.result, KINDS.get(experiment.result.corpus.statistics.kind)
     scores = (each.hyperparameters.score_functions for each in result.models.values())
     return {*([kind.source.name] if kind else []), *result.reference_models}.union(*scores)
+
+
+# --- which figures a report has, by the names that templates call them
+
+Makers = dict[str, Callable[[Any], Iterable[Figure]]]  # of Results, or of an experiment's Drawn
+
+STUDY_FIGURES: Makers = {
+    "study": lambda results: filter(None, [study_figure(results)]),
+    "cost": lambda results: scores.cost_figure(results, read_costs(results)),
+    "models": scores.dot_charts,
+    "rankings": heatmaps.document_rankings,
+    "recency": recency,
+}
+EVERY_TASK: Makers = {"curves": curves.curves}
+TASK_FIGURES: dict[str, Makers] = {
+    "classification": {
+        "lengths": curves.by_length,
+        "heads": heatmaps.heads,
+        "matrices": heatmaps.matrices,
+    },
+    "translation": {
+        "alignment": translation.first_alignment,
+        "alignments": translation.alignments,
+        "lengths": curves.by_length,
+        "first_word": translation.first_word,
+        "shares": translation.by_share,
+    },
+}
+
+
+def make_figures(results: Results) -> Figures:
+    """Return all figures of a study by name and experiment."""
+    figures = {(name, ""): tuple(make(results)) for name, make in STUDY_FIGURES.items()}
+    first = {each.key for each in figures["study", ""]}  # which may be one of recency
+    figures["recency", ""] = tuple(e for e in figures["recency", ""] if e.key not in first)
+    for each in results.experiments:
+        variants, own = drawn_variants(results, each), TASK_FIGURES.get(each.measure.task, {})
+        figures |= {(name, each.key): () for name in itertools.chain(*TASK_FIGURES.values())}
+        for name, make in (EVERY_TASK | own).items():
+            figures[name, each.key] = tuple(make(Drawn(results, each, variants)))
+    return figures

@@ -123,7 +123,6 @@ def draw(
 
 
 def _draw_candidates(space: Space, generator: np.random.Generator) -> Iterator[Configuration]:
-    """Yield configurations without end; not all of them are possible."""
     # `heads` is kept for 50, so that numbers that divide few sizes are drawn as often as others
     for attempt in itertools.count():
         if attempt % 50 == 0:

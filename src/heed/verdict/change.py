@@ -90,7 +90,6 @@ def _copy() -> Iterator[Path]:
 
 
 def _read(params: Params, model: str) -> Tried:
-    """Return the results of a model in the working folder."""
     section = params.models[model]
     comparison = results.read_comparison(COMPARISON / "comparison.json")
     experiment = comparison.experiments[section.experiment]

@@ -168,7 +168,8 @@ def pool_editions(
 def section(answer: Answer) -> Section:
     """Return an answer in words, a row for each corpus, and the mean over them."""
     question, found = answer
-    first, second = _words(question)
+    kinds = next(each[2:] for each in QUESTIONS if each[:2] == question)
+    first, second = (all_words()[kind].words for kind in kinds)
     coverage, near = format_coverage(ALPHA), float(special.ndtri(1 - ALPHA / 2))
     low, high = found.interval
     said = "is better" if low > 0 else "is worse" if high < 0 else "is not shown to differ"
@@ -194,11 +195,6 @@ def section(answer: Answer) -> Section:
         f"Differences are in points; a corpus has the {coverage} interval of its standard error.",
         drawn,
     )
-
-
-def _words(question: tuple[str, str]) -> list[str]:
-    asked = next(each for each in QUESTIONS if each[:2] == question)
-    return [all_words()[name].words for name in asked[2:]]
 
 
 def print_answers(

@@ -44,19 +44,17 @@ def read_scores(files: Sequence[str], references: Path | None = None) -> pd.Data
 
     `references`, one a line or several between tabs, make the others translations.
     """
-    given = [_given(text) for text in files]
+    given = []
+    for text in files:
+        name, equals, path = text.partition("=")
+        is_named = equals and not Path(text).exists()
+        given.append(Given(name, Path(path)) if is_named else Given("", Path(text)))
+        require_readable(given[-1].path)
     if references:
         table = _read_translations(given, references)
     else:
         table = pd.concat([_read(each) for each in given], ignore_index=True)
     return check(table)
-
-
-def _given(text: str) -> Given:
-    name, equals, path = text.partition("=")
-    given = Given(name, Path(path)) if equals and not Path(text).exists() else Given("", Path(text))
-    require_readable(given.path)
-    return given
 
 
 def _read(given: Given) -> pd.DataFrame:

@@ -32,8 +32,3 @@ def make_metrics(data: object) -> Metrics:
 def _r2(sums: np.ndarray) -> np.ndarray:
     documents, error, number, square = (sums[..., i] for i in range(4))
     return np.asarray(1 - error / (square - number**2 / documents))
-
-
-def detail_names(data: object) -> dict[str, list[str]]:
-    """Return the names of the groups in `Metrics.details`: there are none."""
-    return {}

@@ -12,7 +12,6 @@ from heed.evaluation.results import Significance
 from heed.evaluation.results import verdict as heeds_verdict
 from heed.pipeline import run_git
 from heed.published import verify
-from heed.published.pages import BEGIN, END
 from heed.published.publish import Edition, publish
 from heed.report.formats import POINTS, PROBABILITY, decimals
 from heed.tasks.classification import metrics as classification
@@ -126,7 +125,6 @@ def write_report(folder: Path) -> pd.DataFrame:
         pd.DataFrame([longer, ends]).to_csv(folder / f"tables/{name}_convergence.csv", index=False)
         matrix.append(first | {"variant": "attention", "control": "mean", "baseline": "baseline"})
     pd.DataFrame(matrix).to_csv(folder / "tables/verdicts.csv", index=False)
-    (folder / "tables/answer.txt").write_text("Attention *does*.\nIt is said.\n")
     (folder / "figures/it.svg").write_text(FIGURE)
     (folder / "index.html").write_text(PAGE)
     return pd.concat(runs.values(), ignore_index=True).convert_dtypes()
@@ -149,10 +147,9 @@ def write_clone(root: Path) -> None:
     (root / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
     (root / "dvc.lock").write_text("stages: {}\n")
     pd.DataFrame([*scores, *others]).to_csv(root / "results/compare/results.csv", index=False)
-    place = BEGIN.format(name="it") + END.format(name="it")
     table = "<!-- heed publish results of it/plain it/folded: begin -->\n"
     table += "<!-- heed publish results: end -->\n"
-    (root / "docs/studies/index.md").write_text(f"# Studies\n{place}\nafter\n{table}")
+    (root / "docs/studies/index.md").write_text(f"# Studies\n{table}")
     (root / "docs/studies/it/README.md").write_text("# What came out\n")
     run_git(root, "init", "--quiet", "--initial-branch=main")
     commit_all(root)

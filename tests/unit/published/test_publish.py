@@ -18,7 +18,7 @@ from heed.files import HeedError
 from heed.paths import PUBLISHED
 from heed.pipeline import run_git
 from heed.published import publish, verify
-from heed.published.pages import BEGIN, END, INDEX, with_block
+from heed.published.publish import INDEX
 from heed.report.experiments import may_publish_text
 from heed.report.render import Addresses, render
 from heed.terminal import escape_markdown, visible
@@ -60,7 +60,6 @@ def test_a_published_study_has_these_files_and_what_made_it(made):
     assert [*rows[rows["experiment"] == "plain"]["role"]] == ["control", "baseline", "", ""]
     assert {*rows["metric"]} == {"accuracy", "macro_f1"}
     index = (made / INDEX).read_text()
-    assert "\nAttention \\*does\\*.\n\nIt is said.\n<!-- heed publish it: end -->\nafter" in index
     low, high, difference = (rows[f"{each}_pp"][0] for each in ("low", "high", "difference"))
     cell = f"not converged {difference:+.2f} ({low:+.2f} to {high:+.2f})".replace("-", "−")
     assert "| [plain](it/README.md) | 9" in index and f": {cell} | – |\n" in index
@@ -267,14 +266,12 @@ def test_a_published_study_has_no_path_of_this_machine(tmp_path, monkeypatch):
     assert params.study.note == "Read 'long_name_of_a_file.csv', me."
     with (report / "index.html").open("a") as file:
         file.write(f"<p>{root}/results, {data}/more.csv, {home}/x</p>")
-    (report / "tables/answer.txt").write_text(f"In {root}/x: it is.\n")
     folder = publish.publish(root, "it", EDITION, report, statistics)
     for path in [*folder.iterdir(), root / INDEX]:
         for secret in (tmp_path, root, home, data, tmp_path.name, "secret"):
             assert str(secret).encode() not in path.read_bytes(), path
     assert "<p>results, more.csv, x</p>" in (folder / "index.html").read_text()
     assert "{train: train.tsv}, vectors: words.vec}" in (folder / "params.yaml").read_text()
-    assert "\nIn x: it is.\n" in (root / INDEX).read_text()
 
 
 MARKDOWN = [
@@ -285,19 +282,15 @@ MARKDOWN = [
     "two\n\n# lines\r\n| x |",
     "https://example.org www.example.org <me@example.org>",
     "&lt;b&gt; &#42; \\| \\",
-    BEGIN.format(name="sample") + END.format(name="sample"),
+    "<!-- heed publish results: end -->",
     "\u202egnirts \x1b[2J",
 ]
 
 
 @pytest.mark.parametrize("title", MARKDOWN)
-def test_a_title_is_text_in_the_index(title):
-    place = BEGIN.format(name="sample") + END.format(name="sample")
-    text = with_block(f"# heed\n{place}\n", "sample", f"{escape_markdown(title)}\n")
-    assert with_block(text, "sample", f"{escape_markdown(title)}\n") == text, (
-        "again it is the same place"
-    )
-    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(escape_markdown(title))
+def test_a_title_is_text_in_markdown(title):
+    text = escape_markdown(title)
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(text)
     (inline,) = [token for token in tokens if token.type == "inline"]
     assert {token.type for token in inline.children} <= {"text", "text_special"}
     shown = "".join(token.content for token in inline.children)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from heed.pipeline import run_git
-from heed.published.pages import INDEX, with_tables
+from heed.published.publish import INDEX, with_tables
 from heed.report.figures.vega import as_svg
 from heed.report.forest_plot import LOOKS, PAGE, forest_plot, own_figures, write_pictures
 from tests.conftest import ROOT

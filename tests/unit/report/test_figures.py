@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from heed.evaluation.results import BETTER
-from heed.report.drawing import make_figures
 from heed.report.figures import curves as of_epochs
 from heed.report.figures import shapes, study
 from heed.report.figures.compared import compared, published
@@ -20,7 +19,7 @@ from heed.report.figures.study import ladder, study_figure
 from heed.report.figures.variants import Drawn, drawn_variants, looks
 from heed.report.figures.vega import as_svg
 from heed.report.pages import Page
-from heed.report.render import Paper
+from heed.report.render import Paper, make_figures
 from heed.report.results import Results, read_results
 from heed.report.words import all_words
 from tests.conftest import ROOT

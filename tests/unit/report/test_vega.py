@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from heed.report.drawing import make_figures
 from heed.report.figures import vega
 from heed.report.figures.shapes import BOLD, SERIES, Axis, Figure, Look, Panel, line, mark
+from heed.report.render import make_figures
 from tests.fixtures.report import made_up
 from tests.unit.report.conftest import read_made_up
 

@@ -2,6 +2,9 @@
 
 import gzip
 import json
+import re
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -182,6 +185,26 @@ def test_what_is_exported_otherwise_is_said_where_heed_does_not_read_it(monkeypa
     assert "which column has the text and the label? Columns: data, annotations." in message
     _, documents = added(monkeypatch, capsys, json_lines("answers.jsonl", answers))
     assert texts_and_labels(documents) == SPAM
+
+
+def test_lines_that_are_no_rows_are_refused(monkeypatch, capsys):
+    """fastText's lines, the line of Excel; the command that is printed makes a table of lines."""
+    write_lines("mails.txt", [f"__label__{label} {text}" for text, label in SPAM])
+    message = refused(monkeypatch, "mails.txt")
+    assert message.startswith("heed: mails.txt:1: has its label within the text, as fastText's")
+    code, table = re.findall('python -c "(.*)" > (mails.tsv), then add mails.tsv$', message)[0]
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    Path(table).write_text(made.stdout)
+    _, documents = added(monkeypatch, capsys, table)
+    assert texts_and_labels(documents) == SPAM
+    shutil.rmtree("studies")
+    write_lines(table, [*made.stdout.splitlines(), "spam\t__label__ham two labels"])
+    assert "mails.tsv:61: has its label within the text" in refused(monkeypatch, table)
+    rows = [f'"{text}";{label}' for text, label in SPAM]
+    for line in ("sep=;", '"sep=;"'):
+        write_lines("mails.csv", [line, "text;label", *rows])
+        message = refused(monkeypatch, "mails.csv")
+        assert "mails.csv:1: 'sep=;' is a line for Excel, and no row. Delete it" in message
 
 
 def lines_of_split(form: str) -> Callable[[str, Rows], object]:

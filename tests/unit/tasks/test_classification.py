@@ -14,11 +14,11 @@ from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 from sklearn.utils.class_weight import compute_class_weight
 
 from heed.evaluation.significance import assess, t_test
-from heed.evaluation.tested import evaluate
+from heed.evaluation.tested import evaluate, group_edges
 from heed.files import HeedError
 from heed.recipe import read_model_recipe, write_recipe
 from heed.tasks.classification import learning
-from heed.tasks.classification.evaluation import by_length, length_edges
+from heed.tasks.classification.evaluation import LENGTH_GROUPS, by_length
 from heed.tasks.classification.learning import ClassificationLearner, make_learner
 from heed.tasks.classification.metrics import AVERAGES, BY_CLASS, make_metrics, statistics
 from heed.tasks.classification.recipe import METRICS, Data, resolve_data
@@ -210,13 +210,13 @@ def test_the_weights_are_scikit_learns_of_the_training_split_alone():
 
 def test_length_groups_are_of_the_whole_corpus_and_every_document_is_in_one():
     lengths = np.arange(1, 81)
-    edges = length_edges(lengths)
+    edges = group_edges(lengths, LENGTH_GROUPS)
     assert edges.tolist() == [11, 21, 31, 41, 51, 61, 71, 80]
     found = by_length(lengths[:25] % 2 == 0, lengths[:25], edges)
     assert found["longest"].tolist() == [11, 21, 31] and found["documents"].tolist() == [11, 10, 4]
     assert found["right"].tolist() == [5, 5, 2]
     assert found["mean_length"].tolist() == [6.0, 16.5, 23.5]
-    assert length_edges(np.full(50, 7)).tolist() == [7]
+    assert group_edges(np.full(50, 7), LENGTH_GROUPS).tolist() == [7]
 
 
 def test_score_writes_tables_of_every_seed_that_add_up_to_the_test_split(workplace):

@@ -114,7 +114,6 @@ def _heads(drawn: Drawn, document: pd.DataFrame, key: str) -> Figure:
 
 
 def _every_head(document: pd.DataFrame) -> Heads:
-    """Return the weights of all heads in a document, each with its name."""
     keys = document.drop_duplicates("key").sort_values("key")
     by_place = document.sort_values(["head", "query", "key"])["weight"].to_numpy(np.float64)
     weights = by_place.reshape(-1, len(keys), len(keys))

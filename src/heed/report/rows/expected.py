@@ -49,7 +49,8 @@ def judge(
         holds = found == expected.outcome
     else:
         value = _score(expected, experiment.result, explanations)
-        holds = value is not None and _lies_within(value, expected)
+        high = 1.0 if expected.at_most is None else expected.at_most
+        holds = value is not None and (expected.at_least or 0.0) <= value <= high
     return {
         "experiment": experiment, "expected": expected, "found": found, "value": value,
         "difference": difference, "holds": holds,
@@ -86,11 +87,6 @@ def _printed(
 def _format(measure: Measure, value: float) -> str:
     is_weight = measure.metric == "rationale_weight" or not measure.in_hundreds
     return format_number(value, 3) if is_weight else measure.format(value)
-
-
-def _lies_within(value: float, expected: ExpectedResult) -> bool:
-    high = 1.0 if expected.at_most is None else expected.at_most
-    return (expected.at_least or 0.0) <= value <= high
 
 
 def _of_variant(explanations: list[Explanation], expected: ExpectedResult) -> Explanation | None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from heed.evaluation.tested import TestedModel
+from heed.evaluation.tested import TestedModel, group_edges
 from heed.paths import TOKENS
 from heed.recipe import Recipe
 from heed.task import task_module
@@ -24,7 +24,7 @@ def tables(
     metrics: Metrics = split_name.make_metrics(recipe.data)
     tokens = load_tokens(TOKENS / recipe.corpus)
     lengths = pd.Series(np.diff(tokens.offsets), tokens.documents(["id"])["id"])
-    edges, first = length_edges(lengths.to_numpy()), metrics.all[0].name
+    edges, first = group_edges(lengths.to_numpy(), LENGTH_GROUPS), metrics.all[0].name
     tables_by_name: dict[str, list[pd.DataFrame]] = {}
     for i, seed in enumerate(seeds):
         run = predictions[predictions["seed"] == seed]
@@ -58,14 +58,8 @@ def confusion(predictions: pd.DataFrame) -> pd.DataFrame:
     return predictions.groupby(["label", "predicted"]).size().reset_index(name="documents")
 
 
-def length_edges(lengths: np.ndarray) -> np.ndarray:
-    """Return the longest length of each of at most eight groups of about equally many documents."""
-    shares = np.arange(1, LENGTH_GROUPS + 1) / LENGTH_GROUPS
-    return np.unique(np.quantile(lengths, shares, method="higher"))
-
-
 def by_length(right: np.ndarray, lengths: np.ndarray, edges: np.ndarray) -> pd.DataFrame:
-    """Return `longest, documents, mean_length, right` of each group of `length_edges`."""
+    """Return `longest, documents, mean_length, right` of each group of `group_edges`."""
     longest = pd.Series(edges[np.searchsorted(edges, lengths)], name="longest")
     groups = pd.DataFrame({"right": right, "length": lengths}).groupby(longest)
     parts = {"documents": ("right", "size"), "mean_length": ("length", "mean")}

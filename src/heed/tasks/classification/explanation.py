@@ -26,7 +26,7 @@ from heed.explanation.trained_models import seed_agreement as agreement
 from heed.inputs.batches import EncodedCorpus
 from heed.paths import run_folder, train_command
 from heed.tasks.classification.learning import class_indices
-from heed.tasks.classification.metrics import predicted_probability, prediction_table
+from heed.tasks.classification.metrics import prediction_table
 from heed.tasks.classification.prediction import load_predictor
 from heed.tasks.classification.recipe import Data, Prediction
 from heed.tokens.arrays import MarkedTokens, Tokens
@@ -113,7 +113,7 @@ def explanation_tables(
     measures = pd.DataFrame(rows)
     ids, labels = (measures[name].to_numpy() for name in ("id", "label"))
     table = prediction_table(ids, labels, np.stack(probabilities), data.classes)
-    table.insert(3, "probability", predicted_probability(table))
+    table.insert(3, "probability", table.filter(like="p:").max(axis=1))
     table = table.join(measures.drop(columns=["id", "label"]))
     # a corpus without a rationale may leave no measure of any ranking
     ranked = pd.DataFrame(rankings, columns=None if rankings else ["id", "label", "ranking"])

@@ -42,21 +42,11 @@ def make_metrics(data: Data) -> Metrics:
 
 
 def class_details(sums: np.ndarray, classes: list[str]) -> Details:
-    """Return the metrics of each class from sums (statistics,)."""
-    columns = {metric: values.tolist() for metric, values in by_class(sums).items()}
-    rows = {name: {m: columns[m][i] for m in columns} for i, name in enumerate(classes)}
-    return {"classes": rows}
-
-
-def detail_names(data: Data) -> dict[str, list[str]]:
-    """Return the names in `Metrics.details`, in order."""
-    return {"classes": data.classes}
-
-
-def by_class(sums: np.ndarray) -> dict[str, np.ndarray]:
-    """Return precision, recall, F1 and support of each class, (..., classes)."""
+    """Return precision, recall, F1 and support of each class from sums (statistics,)."""
     counts = split_sums(sums)
-    return {metric: of_counts(metric, *counts) for metric in BY_CLASS} | {"support": counts[0]}
+    columns = {metric: of_counts(metric, *counts) for metric in BY_CLASS} | {"support": counts[0]}
+    rows = {name: {m: float(columns[m][i]) for m in columns} for i, name in enumerate(classes)}
+    return {"classes": rows}
 
 
 def of_counts(metric: str, true: np.ndarray, predicted: np.ndarray, both: np.ndarray) -> np.ndarray:
@@ -111,12 +101,7 @@ def statistics_table(predictions: pd.DataFrame, classes: list[str]) -> pd.DataFr
     return pd.DataFrame(statistics(label, predicted, classes), columns=statistic_names(classes))
 
 
-def predicted_probability(predictions: pd.DataFrame) -> np.ndarray:
-    """Return the probability of the predicted class of each document, (documents,)."""
-    return predictions.filter(like="p:").max(axis=1).to_numpy()
-
-
 def certainties(predictions: pd.DataFrame) -> pd.DataFrame:
     """Return `id, label, predicted` and the probability of each prediction."""
-    probability = predicted_probability(predictions)
+    probability = predictions.filter(like="p:").max(axis=1)
     return predictions[["id", "label", "predicted"]].assign(probability=probability)

@@ -23,12 +23,7 @@ FURTHER_METRICS = ()
 
 def corpus_contradictions(data: Any, corpus: DeclaredCorpus) -> Iterator[tuple[str, str]]:
     """Yield (key of an experiment, message) where a corpus lacks what an experiment needs."""
-    yield from label_contradictions(data.label, corpus)
-
-
-def label_contradictions(label: str, corpus: DeclaredCorpus) -> Iterator[tuple[str, str]]:
-    """Yield (key of an experiment, message) if a corpus has no such label."""
-    if label not in corpus.labels:
+    if (label := data.label) not in corpus.labels:
         named = " (labels have the names of their columns)" if corpus.labels_are_columns else ""
         yield (
             "data.label",

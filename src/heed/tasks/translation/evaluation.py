@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from heed.evaluation.tested import TestedModel
+from heed.evaluation.tested import TestedModel, group_edges
 from heed.paths import TOKENS
 from heed.tasks.translation import metrics
 from heed.tasks.translation.recipe import Data
@@ -33,7 +33,7 @@ def tables(
     2 |A ∩ B| / (|A| + |B|), which is not known to be right.
     """
     is_test = predictions["split"] == "test"
-    edges = group_edges(predictions.loc[is_test, "source_words"].to_numpy())
+    edges = group_edges(predictions.loc[is_test, "source_words"].to_numpy(), GROUPS)
     alignments = _Alignments(tested, predictions.loc[is_test, "id"].drop_duplicates())
     by_name: dict[str, list[pd.DataFrame]] = {}
     for i, seed in enumerate(seeds):
@@ -52,7 +52,6 @@ def tables(
 
 
 def _summary(tested: TestedModel, i: int, run: pd.DataFrame) -> dict[str, float | None]:
-    """Return every score of run i."""
     validation = run[run["split"] == "validation"]
     translated, right = (validation[each].tolist() for each in ("hypothesis", "reference"))
     return {
@@ -122,12 +121,6 @@ class _Alignments:
 def shift(links: metrics.Links, target_words: int) -> metrics.Links:
     """Return the links moved by one target word, around the end: an alignment's control."""
     return {(i, (j + 1) % target_words) for i, j in links}
-
-
-def group_edges(values: np.ndarray) -> np.ndarray:
-    """Return the largest of the values in each of at most GROUPS groups, (groups,), ascending."""
-    shares = np.arange(1, GROUPS + 1) / GROUPS
-    return np.unique(np.quantile(values, shares, method="higher")) if len(values) else values
 
 
 def by_length(

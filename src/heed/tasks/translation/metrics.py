@@ -77,11 +77,6 @@ def make_metrics(data: Data) -> Metrics:
     return Metrics(tuple(metrics), details)
 
 
-def detail_names(data: Data) -> dict[str, list[str]]:
-    """Return the names of the groups in `Metrics.details`: the n-grams of BLEU, by length."""
-    return {"ngrams": list(ORDERS)}
-
-
 def bleu(sums: np.ndarray) -> np.ndarray:
     """Return BLEU (Papineni et al. 2002, section 2.3) of sums in the order of BLEU, (..., 10).
 
@@ -162,7 +157,6 @@ def statistics_table(
 def _rouge(
     hypotheses: Sequence[str], references: Sequence[str], split: Callable[[str], list[str]]
 ) -> np.ndarray:
-    """Return precision and recall of ROUGE-1, -2 and -L."""
     # rouge_score imports all of nltk, which takes two seconds: a report needs none of it.
     from rouge_score.rouge_scorer import RougeScorer
 
