@@ -119,10 +119,10 @@ def test_no_function_is_longer_than_45_lines():
 # which one is raised.
 
 CEILINGS = {
-    "cli": 850, "corpora": 3085, "evaluation": 1580, "explanation": 2884, "hyperparameters": 488,
-    "inputs": 997, "models": 2472, "modules": 2576, "published": 871, "report": 5515,
-    "search": 1030, "study": 3285, "task": 275, "tasks": 4114, "tokens": 1847, "training": 1136,
-    "verdict": 1180,
+    "cli": 850, "corpora": 3104, "evaluation": 1582, "explanation": 2884, "hyperparameters": 488,
+    "inputs": 997, "models": 2468, "modules": 2569, "published": 816, "report": 5504,
+    "search": 1029, "study": 3285, "task": 275, "tasks": 4075, "tokens": 1847, "training": 1136,
+    "verdict": 1173,
 }  # fmt: skip  # `modules` are those of no package
 MOST_MODULES = 175
 MOST_LINES_OF_TESTS = 26_000  # of Python

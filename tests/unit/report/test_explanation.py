@@ -97,6 +97,11 @@ def test_text_that_may_not_be_published_is_on_the_local_page_alone(results):
     (figure,) = document_rankings(local)
     assert figure.media == PAGE
     assert not [*document_rankings(dataclasses.replace(local, with_documents=False))]
+    (translated, *_) = made_up.comparison("translation").experiments.values()
+    sentences = dataclasses.replace(results.experiments[0].measure, task="translation")
+    own = dataclasses.replace(results.experiments[0], result=translated, measure=sentences)
+    explained = [dataclasses.replace(each, experiment=own) for each in results.explanations]
+    assert not [*document_rankings(dataclasses.replace(results, explanations=tuple(explained)))]
 
 
 def test_a_model_that_the_study_does_not_explain_is_left_out(comparison, folder):

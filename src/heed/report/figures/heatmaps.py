@@ -26,9 +26,10 @@ def document_rankings(results: Results) -> Iterator[Figure]:
     """Yield a figure for each experiment: its first explained model that chooses its weights."""
     first = dict[str, Explanation]()
     for each in results.explanations:
-        own, is_reading = each.experiment, each.is_of_encoder or not each.has_weights
-        model = None if is_reading else own.result.models[each.variant]
-        if model and model.hyperparameters.chooses_weights and not own.measure.is_of_sentences:
+        own = each.experiment
+        if each.is_of_encoder or not each.has_weights or own.measure.is_of_sentences:
+            continue
+        if own.result.models[each.variant].hyperparameters.chooses_weights:
             first.setdefault(own.key, each)
     for each in first.values():
         if results.prints_texts(each.experiment):
