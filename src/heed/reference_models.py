@@ -9,14 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from heed.files import (
-    HeedError,
-    read_json,
-    reading,
-    verify_checksums,
-    write_json,
-    writing_folder,
-)
+from heed.files import HeedError, read_json, reading, verify_checksums, write_json, writing_folder
 from heed.hyperparameters.pretrained import Encoder, Pretrained
 from heed.paths import (
     EMBEDDINGS,

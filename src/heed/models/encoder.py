@@ -12,12 +12,7 @@ from torch import Tensor, nn
 
 from heed.files import HeedError
 from heed.hyperparameters.classifier import Architecture, encoder_size
-from heed.models.attention import (
-    Attention,
-    MultiHeadAttention,
-    SingleHeadAttention,
-    sum_type,
-)
+from heed.models.attention import Attention, MultiHeadAttention, SingleHeadAttention, sum_type
 from heed.models.recurrent import Bidirectional, padding_mask
 from heed.models.transformer import TransformerEncoder
 

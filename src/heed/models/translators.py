@@ -18,13 +18,7 @@ from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import PADDING
 from heed.models.attention import masked_softmax
-from heed.models.recurrent import (
-    RecurrentEncoder,
-    RecurrentStack,
-    Run,
-    padding_mask,
-    step_layer,
-)
+from heed.models.recurrent import RecurrentEncoder, RecurrentStack, Run, padding_mask, step_layer
 from heed.models.scores import SCORES, Diagonal, Location, Uniform
 from heed.models.transformer import TransformerDecoder, TransformerEncoder
 from heed.models.translator import Decoded, Memory, State, Translator

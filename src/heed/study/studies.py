@@ -9,14 +9,7 @@ from pathlib import Path
 from heed.files import HeedError, locked, require_readable, write_texts
 from heed.paths import LOCKS, PARAMS, is_name
 from heed.study.experiments import task_of_labels
-from heed.study.reader import (
-    check_as_dvc_reads,
-    load,
-    parse,
-    read_text,
-    read_yaml,
-    without_schema,
-)
+from heed.study.reader import check_as_dvc_reads, load, parse, read_text, read_yaml, without_schema
 
 HEED_STUDIES, OWN_STUDIES = Path("workflow/studies"), Path("studies")
 # for completion in editors; the path is relative to the file

@@ -10,13 +10,7 @@ from heed.evaluation.looks import said_of_looks
 from heed.evaluation.results import BASELINE, BETTER, NOT_CONVERGED, UNDECIDED, is_coarse
 from heed.explanation.test import measured
 from heed.report.browser import Browser, Document, excerpt, shade_sentences, typical_documents
-from heed.report.differences import (
-    ESTIMATE,
-    LINEAR,
-    SLIGHTLY_BETTER,
-    UNTESTED,
-    TestedDifference,
-)
+from heed.report.differences import ESTIMATE, LINEAR, SLIGHTLY_BETTER, UNTESTED, TestedDifference
 from heed.report.experiments import Experiment
 from heed.report.measures import degenerate_seeds, equal_weights_control, report_of
 from heed.report.published import RESULTS

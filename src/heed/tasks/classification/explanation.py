@@ -6,13 +6,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from heed.explanation.rankings import (
-    GROUPS,
-    Subject,
-    group_size,
-    judge_documents,
-    no_sum_reason,
-)
+from heed.explanation.rankings import GROUPS, Subject, group_size, judge_documents, no_sum_reason
 from heed.explanation.recency import TENTHS, count_documents, explain_recency
 from heed.explanation.registry import (
     UnitPositions,

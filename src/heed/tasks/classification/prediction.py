@@ -20,11 +20,7 @@ from heed.recipe import Recipe
 from heed.records import is_visible
 from heed.task import task_module
 from heed.task.interface import Predictor
-from heed.tasks.classification.learning import (
-    VOCABULARY,
-    make_model,
-    probabilities,
-)
+from heed.tasks.classification.learning import VOCABULARY, make_model, probabilities
 from heed.tasks.classification.recipe import Data, Hyperparameters, Prediction
 from heed.tokens.arrays import MarkedTokens, Tokens
 from heed.training.checkpoint import load_weights, whole_run
