@@ -366,7 +366,7 @@ def _wrong_rows(params: Any, name: str, rows: pd.DataFrame, runs: Runs) -> Itera
         rises = (float(row[f"{each}_rise_pp"] or 0) for each in ("first", "second"))
         found: dict[str, Any] = {**numbers, "verdict": verdict(numbers, margin, *rises)}
         if wrong := [
-            f"{each} is printed as {row[each] or 'empty'}, and comes out as {found.get(each)}"
+            f"{each} is printed as {row[each] or 'empty'}, and recomputed it is {found.get(each)}"
             for each, form in CHECKED.items()
             if not _agrees(form, row[each], found.get(each))
         ]:
@@ -408,7 +408,7 @@ def _wrong_scores(
             one, other = (sorted(each.get(model, [])) for each in (shown, found))
             if len(one) != len(other) or not np.allclose(one, other, 1e-12, 0):
                 said = f"{split} {metric} by seed in {SCORES} is printed as"
-                yield f"{name}: {model}: {said} {one}, and comes out as {other}"
+                yield f"{name}: {model}: {said} {one}, and recomputed they are {other}"
 
 
 def _formula(metric: str, runs: pd.DataFrame) -> str:

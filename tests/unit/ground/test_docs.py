@@ -29,7 +29,8 @@ AVOIDED = re.compile(
     re.MULTILINE,
 )
 READ = [path for path in PAGES if path.is_relative_to(ROOT / "docs")] + [
-    ROOT / "README.md", ROOT / "CHANGELOG.md"
+    ROOT / "README.md", ROOT / "CHANGELOG.md",
+    *ROOT.glob("src/heed/**/*.jinja"), ROOT / "src/heed/report/figures/captions.yaml",
 ]  # fmt: skip
 
 

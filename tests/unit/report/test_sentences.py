@@ -143,9 +143,9 @@ SEVERAL = [
      "Attention is better in three."),
     ((BETTER_ONE, SAME_ONE, OPEN_ONE), "Attention beats the last state in one of three experiments",
      "Attention is better in one and the same within a point in one; one is open."),
-    ((WORSE_ONE, SAME_ONE), "Attention is not shown to beat the last state in either of two "
+    ((WORSE_ONE, SAME_ONE), "No evidence that attention beats the last state in either of two "
      "experiments", "Attention is the same within a point in one and worse in one."),
-    ((OPEN_ONE,) * 4, "Attention is not shown to beat the last state in any of four experiments",
+    ((OPEN_ONE,) * 4, "No evidence that attention beats the last state in any of four experiments",
      "All are open."),
     ((BETTER_ONE, make_experiment(mean=NOISY)), "Attention helps in one of two experiments",
      "Attention is better in one; one is open."),
