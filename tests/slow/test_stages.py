@@ -61,7 +61,7 @@ def test_a_full_disk(stage, free_bytes, study_of, mounted, tmp_path):
 
 INPUTS = {
     "download": "params.yaml", "tokenize": "data/raw/sample/sample.jsonl",
-    "search": "data/tokens/letters/ids.npy", "recipe": "data/tokens/letters/meta.json",
+    "search": "data/tokens/letters/meta.json", "recipe": "data/tokens/letters/meta.json",
     "train": "results/recipe/author/author-attention.yaml",
     "reference_models": "data/tokens/letters/documents.parquet",
     "score": "results/train/author-attention/1/model.safetensors",

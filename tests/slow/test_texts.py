@@ -23,9 +23,10 @@ TEXTS = st.one_of(
 LABELS = ["<b>good</b> & co", "\\textbf{bad} $%#_", "=HYPERLINK(1)\u202e", "NA"]
 COUNT = 120
 VARIANTS = ("baseline", "mean", "pooling", "attention")  # of `heed corpus add`
-OF_MODELS = [f"{what} mine-{each}" for each in VARIANTS for what in ("recipe", "train", "score")]
+TRAININGS = [f"train mine-{each}" for each in VARIANTS]
 COMMANDS = [
-    "download mine", "tokenize mine", *OF_MODELS, "reference_models mine", "compare", "report",
+    "download mine", "tokenize mine", "recipe mine", *TRAININGS, "score mine",
+    "reference_models mine", "compare", "report",
 ]  # fmt: skip
 TITLE = r"Hostile <script>alert(1)</script> \input{x} & 100%"
 
@@ -51,7 +52,7 @@ def test_hostile_texts_from_the_table_to_the_report(tmp_path: Path, heed: Heed) 
         params.unlink()
         (study.path / "workflow").symlink_to(ROOT / "workflow")
         (study.path / "mine.jsonl").write_bytes((tmp_path / "mine.jsonl").read_bytes())
-        study.run("corpus add mine.jsonl --text-column text --label-column label --seeds 2")
+        study.run("corpus add mine.jsonl --text-column text --label-column label --seeds 5")
         title = next(line for line in params.read_text().splitlines() if "title: " in line)
         params.write_text(params.read_text().replace(title, f"  title: '{TITLE}'"))
         for command in COMMANDS:
