@@ -120,8 +120,8 @@ def test_no_function_is_longer_than_45_lines():
 
 CEILINGS = {
     "cli": 850, "corpora": 3104, "evaluation": 1582, "explanation": 2884, "hyperparameters": 488,
-    "inputs": 997, "models": 2457, "modules": 2562, "published": 816, "report": 5498,
-    "search": 1029, "study": 3278, "task": 275, "tasks": 4065, "tokens": 1847, "training": 1136,
+    "inputs": 997, "models": 2457, "modules": 2561, "published": 816, "report": 5498,
+    "search": 1029, "study": 3277, "task": 275, "tasks": 4065, "tokens": 1847, "training": 1136,
     "verdict": 1173,
 }  # fmt: skip  # `modules` are those of no package
 MOST_MODULES = 175

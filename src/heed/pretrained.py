@@ -141,12 +141,11 @@ def _download(name: str, encoder: Encoder) -> Path:
     with hub.connect(name, otherwise) as api:
         found = api.model_info(name, revision=encoder.revision).siblings or ()
     wanted = [f.rfilename for f in found if any(map(PurePath(f.rfilename).match, [*FILES, README]))]
-    for each in wanted:
-        hub.fetch(name, otherwise, repo_id=name, filename=each, revision=encoder.revision)
-    known = try_to_load_from_cache(name, WEIGHTS, revision=encoder.revision)
-    if not isinstance(known, str):
+    place = {"repo_id": name, "revision": encoder.revision}
+    files = {file: hub.fetch(name, otherwise, filename=file, **place) for file in wanted}
+    if WEIGHTS not in files:
         raise HeedError(f"{name}: the hub has no {WEIGHTS} of it. {otherwise}")
-    return Path(known).parent
+    return files[WEIGHTS].parent
 
 
 def load_encoder(folder: Path, encoder: Encoder, device: str) -> LoadedEncoder:

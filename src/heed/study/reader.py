@@ -28,9 +28,6 @@ from heed.study.schema import AnyParams, Params, add_kinds
 
 MAX_SHOWN, MAX_MISTAKES = 200, 10  # characters of a key in a message; messages
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
-TAGGED: dict[type[Exception], list[str]] = {
-    KeyError: ["a tag (!!) that does not fit its value"]
-}  # as in !!bool classification
 MAX_VALUES = 100_000  # keys and values, each as often as aliases repeat it; a large study has 5,000
 
 # Keys of heed 0.3.0 that are gone, and values as KEY=VALUE; a * stands for any name.
@@ -115,7 +112,9 @@ def read_yaml(text: str, path: object) -> tuple[Node, Any]:
     # a ReaderError has a position in the text, but no line
     except (YAMLError, ValueError, AttributeError, TypeError, LookupError, RecursionError) as error:
         number = 1 + text[: getattr(error, "position", 0)].count("\n")
-        problem = " ".join([*TAGGED.get(type(error), []), *str(error).split()])
+        # as in !!bool classification
+        tag = "a tag (!!) that does not fit its value " * (type(error) is KeyError)
+        problem = tag + " ".join(str(error).split())
         raise HeedError(f"{path}:{number}: not valid YAML: {problem}") from None
     if not isinstance(values, dict):
         raise HeedError(
