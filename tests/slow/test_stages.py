@@ -30,9 +30,9 @@ def test_kill_9_of_a_stage(stage, share, study_of, moments):
 
 
 def prepare(study: Study, stage: str) -> tuple[str, list[str], dict[str, str]]:
-    """Return a stage's command, its outputs, and the files before: without runs for a training."""
+    """Return a stage's command, its outputs, and the files before: none that a stage keeps."""
     command, outs = STAGES[stage]
-    if stage == "train":  # it keeps runs that are there
+    if stage in ("train", "search"):  # they keep what is there
         study.remove(outs)
     return command, outs, study.files()
 
@@ -61,7 +61,7 @@ def test_a_full_disk(stage, free_bytes, study_of, mounted, tmp_path):
 
 INPUTS = {
     "download": "params.yaml", "tokenize": "data/raw/sample/sample.jsonl",
-    "search": "data/tokens/letters/meta.json", "recipe": "data/tokens/letters/meta.json",
+    "search": "data/tokens/letters/ids.npy", "recipe": "data/tokens/letters/meta.json",
     "train": "results/recipe/author/author-attention.yaml",
     "reference_models": "data/tokens/letters/documents.parquet",
     "score": "results/train/author-attention/1/model.safetensors",
