@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("HEED_SHARED", ROOT.parent / "shared"))
 
-RUN = Path("results/train/tiny-attention/1")  # of the corpus `tiny`
+RUN = Path("results/train/tiny-self-attention/1")  # of the corpus `tiny`
 
 HYPERPARAMETERS = Hyperparameters(
     vocabulary_size=50, max_tokens=12, embedding_dim=8, hidden_size=6, linear_size=5,
@@ -156,21 +156,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def workplace(folder: Path) -> Path:
-    """Run the test in a folder with the tokenised corpus `tiny` and the recipe `tiny-attention`."""
+    """Run the test in a folder with the corpus and the recipe of `tiny-self-attention`."""
     make_workplace(folder)
     return folder
 
 
 @contextlib.contextmanager
 def new_workplace(factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Work in a new folder with the corpus `tiny` and the recipe `tiny-attention`."""
+    """Work in a new folder with the corpus `tiny` and the recipe `tiny-self-attention`."""
     make_workplace(folder := factory.mktemp("workplace"))
     with contextlib.chdir(folder):
         yield folder
 
 
 def make_workplace(tmp_path: Path) -> None:
-    """Write the tokenised corpus `tiny` and the recipe `tiny-attention` into a folder."""
+    """Write the tokenised corpus `tiny` and the recipe `tiny-self-attention` into a folder."""
     from heed.recipe import CorpusStatistics, Recipe, write_prediction, write_recipe
     from heed.tasks.classification.recipe import Data, Prediction
 
@@ -183,16 +183,18 @@ def make_workplace(tmp_path: Path) -> None:
     meta = write_tokens(tmp_path / "data/tokens/tiny", texts, labels, splits)
     statistics = {field.name: meta[field.name] for field in dataclasses.fields(CorpusStatistics)}
     recipe = Recipe(
-        model="tiny-attention", experiment="tiny", task="classification", variant="attention",
-        corpus="tiny", tokenizer="whitespace", folds=0, tokens=meta["digest"],
-        statistics=CorpusStatistics(**statistics), data=Data("kind", ["bad", "good"]),
-        hyperparameters=HYPERPARAMETERS,
+        model="tiny-self-attention", experiment="tiny", task="classification",
+        variant="self-attention", corpus="tiny", tokenizer="whitespace", folds=0,
+        tokens=meta["digest"], statistics=CorpusStatistics(**statistics),
+        data=Data("kind", ["bad", "good"]), hyperparameters=HYPERPARAMETERS,
     )  # fmt: skip
-    write_recipe(tmp_path / "results/recipe/tiny/tiny-attention.yaml", recipe)
-    write_prediction(tmp_path / "results/recipe/tiny/tiny-attention.prediction.yaml", Prediction())
+    write_recipe(tmp_path / "results/recipe/tiny/tiny-self-attention.yaml", recipe)
+    write_prediction(
+        tmp_path / "results/recipe/tiny/tiny-self-attention.prediction.yaml", Prediction()
+    )
 
 
-def change_recipe(model: str = "tiny-attention", **changes: object) -> None:
+def change_recipe(model: str = "tiny-self-attention", **changes: object) -> None:
     """Write the recipe of a model in the working folder with other values of hyperparameters."""
     from heed.paths import recipe_file
     from heed.recipe import read_model_recipe, write_recipe
@@ -228,7 +230,7 @@ def contents(folder: Path = RUN, pattern: str = "*") -> dict[str, bytes]:
     }
 
 
-def train_and_predict(model: str = "tiny-attention", seeds: tuple[int, ...] = (1,)) -> None:
+def train_and_predict(model: str = "tiny-self-attention", seeds: tuple[int, ...] = (1,)) -> None:
     """Train a model in the working folder with these seeds, and write its predictions."""
     from heed.prediction import write_predictions
 

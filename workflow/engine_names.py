@@ -44,7 +44,7 @@ def stages(repository: Any) -> list[Any]:
 
 
 def upstream(repository: Any, stage: Any) -> list[str]:
-    """Return DVC's addresses (train@imdb-attention) of the stages that a stage reads from."""
+    """Return DVC's addresses (train@imdb-self-attention) of the stages that a stage reads from."""
     return [up.addressing for up in repository.index.graph.successors(stage) if up.cmd]
 
 

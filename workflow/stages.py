@@ -60,7 +60,7 @@ shown = Shown()
 class Stage:
     """One DVC stage."""
 
-    name: str  # DVC's address of it, such as train@imdb-attention; also of its Snakemake rule
+    name: str  # DVC's address of it, such as train@imdb-self-attention; also of its Snakemake rule
     upstream: list[str]
     deps: list[str]
     outs: list[str]

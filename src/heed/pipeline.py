@@ -230,7 +230,7 @@ def _cached(digest: str) -> Path:
 
 
 def stage_name(stage: str, *keys: str) -> str:
-    """Return DVC's name of a stage and the keys of its command: score@imdb-attention."""
+    """Return DVC's name of a stage and the keys of its command: score@imdb-self-attention."""
     return "@".join([stage, *keys])
 
 

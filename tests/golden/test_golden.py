@@ -70,7 +70,7 @@ VALUES = [
     ("author_comparisons", "p", "+0.5", 1, 0),
     ("author_comparisons", "p", "", 1, 1),
     ("author_comparisons", "second", "nobody", 1, 1),
-    ("author--attention", "support", "+1", 1, 1),
+    ("author--self-attention", "support", "+1", 1, 1),
     ("cost", "core_minutes", "+9", 0, 0),
 ]
 

@@ -9,16 +9,16 @@ PARAMS = (ROOT / "tests/toy/params.yaml").read_text()
 NEXT = "searches: {}"
 OTHER = "experiment: author, variant: other"
 LETTERS = "task: classification, corpus: letters, data: {label: author}, title: A"
-LIAR = "model: feelings-attention, goal: differ, strength: 1, epochs: 1"
+LIAR = "model: feelings-self-attention, goal: differ, strength: 1, epochs: 1"
 SPACE = "{dropout: {choice: [0.1, 0.2]}}"
-HUNT = f"experiment: author, model: author-baseline, trials: 2, space: {SPACE}"
+HUNT = f"experiment: author, model: author-last-state, trials: 2, space: {SPACE}"
 # section: (text of the toy's params.yaml, a pattern for the same text with an entry named NAME)
 SECTIONS = {
     "sources": ("  one: {kind", "  NAME: {kind"),
     "corpora": ("  feelings: {source", "  NAME: {source"),
     "experiments": (NEXT, f"  NAME: {{{LETTERS}}}\n{NEXT}"),
     "searches": (NEXT, f"searches: {{NAME: {{{HUNT}}}}}"),
-    "models": ("  author-baseline: {", f"  NAME: {{{OTHER}}}\n  author-baseline: {{"),
+    "models": ("  author-last-state: {", f"  NAME: {{{OTHER}}}\n  author-last-state: {{"),
     "explain": (NEXT, f"explain: {{documents: 1, models: {{NAME: {{noise: letters}}}}}}\n{NEXT}"),
     "adversarial_attention": (NEXT, f"adversarial_attention: {{NAME: {{{LIAR}}}}}\n{NEXT}"),
 }

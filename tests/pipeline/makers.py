@@ -21,14 +21,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # A small study of the real heed; the same with a search; one model with every other kind of stage.
 SMALL = (ROOT / "tests/studies/parts/author.yaml").read_text()
-SEARCH = """{hunt: {experiment: author, model: author-attention, trials: 2, scheduler: none,
+SEARCH = """{hunt: {experiment: author, model: author-self-attention, trials: 2, scheduler: none,
     space: {learning_rate: {uniform: [0.001, 0.01]}}}}"""
 SEARCHED = SMALL.replace("heads: 2}", "heads: 2, search: hunt}").replace("{}", SEARCH)
-ALONE = re.sub(", longer_training: false|, 2(?=])|.*author-baseline.*\n", "", SMALL)
+ALONE = re.sub(", longer_training: false|, 2(?=])|.*author-last-state.*\n", "", SMALL)
 EXPLAINED = f"""{ALONE.replace("attention: multi-head, heads: 2", "pooling: attention")}
-explain: {{documents: 0.02, models: {{author-attention: {{noise: letters}}}}}}
+explain: {{documents: 0.02, models: {{author-self-attention: {{noise: letters}}}}}}
 adversarial_attention:
-  liar: {{model: author-attention, goal: deceive, strength: 1, epochs: 1}}
+  liar: {{model: author-self-attention, goal: deceive, strength: 1, epochs: 1}}
 """
 DVC, SNAKEMAKE = ["dvc", "repro", "--quiet"], ["snakemake", "--cores", "2"]
 
@@ -211,7 +211,7 @@ def planned(toy: Toy) -> list[str]:
     return sorted(stage for stage in stages if " " not in stage)
 
 
-MODELS = ("feelings-baseline", "feelings-attention", "author-baseline")
+MODELS = ("feelings-last-state", "feelings-self-attention", "author-last-state")
 EXPERIMENTS = ("feelings", "author")
 SCORED = [f"score {experiment}" for experiment in EXPERIMENTS]
 
@@ -226,23 +226,23 @@ def below(*models: str, seeds: str = " 1 2", recipes: bool = True) -> list[str]:
 
 
 TRAINED = below(*MODELS, recipes=False)
-HEADS = sorted([*below("feelings-attention"), "recipe author"])
-CORPUS = sorted([*below("author-baseline"), "tokenize letters", "reference_models author"])
+HEADS = sorted([*below("feelings-self-attention"), "recipe author"])
+CORPUS = sorted([*below("author-last-state"), "tokenize letters", "reference_models author"])
 EXPLAIN = "explain: {{documents: 1, models: {{{}: {{noise: letters}}}}}}"
-LIAR = "{model: feelings-attention, goal: differ, strength: 1, epochs: 1}"
+LIAR = "{model: feelings-self-attention, goal: differ, strength: 1, epochs: 1}"
 LIAR = f"adversarial_attention: {{liar: {LIAR}}}"
 SPACE = "trials: 2, space: {dropout: {uniform: [0.1, 0.5]}}"
-HUNT = f"searches: {{hunt: {{experiment: feelings, model: feelings-attention, {SPACE}}}}}"
+HUNT = f"searches: {{hunt: {{experiment: feelings, model: feelings-self-attention, {SPACE}}}}}"
 # change: (text of params.yaml, its replacement, the commands that must run)
 CHANGES: dict[str, tuple[str, str, list[str]]] = {
-    "a hyperparameter of one model": ("dropout: 0.2", "dropout: 0.3", below("author-baseline")),
+    "a hyperparameter of one model": ("dropout: 0.2", "dropout: 0.3", below("author-last-state")),
     "a default that one model uses": ("heads: 2", "heads: 4", HEADS),
     "one more seed": ("[1, 2]", "[1, 2, 3]", below(*MODELS, seeds=" 3", recipes=False)),
     "one seed less": ("[1, 2]", "[1]", below(*MODELS, seeds="", recipes=False)),
     # compare reads the study's question: the whole section, since DVC tracks no default
     "the title of the study": ("title: Toy", "title: Other", ["code", "compare", "report"]),
     "one model less": (
-        "  feelings-attention: {exp", "#  feelings-attention: {exp",
+        "  feelings-self-attention: {exp", "#  feelings-self-attention: {exp",
         ["code", "compare", "recipe feelings", "report", "score feelings"],
     ),
     "a corpus": ("letters, split: {kind: random, test: 0.25}",
@@ -250,12 +250,12 @@ CHANGES: dict[str, tuple[str, str, list[str]]] = {
     # the recipes of its experiment come out the same
     "a search, named by a model": ("searches: {}", HUNT, ["code", "recipe feelings", "report"]),
     "a model to be explained": (
-        "searches: {}", f"searches: {{}}\n{EXPLAIN.format('author-baseline')}",
-        ["code", "explain author-baseline", "report"],
+        "searches: {}", f"searches: {{}}\n{EXPLAIN.format('author-last-state')}",
+        ["code", "explain author-last-state", "report"],
     ),
     "an adversarial model": (
-        "searches: {}", f"searches: {{}}\n{EXPLAIN.format('feelings-attention')}\n{LIAR}",
-        ["adversarial_attention liar", "code", "explain feelings-attention", "report"],
+        "searches: {}", f"searches: {{}}\n{EXPLAIN.format('feelings-self-attention')}\n{LIAR}",
+        ["adversarial_attention liar", "code", "explain feelings-self-attention", "report"],
     ),
 }  # fmt: skip
 

@@ -84,7 +84,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("code") / "clone"
     make_clone(path, ROOT / "tests/toy/params.yaml")
     params = path / "params.yaml"
-    explain = EXPLAIN.format("feelings-attention").replace("letters", "feelings")
+    explain = EXPLAIN.format("feelings-self-attention").replace("letters", "feelings")
     params.write_text(params.read_text().replace("searches: {}", f"{HUNT}\n{explain}\n{LIAR}"))
     subprocess.run([sys.executable, "workflow/digests.py"], cwd=path, check=True)
     return path
@@ -139,7 +139,7 @@ def test_a_search_of_each_model_has_their_lines_and_dvc_reads_its_stage(edited):
     assert code(edited, "recipe", "author")["searches"] == {}
     assert code(edited, "compare")["tuning"] == {}
     params = edited / "params.yaml"
-    text = params.read_text().replace("model: feelings-attention, trials", "trials", 1)
+    text = params.read_text().replace("model: feelings-self-attention, trials", "trials", 1)
     named = r"(\n  feelings-\w+: {experiment: feelings)"
     text = re.sub(named, r"\1, search: hunt", text)
     params.write_text(text)
@@ -167,8 +167,8 @@ def test_every_stage_of_the_command_line_has_its_code(clone):
 def test_an_experiments_own_seeds_are_of_its_models_alone(edited):
     found = changed(edited, "title: Feelings", "title: F, seeds: [3, 4, 5]")
     expected = (
-        "train/feelings", "score/feelings", "explain/feelings-baseline",
-        "explain/feelings-attention", "adversarial_attention/liar",
+        "train/feelings", "score/feelings", "explain/feelings-last-state",
+        "explain/feelings-self-attention", "adversarial_attention/liar",
     )  # fmt: skip
     assert found == {f"{name}.json" for name in expected}
     for name in found:
@@ -258,12 +258,14 @@ def test_seeds_that_are_raised_after_a_comparison_stop_the_study_until_they_are_
 def test_the_files_of_keys_that_are_gone_go(edited):
     params = edited / "params.yaml"
     lines = params.read_text().splitlines(keepends=True)
-    kept = [line for line in lines if "feelings-attention" not in line]  # and all that names it
+    kept = [
+        line for line in lines if "feelings-self-attention" not in line
+    ]  # and all that names it
     params.write_text("".join([*kept, "searches: {}\n"]))
     run(edited)
-    assert not (edited / "results/code/explain/feelings-attention.json").exists()
+    assert not (edited / "results/code/explain/feelings-self-attention.json").exists()
     assert not (edited / "results/code/adversarial_attention/liar.json").exists()
-    assert (edited / "results/code/explain/feelings-baseline.json").exists()
+    assert (edited / "results/code/explain/feelings-last-state.json").exists()
 
 
 def test_other_presets_change_the_code_of_recipes_alone(edited):
@@ -311,7 +313,7 @@ def note():
     named.update(loaded_modules())
     return loaded_modules()
 checkpoint.loaded_modules = note
-list(train_runs("tiny-attention", [1], 1))
+list(train_runs("tiny-self-attention", [1], 1))
 print("not named:", *({*loaded_modules()} - {*named}))
 assert "heed.training.loop" in named
 """

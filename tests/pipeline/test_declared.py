@@ -51,8 +51,8 @@ for stage, command in json.loads(sys.argv[1]).items():
 """
 COMMANDS = {
     "download": "download sample", "tokenize": "tokenize letters",
-    "recipe": "recipe author", "train": "train author-attention",
-    "score": "score author", "explain": "explain author-attention",
+    "recipe": "recipe author", "train": "train author-self-attention",
+    "score": "score author", "explain": "explain author-self-attention",
     "adversarial_attention": "adversarial_attention liar",
     "reference_models": "reference_models author",
     "compare": "compare",
@@ -61,7 +61,7 @@ COMMANDS = {
 KEYS = {"download": "sample", "tokenize": "letters", "recipe": "author", "score": "author",
     "reference_models": "author", "adversarial_attention": "liar"}  # fmt: skip
 NAMES = {
-    "source": "sample", "corpus": "letters", "noise": "letters", "model": "author-attention",
+    "source": "sample", "corpus": "letters", "noise": "letters", "model": "author-self-attention",
     "experiment": "author",
 }  # fmt: skip
 each_stage = pytest.mark.parametrize("stage", COMMANDS)
@@ -125,7 +125,7 @@ def declared(stage: str) -> tuple[set[str], set[str]]:
     digested = [re.sub("(/all_models|/)?[.]digest$", "", path) for path in whole]
     deps = [*section.get("deps", []), *digested, *(f"{path}.yaml" for path in digested)]
     paths = deps, [next(iter(o)) if isinstance(o, dict) else o for o in outs]
-    names = {"${key}": KEYS.get(stage, "author-attention")}
+    names = {"${key}": KEYS.get(stage, "author-self-attention")}
     names |= {f"${{item.{name}}}": value for name, value in NAMES.items()}
     deps, outs = ({functools.reduce(lambda p, n: p.replace(*n), names.items(), path)
                    for path in group} for group in paths)  # fmt: skip

@@ -143,7 +143,7 @@ def test_results_that_the_study_no_longer_has_are_moved_and_nothing_made_by_hand
     by_hand.write_text("mine")
     old, new, commands = CHANGES["one model less"]
     toy.change(old, new)
-    removed = "results/train/feelings-attention"
+    removed = "results/train/feelings-self-attention"
     assert {stage.replace("@", " ") for stage in planned(toy)} >= {*commands}
     assert (toy.path / removed).exists()
     assert toy.executed(*SNAKEMAKE) == commands and not (toy.path / removed).exists()
@@ -161,7 +161,7 @@ def test_results_that_the_study_no_longer_has_are_moved_and_nothing_made_by_hand
     pytest.param(["dvc", "checkout"], id="checkout", marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_deleted_outputs_come_back_from_the_cache(toy, driver):
-    trained = "results/train/author-baseline"
+    trained = "results/train/author-last-state"
     times = trained.replace("results", "results/timing")
     for name in (trained, times, "results/reference_models", "reports"):
         shutil.rmtree(toy.path / name)
@@ -176,13 +176,13 @@ def test_deleted_outputs_come_back_from_the_cache(toy, driver):
 @pytest.mark.slow
 def test_a_training_that_gives_the_same_run_again_repeats_the_report_alone(toy):
     """Its time is another one, and an output of its own."""
-    stage, before = "train@author-baseline", runs_of(toy)
+    stage, before = "train@author-last-state", runs_of(toy)
     times = lock_of(toy)[stage]["outs"]
     lock = YAML(typ="safe").load(toy.path / "dvc.lock")
     del lock["stages"][stage]  # else heed keeps the runs, by DVC's cache
     YAML(typ="safe").dump(lock, toy.path / "dvc.lock")
     trained = toy.executed("dvc", "repro", "--quiet", "--no-run-cache", "--single-item", stage)
-    assert trained == ["train author-baseline 1 2"]
+    assert trained == ["train author-last-state 1 2"]
     assert lock_of(toy)[stage]["outs"] != times and runs_of(toy) == before
     assert toy.executed(*DVC) == ["report"]
 

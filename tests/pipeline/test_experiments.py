@@ -8,7 +8,7 @@ import pytest
 from tests.pipeline.makers import EXPLAINED, SNAKEMAKE, Toy, add_to, below
 
 EXP = ("dvc", "exp", "run", "--quiet", "-S")
-DROPOUT = "models.author-baseline.dropout="
+DROPOUT = "models.author-last-state.dropout="
 SHOW = ("dvc", "exp", "show", "--only-changed", "--no-pager")
 pytestmark = pytest.mark.slow
 
@@ -16,13 +16,13 @@ pytestmark = pytest.mark.slow
 def test_dvc_experiments(toy: Toy) -> None:
     toy.log.write_text("")
     toy.run(*EXP, f"{DROPOUT}0.3", "--name", "by-dvc")
-    assert toy.logged() == below("author-baseline")
+    assert toy.logged() == below("author-last-state")
     toy.change("dropout: 0.3", "dropout: 0.4")
-    assert toy.executed(*SNAKEMAKE) == below("author-baseline")
+    assert toy.executed(*SNAKEMAKE) == below("author-last-state")
     toy.run("dvc", "exp", "save", "--name", "by-snakemake")
     table = toy.run(*SHOW, COLUMNS="160")
     assert "by-dvc" in table and "by-snakemake" in table
-    assert "author-baseline.dropout" in table and "author-baseline.accuracy" in table
+    assert "author-last-state.dropout" in table and "author-last-state.accuracy" in table
     assert max(map(len, table.splitlines())) <= 160
     assert toy.executed("dvc", "exp", "apply", "by-dvc") == [] and toy.executed(*SNAKEMAKE) == []
 
@@ -42,7 +42,10 @@ def test_an_experiment_on_a_copy_runs_the_code_of_the_copy(tmp_path: Path) -> No
     toy = Toy.of_real_heed(tmp_path / "clone", EXPLAINED)
     cache = str(toy.path / ".heed/dvc")
     toy.run("dvc", "config", "--local", "core.site_cache_dir", cache)  # as `make setup` does
-    run, info = "train@author-attention", toy.path / "results/train/author-attention/1/run.json"
+    run, info = (
+        "train@author-self-attention",
+        toy.path / "results/train/author-self-attention/1/run.json",
+    )
     toy.run("dvc", "repro", run)
     before = json.loads(info.read_text())
     assert "edited" not in before

@@ -71,7 +71,7 @@ def test_a_dvc_lock_that_another_dvc_writes_is_read_when_it_is_whole(tmp_path):
 @pytest.mark.slow
 def test_a_second_driver_says_which_process_it_waits_for(toy):
     toy.change("dropout: 0.2", "dropout: 0.3")
-    with held(toy, ["dvc", "repro"], "train author-baseline") as (process, resume):
+    with held(toy, ["dvc", "repro"], "train author-last-state") as (process, resume):
         other = toy.start(*SNAKEMAKE)
         wait_for_output(other, f"waiting for process {process.pid}, a dvc that runs a stage")
         add_to(ATTENTION, "\n")(toy)  # `code` is stale, and would write what the training reads

@@ -21,8 +21,8 @@ def clone(tmp_path: Path) -> Toy:
 
 
 def test_every_stage_depends_on_the_check_of_params_yaml(clone, monkeypatch):
-    first = "author-baseline: {noise: letters}"
-    second = "feelings-attention: {noise: letters}"
+    first = "author-last-state: {noise: letters}"
+    second = "feelings-self-attention: {noise: letters}"
     explained = f"explain: {{documents: 1, models: {{{first}, {second}}}}}\n"
     adversarial_model = SECTIONS["adversarial_attention"][1].replace("NAME", "liar")
     adversarial_model = adversarial_model.partition("\n")[0]

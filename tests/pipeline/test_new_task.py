@@ -15,8 +15,8 @@ from tests.pipeline.makers import Toy
 SPLITS = ["train"] * 60 + ["validation"] * 16 + ["test"] * 24
 PARAMS = (ROOT / "tests/studies/parts/prices.yaml").read_text()
 COMMANDS = (
-    "download offers", "tokenize offers", "recipe prices", "train prices-baseline",
-    "train prices-attention", "score prices", "reference_models prices", "compare", "report",
+    "download offers", "tokenize offers", "recipe prices", "train prices-last-state",
+    "train prices-self-attention", "score prices", "reference_models prices", "compare", "report",
 )  # fmt: skip
 
 

@@ -122,9 +122,9 @@ def test_a_training_is_counted_as_one_on_a_gpu_where_one_is_here(here, keys, gpu
     monkeypatch.setenv("HEED_GPU_COUNT", here)
     stages._has_gpu.cache_clear()
     params = load(ROOT / "params.yaml")
-    model = dataclasses.replace(params.models["place-mean"], **keys)
-    params = dataclasses.replace(params, models=params.models | {"place-mean": model})
-    assert stages._resources("train@place-mean", params)[1] == gpus
+    model = dataclasses.replace(params.models["place-average"], **keys)
+    params = dataclasses.replace(params, models=params.models | {"place-average": model})
+    assert stages._resources("train@place-average", params)[1] == gpus
     assert stages._resources("score@place", params)[0] == 1
     stages._has_gpu.cache_clear()
 

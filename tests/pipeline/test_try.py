@@ -10,7 +10,7 @@ from heed.files import HeedError
 from heed.verdict.change import try_change
 from tests.pipeline.makers import SMALL, Toy, copy_of, wait_for_output
 
-TRY = ("heed", "try", "author-attention")
+TRY = ("heed", "try", "author-self-attention")
 STUDY = ("params.yaml", "dvc.lock", "metrics.json", "data", "results", "reports", ".git/index")
 
 
@@ -40,16 +40,16 @@ def test_a_change_is_tried_beside_the_study(real_study: Toy, tmp_path: Path) -> 
     study.run("dvc", "repro", "--quiet")
     before = state(study)
     output = study.run(*TRY, "epochs=4", "heads=1")
-    assert "train@author-attention" in output and "train@author-baseline" not in output
+    assert "train@author-self-attention" in output and "train@author-last-state" not in output
     said = " ".join(output.split())
-    assert "author-attention: epochs 4 (before: 2) and heads 1 (before: 2)." in said
+    assert "author-self-attention: epochs 4 (before: 2) and heads 1 (before: 2)." in said
     assert "Difference: " in said and "95% interval" in said and "The change is " in said
     assert state(study) == before and not (study.path / ".heed/try").exists()
     assert study.is_up_to_date()
     again = study.run(*TRY, "epochs=4", "heads=1")  # by DVC's cache
     assert again.splitlines()[-1] == output.splitlines()[-1]
     _, said = study.try_(*TRY, "epochs=2")
-    assert "author-attention has this already" in said
+    assert "author-self-attention has this already" in said
     study.change("heads: 2", "heads: 1")
     _, said = study.try_(*TRY, "epochs=4")
     assert "not up to date" in said and "Run the study first" in said
@@ -63,7 +63,7 @@ def test_one_that_is_stopped_leaves_nothing(
     study = copy_of(real_study, tmp_path / "clone")
     before = state(study)
     process = study.start(*TRY, "epochs=5000")
-    wait_for_output(process, "running train@author-attention")
+    wait_for_output(process, "running train@author-self-attention")
     process.send_signal(sent)
     output = process.communicate(timeout=60)[0]
     assert process.returncode == 1 and output == "heed: stopped: the study is as it was\n"
@@ -73,12 +73,12 @@ def test_one_that_is_stopped_leaves_nothing(
 
 MISTAKES = {
     ("author-atention", "epochs=4"): "author-atention",
-    ("author-attention", "epochs"): "epochs: expected KEY=VALUE",
-    ("author-attention", "epoch=4"): "models.author-attention.epoch: unknown key",
-    ("author-attention", "epochs=many"): "models.author-attention.epochs: expected",
-    ("author-attention", "epochs=[4"): "epochs=[4:1: not valid YAML",
-    ("author-attention", "heads=3"): "models.author-attention.heads",
-    ("author-attention", "variant=mean"): "variant=mean: expected",
+    ("author-self-attention", "epochs"): "epochs: expected KEY=VALUE",
+    ("author-self-attention", "epoch=4"): "models.author-self-attention.epoch: unknown key",
+    ("author-self-attention", "epochs=many"): "models.author-self-attention.epochs: expected",
+    ("author-self-attention", "epochs=[4"): "epochs=[4:1: not valid YAML",
+    ("author-self-attention", "heads=3"): "models.author-self-attention.heads",
+    ("author-self-attention", "variant=mean"): "variant=mean: expected",
 }
 
 
@@ -90,7 +90,7 @@ def message_of(model: str, change: str) -> str:
 
 def test_each_mistake_is_one_message(folder: Path) -> None:
     Path("params.yaml").write_text(SMALL)
-    assert "not a git repository" in message_of("author-attention", "epochs=4")
+    assert "not a git repository" in message_of("author-self-attention", "epochs=4")
     subprocess.run(["git", "init", "--quiet"], check=True)
     for (model, change), expected in MISTAKES.items():
         message = message_of(model, change)

@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 from tests.reports import without_times
 
 WARM = str(Path(__file__).with_name("warm.py"))
-MODEL = "author-attention"
+MODEL = "author-self-attention"
 TIMES, TRAINED = f"results/timing/train/{MODEL}", f"results/trained/author/{MODEL}.json"
 # stage: (the command that is disturbed, its outputs), in the order in which they run
 STAGES: dict[str, tuple[str, list[str]]] = {
@@ -38,8 +38,8 @@ READERS = {
     "reference_models": ["compare"], "compare": ["report"], "report": [],
 }  # fmt: skip
 UNTUNED = [
-    "download sample", "tokenize letters", "recipe author", "train author-baseline",
-    "train author-attention", "score author", "reference_models author", "compare", "report",
+    "download sample", "tokenize letters", "recipe author", "train author-last-state",
+    "train author-self-attention", "score author", "reference_models author", "compare", "report",
 ]  # fmt: skip
 
 

@@ -147,11 +147,11 @@ def test_documents_are_filtered_by_class_answers_and_certainty(browser, reports)
     page = opened(browser, first_documents(reports["sample"], "*attention.html"))
     every = page.locator("article").count()
     assert page.locator("article:visible").count() == every == 3
-    page.locator('select[data-by="right-baseline"]').select_option("never")
+    page.locator('select[data-by="right-last-state"]').select_option("never")
     shown = page.locator("article:visible")
     assert shown.count() == page.locator('article[data-right-baseline="never"]').count()
     assert page.locator("#count").text_content() == f"{shown.count()} / 3"
-    page.locator('select[data-by="right-baseline"]').select_option("")
+    page.locator('select[data-by="right-last-state"]').select_option("")
     page.locator("#filters input[type=search]").fill("turned words")
     assert page.locator("article:visible h2").all_text_contents() == ["two"]
     assert "last state" in page.locator("article:visible .said").text_content()

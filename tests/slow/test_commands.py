@@ -91,7 +91,7 @@ def test_a_second_command_waits_for_the_first(study_of: Callable[..., Study]) ->
     """After kill -9 of a driver its stage still runs, with the old recipe, when the next starts."""
     study = study_of("train")
     command, outs = STAGES["train"]
-    recipe = study.path / "results/recipe/author/author-attention.yaml"
+    recipe = study.path / "results/recipe/author/author-self-attention.yaml"
     text = recipe.read_text()
     recipe.write_text(text.replace("epochs: 2\n", "epochs: 20\n"))
     first = subprocess.Popen(
@@ -102,7 +102,7 @@ def test_a_second_command_waits_for_the_first(study_of: Callable[..., Study]) ->
     recipe.write_text(text)
     study.remove(outs)
     output = study.run(command)
-    assert "another `heed train author-attention` is running here: waiting for it" in output
+    assert "another `heed train author-self-attention` is running here: waiting for it" in output
     assert first.wait() == 0
     study.assert_recovered()
 

@@ -20,7 +20,7 @@ from tests.slow.ray_nodes import OnRay, RayNodes, ray_nodes
 pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(1800)]
 # two models, one of which asks for a GPU and the result of a search; trainings of some ten seconds
 STUDY = SEARCHED.replace("epochs: 2", "epochs: 120").replace("heads: 2,", "heads: 2, gpus: 1,")
-BASELINE, ATTENTION = "train@author-baseline", "train@author-attention"
+BASELINE, ATTENTION = "train@author-last-state", "train@author-self-attention"
 RAY = ("snakemake", "--executor", "ray", "--shared-fs-usage", "none", "--jobs", "8")
 OPTIONS = ("--max-threads", "2", "--resources", "gpu=1", "--ray-gpu-share", "0.5")
 LEFT = re.compile("snakemake|heed train")  # of a job

@@ -88,13 +88,13 @@ def team(toy: Toy, tmp_path: Path) -> tuple[Toy, Toy]:
 
 def test_an_experiment_that_a_colleague_pulls_is_not_run_again(team):
     ada, bob = team
-    ada.run("dvc", "exp", "run", "-S", "models.author-baseline.dropout=0.4", "--name", "drop")
+    ada.run("dvc", "exp", "run", "-S", "models.author-last-state.dropout=0.4", "--name", "drop")
     ada.run("dvc", "exp", "push", "origin", "drop")
     assert "drop" in bob.run("dvc", "exp", "list", "origin")
     bob.run("dvc", "exp", "pull", "origin", "drop")
     difference = bob.run("dvc", "params", "diff", "HEAD", "drop").split()
-    assert difference[-4:] == ["params.yaml", "models.author-baseline.dropout", "0.2", "0.4"]
-    assert "author-baseline.accuracy" in bob.run("dvc", "metrics", "diff", "HEAD", "drop")
+    assert difference[-4:] == ["params.yaml", "models.author-last-state.dropout", "0.2", "0.4"]
+    assert "author-last-state.accuracy" in bob.run("dvc", "metrics", "diff", "HEAD", "drop")
     assert "index.html" in bob.run("dvc", "plots", "diff", "HEAD", "drop")
     bob.run("dvc", "exp", "apply", "drop")
     assert "dropout: 0.4" in bob.params.read_text() and bob.executed(*SNAKEMAKE) == []

@@ -87,9 +87,9 @@ class ToyOnSlurm(Toy):
     def start_and_hold(self) -> tuple[subprocess.Popen, dict[str, str]]:
         """Change a model, and start; return the job of its first training, which does not end."""
         self.change("dropout: 0.2", "dropout: 0.3")
-        process = self.start(*SNAKEMAKE, TOY_HOLD="train author-baseline")
+        process = self.start(*SNAKEMAKE, TOY_HOLD="train author-last-state")
         wait_for(self.held.exists, process)
-        (job,) = self.jobs("train@author-baseline")
+        (job,) = self.jobs("train@author-last-state")
         assert job["JobState"] == "RUNNING"
         return process, job
 
@@ -119,9 +119,9 @@ def outputs(toy: Toy) -> dict[str, str]:
 RESOURCES = {
     "tokenize@feelings": (1, 0),  # a small corpus
     "reference_models@author": (1, 0),
-    "train@feelings-attention": (1, 0),
-    "train@feelings-baseline": (3, 0),  # a core for each seed, and for the longer training
-    "train@author-baseline": (3, 1),
+    "train@feelings-self-attention": (1, 0),
+    "train@feelings-last-state": (3, 0),  # a core for each seed, and for the longer training
+    "train@author-last-state": (3, 1),
     "score@author": (1, 1),
 }
 JOBS = {"rule_tokenize": 2, "rule_reference_models": 2, "rule_train": 3, "rule_score": 2}
@@ -163,10 +163,10 @@ def test_a_cancelled_job_is_reported_with_its_stage_and_log_and_the_next_run_res
     toy.slurm.run("scancel", job["JobId"])
     output = process.communicate(timeout=600)[0]
     assert process.returncode != 0 and "SLURM status is: 'CANCELLED'" in output
-    assert "Error in rule train@author-baseline:" in output
-    assert "log: logs/train@author-baseline.log" in output
+    assert "Error in rule train@author-last-state:" in output
+    assert "log: logs/train@author-last-state.log" in output
     toy.held.unlink()
-    assert "train author-baseline 1 2" in toy.executed(*SNAKEMAKE)
+    assert "train author-last-state 1 2" in toy.executed(*SNAKEMAKE)
     assert "recipe author" not in toy.logged() and toy.is_up_to_date()
 
 
@@ -181,7 +181,7 @@ def test_the_jobs_of_a_node_that_dies_run_on_another_one(toy):
     finally:
         toy.slurm.start_node(job["NodeList"])
     assert process.returncode == 0, output
-    assert toy.records()["train@author-baseline"]["node"] not in ("", job["NodeList"])
+    assert toy.records()["train@author-last-state"]["node"] not in ("", job["NodeList"])
     assert toy.is_up_to_date()
     wait_for(lambda: toy.slurm.idle_nodes() == 2, describe=toy.slurm.logs)
 
@@ -193,10 +193,10 @@ def test_ctrl_c_cancels_the_jobs_and_the_next_run_resumes(toy):
     assert process.returncode != 0
     assert "heed: stopped, and nothing is lost" in output.splitlines()[-1], output
     wait_for(lambda: not toy.slurm.run("squeue", "--noheader"), describe=toy.slurm.logs)
-    (job,) = toy.jobs("train@author-baseline")
+    (job,) = toy.jobs("train@author-last-state")
     assert job["JobState"] == "CANCELLED"
     toy.held.unlink()
-    assert "train author-baseline 1 2" in toy.executed(*SNAKEMAKE) and toy.is_up_to_date()
+    assert "train author-last-state 1 2" in toy.executed(*SNAKEMAKE) and toy.is_up_to_date()
 
 
 def test_a_search_with_ray_on_two_nodes(slurm, tmp_path):

@@ -12,7 +12,7 @@ from tests.conftest import ROOT, contents
 from tests.pipeline.makers import DVC, SNAKEMAKE, Toy, copy_of, wait_for
 from tests.reports import without_times
 
-RUNS = "results/train/author-attention"
+RUNS = "results/train/author-self-attention"
 
 
 def modified(folder: Path) -> dict[Path, int]:
@@ -25,7 +25,7 @@ def same_bytes(one: Path, other: Path) -> bool:
 
 def test_train_by_hand_does_what_the_stage_does(real_study, tmp_path):
     clone = copy_of(real_study, tmp_path / "clone")
-    lock, command = clone.path / "dvc.lock", ("heed", "train", "author-attention")
+    lock, command = clone.path / "dvc.lock", ("heed", "train", "author-self-attention")
     shutil.rmtree(clone.path / RUNS)
     lock.rename(tmp_path / "dvc.lock")  # else the runs come from DVC's cache
     assert "epoch 1/2" in clone.run(*command)
@@ -34,15 +34,15 @@ def test_train_by_hand_does_what_the_stage_does(real_study, tmp_path):
     assert "epoch 1/2" not in clone.run(*command)
     assert (contents(clone.path / RUNS), modified(clone.path / RUNS)) == made
     (tmp_path / "dvc.lock").rename(lock)
-    assert "train@author-attention" in clone.run("dvc", "status")  # its times are others
+    assert "train@author-self-attention" in clone.run("dvc", "status")  # its times are others
     clone.run(*SNAKEMAKE)
-    assert "epoch 1/2" not in (clone.path / "logs/train@author-attention.log").read_text()
+    assert "epoch 1/2" not in (clone.path / "logs/train@author-self-attention.log").read_text()
     assert same_bytes(clone.path / RUNS, real_study.path / RUNS) and clone.is_up_to_date()
 
 
 def test_seeds_that_were_killed_together_continue_at_their_last_epochs(real_study, tmp_path):
     killed, whole = (copy_of(real_study, tmp_path / name) for name in ("killed", "whole"))
-    repro = ("dvc", "repro", "train@author-attention")
+    repro = ("dvc", "repro", "train@author-self-attention")
     for clone in (killed, whole):
         clone.change("epochs: 2", "epochs: 60")
     process = killed.start(*repro, HEED_THREADS="2")
@@ -51,7 +51,7 @@ def test_seeds_that_were_killed_together_continue_at_their_last_epochs(real_stud
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     output = killed.run(*repro, HEED_THREADS="2")
-    epochs = re.findall(r"author-attention seed (\d): epoch (\d+)/60", output)
+    epochs = re.findall(r"author-self-attention seed (\d): epoch (\d+)/60", output)
     first = {seed: int(epoch) for seed, epoch in reversed(epochs)}
     assert {*first} == {"1", "2"} and min(first.values()) > 1, first
     whole.run(*repro, HEED_THREADS="1")

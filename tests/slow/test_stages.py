@@ -62,10 +62,10 @@ def test_a_full_disk(stage, free_bytes, study_of, mounted, tmp_path):
 INPUTS = {
     "download": "params.yaml", "tokenize": "data/raw/sample/sample.jsonl",
     "search": "data/tokens/letters/ids.npy", "recipe": "data/tokens/letters/meta.json",
-    "train": "results/recipe/author/author-attention.yaml",
+    "train": "results/recipe/author/author-self-attention.yaml",
     "reference_models": "data/tokens/letters/documents.parquet",
-    "score": "results/train/author-attention/1/model.safetensors",
-    "compare": "results/predict/author/author-attention/statistics.parquet",
+    "score": "results/train/author-self-attention/1/model.safetensors",
+    "compare": "results/predict/author/author-self-attention/statistics.parquet",
     "report": "results/compare/comparison.json",
 }  # fmt: skip
 
@@ -105,7 +105,7 @@ def flipped(content: bytes) -> bytes:
 @contextlib.contextmanager
 def without_runs(study: Study, reader: str) -> Iterator[None]:
     """Put runs aside while `train` is the reader: where they are there, it keeps and reads them."""
-    runs, aside = study.path / "results/train/author-attention", study.path / "aside"
+    runs, aside = study.path / "results/train/author-self-attention", study.path / "aside"
     if reader == "train":
         runs.rename(aside)
     yield

@@ -22,7 +22,7 @@ TEXTS = st.one_of(
 )
 LABELS = ["<b>good</b> & co", "\\textbf{bad} $%#_", "=HYPERLINK(1)\u202e", "NA"]
 COUNT = 120
-VARIANTS = ("baseline", "mean", "pooling", "attention")  # of `heed corpus add`
+VARIANTS = ("last-state", "average", "attention-pooling", "self-attention")  # of `heed corpus add`
 TRAININGS = [f"train mine-{each}" for each in VARIANTS]
 COMMANDS = [
     "download mine", "tokenize mine", "recipe mine", *TRAININGS, "score mine",

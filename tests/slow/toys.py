@@ -14,7 +14,7 @@ MODEL, TITLE = "a hyperparameter of one model", "the title of the study"
 # stage: (the command, what changes so that it must run, the folder it writes into)
 STAGES = {
     "tokenize": ("tokenize letters", "a corpus", "data/tokens/letters"),
-    "train": ("train author-baseline", MODEL, "results/train/author-baseline/1"),
+    "train": ("train author-last-state", MODEL, "results/train/author-last-state/1"),
     "report": ("report", TITLE, "reports"),
 }
 STRANGE = ["with a space", "Grüße 世界 и мир", 'quote\'s "two" & $HOME; 100% (#1) [a]', "-dash"]

@@ -4,7 +4,7 @@ Like heed it runs the code of the clone that it is in, and keeps runs of the sam
 from DVC's cache where DVC has deleted them.
 Its figures depend on the lines `ADDED = ...` in the code of the stage, and on nothing else in it.
 TOY_LOG: the file to which every command that really runs adds a line, with its times; that of a
-training names the seeds that it trained: train author-baseline 1 2. TOY_FAIL: the command that
+training names the seeds that it trained: train author-last-state 1 2. TOY_FAIL: the command that
 fails. TOY_SLEEP: seconds that a training takes. TOY_HOLD: the command that stops after its first
 file, until it is killed or until the file TOY_LOG + ".held", which it makes, is deleted. TOY_GPU:
 trainings claim a GPU, as the real ones do."""

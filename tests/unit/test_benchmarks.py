@@ -41,11 +41,11 @@ def remote(bare):
 
 @pytest.fixture
 def baseline(workplace):
-    """Write the recipe `tiny-baseline`, of the same experiment as `tiny-attention`; return it."""
+    """Write the recipe `tiny-last-state`, of the experiment of `tiny-self-attention`; return it."""
     recipe = dataclasses.replace(
-        read_model_recipe("tiny-attention"), model="tiny-baseline", variant="baseline"
+        read_model_recipe("tiny-self-attention"), model="tiny-last-state", variant="last-state"
     ).changed({"attention": "none"})
-    write_recipe(recipe_file("tiny-baseline"), recipe)
+    write_recipe(recipe_file("tiny-last-state"), recipe)
     return recipe
 
 
@@ -66,19 +66,19 @@ def adopt(monkeypatch, archive: Path) -> str:
 
 
 def test_of_an_archive_all_runs_are_adopted_or_none(workplace, baseline, monkeypatch, tmp_path):
-    for model in ("tiny-attention", "tiny-baseline"):
+    for model in ("tiny-self-attention", "tiny-last-state"):
         train(model, 1)
     pack_runs(tmp_path / "runs.tar", classification="a")
     shutil.rmtree("results/train")
-    monkeypatch.setattr(remote_module, "clone_code", lambda task, model: "ab"["base" in model])
+    monkeypatch.setattr(remote_module, "clone_code", lambda task, model: "ab"["last" in model])
     message = adopt(monkeypatch, tmp_path / "runs.tar")
-    assert "tiny-baseline/1 was trained by another recipe, or by other code" in message
+    assert "tiny-last-state/1 was trained by another recipe, or by other code" in message
     assert not Path("results/train").exists()
 
 
 @pytest.mark.slow
 def test_trainings_go_to_a_bare_machine_and_come_back(workplace, baseline, remote, tmp_path):
-    models, machine = ("tiny-attention", "tiny-baseline"), tmp_path / "machine"
+    models, machine = ("tiny-self-attention", "tiny-last-state"), tmp_path / "machine"
     machine.mkdir()
 
     def run(*arguments: str, cwd: Path) -> str:
@@ -91,17 +91,17 @@ def test_trainings_go_to_a_bare_machine_and_come_back(workplace, baseline, remot
         archive.extractall(machine)
     assert "text" not in pd.read_parquet(machine / "data/tokens/tiny/documents.parquet")
     jobs = [f"{model}/2" for model in models]
-    assert "tiny-baseline/2 epoch 1: " in run("run", ".", *jobs, "--at-once", "2", cwd=machine)
+    assert "tiny-last-state/2 epoch 1: " in run("run", ".", *jobs, "--at-once", "2", cwd=machine)
     assert run("run", ".", *jobs, cwd=machine) == "", "nothing is trained again"
     with tarfile.open(tmp_path / "runs.tar", "w") as archive:
         for name in ("code.json", "results"):
             archive.add(machine / name, name)
     adopting = run("adopt", f"{tmp_path}/runs.tar", cwd=workplace)
-    assert adopting.endswith("dvc commit --force train@tiny-attention train@tiny-baseline\n")
-    adopted = timing_file("tiny-baseline", 2).read_text()
-    command = [sys.executable, "-m", "heed.cli", "train", "tiny-baseline", "--seeds", "2"]
+    assert adopting.endswith("dvc commit --force train@tiny-self-attention train@tiny-last-state\n")
+    adopted = timing_file("tiny-last-state", 2).read_text()
+    command = [sys.executable, "-m", "heed.cli", "train", "tiny-last-state", "--seeds", "2"]
     subprocess.run(command, check=True, cwd=workplace)
-    assert timing_file("tiny-baseline", 2).read_text() == adopted, "it is not trained again"
+    assert timing_file("tiny-last-state", 2).read_text() == adopted, "it is not trained again"
 
 
 @pytest.mark.slow

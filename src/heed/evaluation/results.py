@@ -31,9 +31,15 @@ VERDICTS = (BETTER, WORSE, SAME, UNDECIDED, NOT_CONVERGED)
 MARGIN_ERRORS, LEAST_MARGIN_PP, LEAST_MARGIN_ITEMS = 1.64, 0.2, 3
 
 COARSE_PP = 3.0  # a study whose minimum detectable difference is larger says so
-BASELINE = "baseline"
+BASELINE = "last-state"
 FOREIGN = "foreign"  # of a model that takes the winner of a search for another model
-CONTROLS = ("mean", "parameter-matched", "uniform")
+CONTROLS = ("average", "parameter-matched", "equal-weights")
+ATTENTION = ("attention-pooling", "self-attention", "attention")  # of readers and translators
+# What heed 0.3.0 called the variants.
+RENAMED = {
+    "baseline": BASELINE, "mean": "average", "pooling": "attention-pooling",
+    "uniform": "equal-weights", "bag": "average-of-embeddings",
+}  # fmt: skip
 # The hyperparameters, where a task has them, that leave items of the training split out.
 TRAINING_SPLIT = ("training_share", "max_source_tokens", "max_target_tokens")
 # Name: description.
@@ -394,7 +400,7 @@ class Roles:
     def _family(self, first: str, second: str) -> str | None:
         if first in (*self.reference_models, *self.baseline):
             return None
-        owned = second in (f"{first}-{BASELINE}", f"{first}-mean")
+        owned = second in (f"{first}-{BASELINE}", f"{first}-average")
         if not owned and {first, second} & {*self.splits}:
             return None
         if [first] == self.attention[:1] and second == self.control:
@@ -419,9 +425,9 @@ def assign_roles(
 
     `attention` has the variants that answer the study's question. A control has a control's name,
     gives words no weights of their own, or is `control`, that of the experiment's own question;
-    None: the one with equal weights, else `parameter-matched`, else the baseline. `X-baseline` and
-    `X-mean` belong to a variant X. Where these two leave out the same items, X over the baseline
-    would compare amounts of data.
+    None: the one with equal weights, else `parameter-matched`, else the baseline. `X-last-state`
+    and `X-average` belong to a variant X. Where these two leave out the same items, X over the
+    baseline would compare amounts of data.
     """
     baseline = [BASELINE] * (BASELINE in hyperparameters)
     models = _without(hyperparameters, baseline)
@@ -444,7 +450,7 @@ def _without(names: Iterable[str], removed: Collection[str]) -> list[str]:
 
 
 def _is_control(name: str, hyperparameters: Any) -> bool:
-    if name.endswith((f"-{BASELINE}", "-mean")):
+    if name.endswith((f"-{BASELINE}", "-average")):
         return False
     by_position = getattr(hyperparameters, "decoder", "") == "concatenate"
     return name in CONTROLS or not (hyperparameters.score_functions or by_position)
@@ -458,10 +464,21 @@ def _with_other_splits(variants: Iterable[str], hyperparameters: Mapping[str, An
     }
     found = []
     for name in variants if BASELINE in trained else ():
-        owner = name.removesuffix(f"-{BASELINE}").removesuffix("-mean")
+        owner = name.removesuffix(f"-{BASELINE}").removesuffix("-average")
         if trained[name] == trained.get(f"{owner}-{BASELINE}") != trained[BASELINE]:
             found.append(name)
     return found
+
+
+def renamed(variant: str, hyperparameters: Any) -> str:
+    """Return what a variant of heed 0.3.0 is called now; empty where its name is the same."""
+    pooling = getattr(hyperparameters, "pooling", "")
+    readers = {"attention": "attention-pooling" if pooling == "attention" else "self-attention"}
+    names = RENAMED | (readers if pooling else {"uniform": "average"})
+    owner, dash, last = variant.rpartition("-")
+    if last not in names or (owner and last not in ("baseline", "mean")):
+        return ""
+    return f"{owner}{dash}{names[last]}"
 
 
 def equal_weights(hyperparameters: Any) -> tuple[str, ...]:
@@ -470,4 +487,4 @@ def equal_weights(hyperparameters: Any) -> tuple[str, ...]:
     Without self-attention, attention pools; the mean of a model with it lacks its layer.
     """
     pools = getattr(hyperparameters, "attention", "") == "none"
-    return ("mean",) if pools else ("uniform", "mean")
+    return ("average",) if pools else ("equal-weights", "average")

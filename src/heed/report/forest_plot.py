@@ -64,8 +64,7 @@ def primary_comparisons(studies: Path) -> list[dict[str, str]]:
         for row in table.to_dict("records"):
             declared = params.experiments[row["experiment"]]
             unit = Measure(declared.task, row["metric"]).long_unit
-            own = "" if row["first"] == "attention" else f"{row['first']} "
-            models = f"{study}: {own}against {row['second']}"
+            models = f"{study}: {row['first']} against {row['second']}".replace("-", " ")
             group = f"{(row['mark'] or 'real text').capitalize()}, {unit}"
             about = {"title": declared.title, "models": models, "group": group}
             found.append(row | about | {"margin": str(params.study.equivalence_margin)})

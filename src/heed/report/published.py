@@ -12,7 +12,7 @@ from heed.files import reading
 
 RESULTS, CLASSES = "talk_results.csv", "talk_classes.csv"
 EXPLANATION, SENTENCES = "explanation.csv", "explanation_sentences.csv"
-TALK_VARIANTS = ("baseline", "attention")
+TALK_VARIANTS = ("last-state", "self-attention")
 SHOWN_BELOW = 0.05  # the p of a gain of the talk, two-sided
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from heed.corpora.declared import MAX_SHARE, MIN_SHARE, SHA256, Corpus, Source, Split
 from heed.corpora.kinds import KINDS, SOURCE_KINDS
 from heed.corpora.rows import READERS, check_encoding
+from heed.evaluation.results import ATTENTION
 from heed.hyperparameters import (
     MAX_COUNT,
     MAX_SEED,
@@ -283,7 +284,7 @@ class Study:
 
     name: Name = required("short name, that of its file NAME.yaml")
     title: str = required("title of the report")
-    attention: list[Name] = key(["attention"], "variants that answer the study's question, the "
+    attention: list[Name] = key(list(ATTENTION), "variants that answer the study's question, the "
         "main one first", min_length=1)  # fmt: skip
     equivalence_margin: float = key(1.0, "differences up to this many points (percentage points, "
         "or points of BLEU) count as practically the same", ge=0.01, le=20)  # fmt: skip
@@ -379,8 +380,8 @@ class Experiment(DeclaredExperiment):
     seeds: Seeds | None = key(None, "its models are trained once with each of these, in place of "
         "the study's `seeds`")  # fmt: skip
     control: Name | None = key(None, "variant over which the first of `study.attention` is tested "
-        "by itself (default: equal weights, `uniform` or `mean`; else `parameter-matched`, else "
-        "`baseline`)")  # fmt: skip
+        "by itself (default: `equal-weights` or `average`; else `parameter-matched`, else "
+        "`last-state`)")  # fmt: skip
     published: Annotated[Published, check_published] | None = key(None, "the talk's row, printed "
         "beside the scores")  # fmt: skip
     suboptimal_of: str | None = key(None, "experiment whose hyperparameters are deliberately "

@@ -37,10 +37,10 @@ FEW_TEXTS, FOLDS = 2_000, 5  # of fewer texts one test split shows little: folds
 MAX_TOKENS = 300  # no more of a document is read: a recurrent network takes its time by the token
 # What is compared, and how each variant differs from the others. Its hyperparameters are a preset.
 VARIANTS: dict[str, dict[str, object]] = {
-    "baseline": {"pooling": "last"},
-    "mean": {"pooling": "mean"},
-    "pooling": {"pooling": "attention"},
-    "attention": {"pooling": "mean", "attention": "multi-head", "heads": 4},
+    "last-state": {"pooling": "last"},
+    "average": {"pooling": "mean"},
+    "attention-pooling": {"pooling": "attention"},
+    "self-attention": {"pooling": "mean", "attention": "multi-head", "heads": 4},
 }
 FEWEST_EPOCHS = 6  # of a training
 STEPS, MOST_EPOCHS = 1_000, 60  # of a training: with fewer steps it had not converged

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from heed.corpora.declared import Corpus
 from heed.corpora.kinds import KINDS, corpus_languages
 from heed.corpora.publication import split_of_key
-from heed.evaluation.results import BASELINE, Roles, assign_roles
+from heed.evaluation.results import ATTENTION, BASELINE, Roles, assign_roles, renamed
 from heed.hyperparameters import Configuration, Value
 from heed.hyperparameters.pretrained import OF_TUNE, PRETRAINED, Pretrained
 from heed.records import (
@@ -127,7 +127,7 @@ def _attention_contradictions(params: Params, variant: str) -> Mistakes:
     key, variants = ("study", "attention"), {model.variant for model in params.models.values()}
     if variant == BASELINE:
         yield key, f"{BASELINE} is what the others are compared with"
-    if variant not in variants and params.study.attention != ["attention"]:
+    if variant not in variants and params.study.attention != list(ATTENTION):
         yield key, unknown_name(variant, "variant", sorted(variants))
 
 
@@ -468,6 +468,8 @@ def variant_contradictions(params: Params, name: str, model: Model) -> Iterator[
     `model` may differ from the model of this name in `params`, as for a trial of a search.
     """
     rules, h = rules_of(params.task(model)), params.apply_defaults(model)
+    if new := renamed(model.variant, h):
+        yield ("variant",), f"what heed 0.3.0 called {model.variant} is called {new} now"
     yield from rules.variant_contradictions(model.variant, h)
     if model.variant != PARAMETER_MATCHED:
         return

@@ -1,8 +1,8 @@
 """All of params.yaml: its sections, the hyperparameters of a model, and what follows by itself.
 
-A line says only what is its own. A model `imdb-attention: {experiment: imdb, heads: 4}` has the
-corpus of its experiment and the variant attention, is not tuned, and matches itself. These keys are
-read where they are written, and must say what follows.
+A line says only what is its own. A model `imdb-self-attention: {experiment: imdb, heads: 4}` has
+the corpus of its experiment and the variant self-attention, is not tuned, and matches itself. These
+keys are read where they are written, and must say what follows.
 """
 
 import dataclasses

@@ -20,7 +20,7 @@ EMPTY_STUDY = """\
 study:
   name: {name}
   title: {title}
-  attention: [pooling, attention]
+  attention: [attention-pooling, self-attention]
 
 seeds: {seeds}
 

@@ -106,10 +106,12 @@ def join_corpora(values: Sequence[Value], joined: Mapping[str, str]) -> list[Val
 
 # What the lectures ask: variants of a study, and how both are called in a sentence (words.yaml).
 QUESTIONS = (
-    ("pooling", "mean", "attention", "mean"), ("pooling", "bag", "attention", "bag"),
-    ("pooling", "baseline", "attention", "last"), ("mean", "baseline", "mean", "last"),
-    ("attention", "uniform", "self-attention", "uniform"),
-    ("pooling", "linear", "attention", "linear"),
+    ("attention-pooling", "average", "attention", "mean"),
+    ("attention-pooling", "average-of-embeddings", "attention", "bag"),
+    ("attention-pooling", "last-state", "attention", "last"),
+    ("average", "last-state", "mean", "last"),
+    ("self-attention", "equal-weights", "self-attention", "uniform"),
+    ("attention-pooling", "linear", "attention", "linear"),
 )  # fmt: skip
 
 

@@ -34,11 +34,13 @@ TINY = Experiment(
 def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two models, trained with two seeds and evaluated, and the reference models."""
     with new_workplace(tmp_path_factory) as folder:
-        plain = recipes.read_model_recipe("tiny-attention").changed({"attention": "none"})
-        plain = dataclasses.replace(plain, model="tiny-baseline", variant="baseline")
-        recipes.write_recipe("results/recipe/tiny/tiny-baseline.yaml", plain)
-        recipes.write_prediction("results/recipe/tiny/tiny-baseline.prediction.yaml", Prediction())
-        for model in ("tiny-baseline", "tiny-attention"):
+        plain = recipes.read_model_recipe("tiny-self-attention").changed({"attention": "none"})
+        plain = dataclasses.replace(plain, model="tiny-last-state", variant="last-state")
+        recipes.write_recipe("results/recipe/tiny/tiny-last-state.yaml", plain)
+        recipes.write_prediction(
+            "results/recipe/tiny/tiny-last-state.prediction.yaml", Prediction()
+        )
+        for model in ("tiny-last-state", "tiny-self-attention"):
             train_and_predict(model, (1, 2))
         write_reference_models("tiny", TINY)
     return folder
@@ -52,8 +54,8 @@ def study(evaluated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 
 FILE = Path("results/compare/comparison.json")
-MODELS = {"tiny": {"baseline": "tiny-baseline", "attention": "tiny-attention"}}
-QUESTION = Question("study", ["attention"], {"tiny": None}, 1.0, convergence_pp=0.2)
+MODELS = {"tiny": {"last-state": "tiny-last-state", "self-attention": "tiny-self-attention"}}
+QUESTION = Question("study", ["self-attention"], {"tiny": None}, 1.0, convergence_pp=0.2)
 METRICS = Path("metrics.json")
 
 
@@ -67,7 +69,8 @@ def test_a_declared_look_has_its_level_and_an_undeclared_one_is_said(study):
     found = compare(MODELS, [1, 2], declared, FILE.parent, METRICS)
     assert json.loads(METRICS.read_text())["tiny"]["looks"] == 1
     one, other = (
-        each.experiments["tiny"].comparisons["attention"]["baseline"] for each in (plain, found)
+        each.experiments["tiny"].comparisons["self-attention"]["last-state"]
+        for each in (plain, found)
     )
     assert other.p == one.p
     assert other.p_corrected == pytest.approx(min(1.0, one.p * 0.05 / levels((2, 4), 0.05)[0]))
@@ -95,30 +98,32 @@ def test_means_deviations_and_gains_are_those_of_the_predictions(study):
         assert metric.values == pytest.approx(values)
         assert metric.mean == pytest.approx(np.mean(values))
         assert metric.std_pp == pytest.approx(100 * np.std(values, ddof=1))
-    gains = [100 * (accuracy["tiny-attention", s] - accuracy["tiny-baseline", s]) for s in (1, 2)]
-    assert models["attention"].gain.values_pp == pytest.approx(gains)
-    assert models["baseline"].gain is None
+    gains = [
+        100 * (accuracy["tiny-self-attention", s] - accuracy["tiny-last-state", s]) for s in (1, 2)
+    ]
+    assert models["self-attention"].gain.values_pp == pytest.approx(gains)
+    assert models["last-state"].gain is None
     metrics = json.loads(METRICS.read_text())["tiny"]
     assert metrics["difference_pp"] == round(float(np.mean(gains)), 2)
-    assert [*metrics] == ["difference_pp", "baseline", "attention"]
+    assert [*metrics] == ["difference_pp", "last-state", "self-attention"]
     assert all(isinstance(value, float) for value in metrics.values()), "dvc subtracts them"
-    difference = comparison.experiments["tiny"].comparisons["attention"]["baseline"]
-    assert difference.mean_pp == pytest.approx(models["attention"].gain.mean_pp)
+    difference = comparison.experiments["tiny"].comparisons["self-attention"]["last-state"]
+    assert difference.mean_pp == pytest.approx(models["self-attention"].gain.mean_pp)
 
 
 def test_a_comparison_is_read_back_as_it_was_written(study):
     comparison = compared()
     assert read_comparison(FILE) == comparison
     tiny = comparison.experiments["tiny"]
-    recipe = recipes.read_model_recipe("tiny-attention")
-    assert tiny.models["attention"].hyperparameters == recipe.hyperparameters
+    recipe = recipes.read_model_recipe("tiny-self-attention")
+    assert tiny.models["self-attention"].hyperparameters == recipe.hyperparameters
     written = json.loads(FILE.read_text())["experiments"]["tiny"]
     fields = (
         "task classes metric attention control controls corpus models reference_models comparisons"
     )
     assert [*written] == fields.split()
     fields = "machine_kinds summary classes gain trained_epochs longer_training"
-    assert [*written["models"]["attention"]][4:] == fields.split()
+    assert [*written["models"]["self-attention"]][4:] == fields.split()
     assert [*written["reference_models"]["linear"]] == ["summary", "classes"]
     of_linear = written["reference_models"]["linear"]["classes"]
     assert written["classes"] == ["bad", "good"] == [*of_linear]
@@ -145,11 +150,11 @@ def test_the_tidy_table_has_every_score_of_every_run_as_pandas_reads_it(study):
             assert values.pop((variant, "validation", metric)) == kept
     assert not values
     seeds = table.groupby("model")["seed"].unique().map(list).to_dict()
-    assert seeds.pop("baseline") == seeds.pop("attention") == [1, 2]
+    assert seeds.pop("last-state") == seeds.pop("self-attention") == [1, 2]
     assert table["seed"].isna().sum() == table["model"].isin(seeds).sum() > 0
     metrics = json.loads(METRICS.read_text())["tiny"]
     means = table[table["split"] == "test"].groupby(["metric", "model"])["value"].mean()
-    for name in ("baseline", "attention"):
+    for name in ("last-state", "self-attention"):
         assert metrics[name] == pytest.approx(means[result.metric, name], abs=5.1e-5)
 
 
@@ -188,32 +193,37 @@ def test_every_pair_is_tested_by_the_statistics_of_its_predictions(study):
     comparison = compared()
     assert "NaN" not in FILE.read_text() and "Infinity" not in FILE.read_text()
     comparisons = comparison.experiments["tiny"].comparisons
-    assert [*comparisons] == ["attention"]
-    assert {*comparisons["attention"]} == {"baseline", "majority", "linear"}
+    assert [*comparisons] == ["self-attention"]
+    assert {*comparisons["self-attention"]} == {"last-state", "majority", "linear"}
     attention, baseline = (
         np.stack([correct(read_test_predictions(f"tiny-{variant}", seed)) for seed in (1, 2)])
-        for variant in ("attention", "baseline")
+        for variant in ("self-attention", "last-state")
     )
     linear = correct(pd.read_parquet("results/reference_models/tiny/linear-0.parquet"))[None]
-    for second, right in (("baseline", baseline), ("linear", linear)):
-        family = "primary" if second == "baseline" else "reference_models"
+    for second, right in (("last-state", baseline), ("linear", linear)):
+        family = "primary" if second == "last-state" else "reference_models"
         expected = significance.assess([attention], [right], 1, family)
-        difference = comparisons["attention"][second]
+        difference = comparisons["self-attention"][second]
         judged = {"verdict": difference.verdict, "tuned_alike": difference.tuned_alike}
         assert dataclasses.replace(expected, **judged) == difference
     assert family_sizes(comparison) == {"primary": 1, "reference_models": 1, "trivial": 1}
 
 
 def test_a_variant_is_also_tested_against_its_own_baseline_and_mean(study):
-    models = MODELS["tiny"] | {"searched": "tiny-attention"}
-    models |= dict.fromkeys(("searched-baseline", "searched-mean"), "tiny-baseline")
-    models |= dict.fromkeys(("searched-tanh", "baseline-mean", "linear-mean"), "tiny-attention")
+    models = MODELS["tiny"] | {"searched": "tiny-self-attention"}
+    models |= dict.fromkeys(("searched-last-state", "searched-average"), "tiny-last-state")
+    models |= dict.fromkeys(
+        ("searched-tanh", "last-state-average", "linear-mean"), "tiny-self-attention"
+    )
     comparison = compared(models)
     comparisons = comparison.experiments["tiny"].comparisons
     sizes = {"primary": 1, "secondary": 14, "reference_models": 1, "trivial": 1}
     assert family_sizes(comparison) == sizes
-    assert set(comparisons["searched"]) == {"baseline", "searched-baseline", "searched-mean"}
-    pair, gain = comparisons["searched"]["searched-baseline"], comparisons["attention"]["baseline"]
+    assert set(comparisons["searched"]) == {"last-state", "searched-last-state", "searched-average"}
+    pair, gain = (
+        comparisons["searched"]["searched-last-state"],
+        comparisons["self-attention"]["last-state"],
+    )
     assert pair.family == "secondary" and pair.p == gain.p
     assert pair.p_corrected == min(1, 14 * pair.p)
 
@@ -249,23 +259,23 @@ def test_with_folds_each_seed_is_paired_with_the_reference_model_of_its_fold(stu
     comparison = compared()
     assert "folds:t" in comparison.significance.signature
     assert "crossed" not in comparison.significance.signature
-    for second in ("baseline", "linear", "majority"):
-        test = significance.t_test(right["attention"], right[second])
-        difference = comparison.experiments["tiny"].comparisons["attention"][second]
+    for second in ("last-state", "linear", "majority"):
+        test = significance.t_test(right["self-attention"], right[second])
+        difference = comparison.experiments["tiny"].comparisons["self-attention"][second]
         assert difference.p == test.p
         assert difference.equal_within_pp == min(test.equal_within_pp, 100)
         assert difference.interval_pp == tuple(np.clip(test.interval_pp, -100, 100))
 
 
 def test_answers_on_other_documents_are_refused(study):
-    path = Path("results/predict/tiny/tiny-baseline/statistics.parquet")
+    path = Path("results/predict/tiny/tiny-last-state/statistics.parquet")
     table = pd.read_parquet(path)
     path.with_name(CHECKSUMS).unlink()
     table[table["id"] != table["id"][0]].to_parquet(path, index=False)
     with pytest.raises(HeedError, match="not tested on the same documents"):
         compared()
     table.drop(index=0).to_parquet(path, index=False)
-    with pytest.raises(HeedError, match="tiny-baseline: its runs were not tested on the same"):
+    with pytest.raises(HeedError, match="tiny-last-state: its runs were not tested on the same"):
         compared()
     path.unlink()
     with pytest.raises(HeedError, match="Run: heed score tiny"):
@@ -273,12 +283,12 @@ def test_answers_on_other_documents_are_refused(study):
 
 
 def test_models_that_were_scored_with_other_repeats_are_refused(study):
-    path = Path("results/predict/tiny/tiny-attention")
+    path = Path("results/predict/tiny/tiny-self-attention")
     recipe = recipes.read_recipe(path / "recipe.yaml", "")
     (path / CHECKSUMS).unlink()
     again = dataclasses.replace(recipe, folds=4, repeats=2)
     recipes.write_recipe(path / "recipe.yaml", again)
-    message = "tiny-attention: scored with 4 folds, and tiny-baseline with 0. Run again: heed score"
+    message = "attention: scored with 4 folds, and tiny-last-state with 0. Run again: heed score"
     with pytest.raises(HeedError, match=message):
         compared()
 
@@ -287,10 +297,10 @@ def test_one_seed_is_compared_without_interval_and_p(study):
     for model in MODELS["tiny"].values():
         write_predictions(model, [1])
     comparison = compared(seeds=(1,))
-    gain = comparison.experiments["tiny"].comparisons["attention"]["baseline"]
+    gain = comparison.experiments["tiny"].comparisons["self-attention"]["last-state"]
     assert gain.interval_pp is gain.p is gain.p_corrected is None
     metrics = json.loads(METRICS.read_text())["tiny"]
-    assert [*metrics] == ["difference_pp", "baseline", "attention"]
+    assert [*metrics] == ["difference_pp", "last-state", "self-attention"]
 
 
 def test_an_experiment_is_compared_with_its_own_seeds(study):
@@ -313,7 +323,7 @@ def test_predictions_of_other_seeds_or_missing_ones_are_refused(study):
 
 
 def test_classify_gives_mean_probabilities_and_weights_for_a_text_or_a_file(study, monkeypatch):
-    output = classify("tiny-attention", "w1 fine w2")
+    output = classify("tiny-self-attention", "w1 fine w2")
     assert "mean of 2 runs (seeds 1, 2)" in output
     lines = output.splitlines()
     shares = {line.split()[0]: float(line.split()[1]) for line in lines[1:3]}
@@ -321,14 +331,18 @@ def test_classify_gives_mean_probabilities_and_weights_for_a_text_or_a_file(stud
     assert "weights over 3 words read of 3" in output
     assert sum(float(line.split()[-1]) for line in lines[4:]) == pytest.approx(1, abs=2e-3)
     Path("text.txt").write_text("w1 fine w2")
-    assert classify("tiny-attention", "text.txt") == output
+    assert classify("tiny-self-attention", "text.txt") == output
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"w1 fine w2")))
-    assert classify("tiny-attention", "-") == output
+    assert classify("tiny-self-attention", "-") == output
     for nothing in ("nobody knows", "\u2603", "", " \n", "\u200b\u2060", "\u00ad\ufeff \u00a0"):
-        with pytest.raises(HeedError, match="tiny-attention: the text has no word that the model"):
-            classify("tiny-attention", nothing)
-    assert "weights over 12 words read of 40" in classify("tiny-attention", "w1 " * 40)
+        with pytest.raises(
+            HeedError, match="tiny-self-attention: the text has no word that the model"
+        ):
+            classify("tiny-self-attention", nothing)
+    assert "weights over 12 words read of 40" in classify("tiny-self-attention", "w1 " * 40)
     assert read_text("no/such.file") == "no/such.file" and read_text("a\0b.") == "a\0b."
-    message = r"no trained run. Trained models: tiny-attention, tiny-baseline.*: heed train MODEL$"
+    message = (
+        r"no trained run. Trained models: tiny-last-state, tiny-self-attention.*: heed train MODEL$"
+    )
     with pytest.raises(HeedError, match=message):
         classify("none", "x")

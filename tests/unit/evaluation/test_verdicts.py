@@ -1,6 +1,7 @@
 """What may be concluded from a difference: convergence, equivalence, and the family it is in."""
 
 import dataclasses
+import itertools
 from types import SimpleNamespace
 
 import pytest
@@ -52,9 +53,10 @@ def test_not_converged_voids_what_could_turn(mean, p, within, first, second, exp
 def roles(attention: list[str]) -> dict[tuple[str, str], str]:
     plain, attended = Hyperparameters(), Hyperparameters(attention="multi-head")
     models = {
-        "baseline": plain, "mean": plain, "attention": attended, "parameter-matched": plain,
-        "pooling": Hyperparameters(pooling="attention"), "hybrid": attended, "searched": attended,
-        "searched-baseline": plain, "searched-mean": plain,
+        "last-state": plain, "average": plain, "self-attention": attended,
+        "parameter-matched": plain, "attention-pooling": Hyperparameters(pooling="attention"),
+        "hybrid": attended, "searched": attended, "searched-last-state": plain,
+        "searched-average": plain,
     }  # fmt: skip
     return families_of(results.assign_roles(models, ["majority", "linear"], attention))
 
@@ -64,56 +66,58 @@ def families_of(roles: results.Roles) -> dict[tuple[str, str], str]:
 
 
 def test_one_comparison_is_primary_and_reference_models_are_a_family_of_their_own():
-    families = roles(["attention", "pooling"])
+    families = roles(["self-attention", "attention-pooling"])
     of = {
         name: {pair for pair, each in families.items() if each == name} for name in results.FAMILIES
     }
-    assert of["primary"] == {("attention", "mean")}
-    assert of["reference_models"] == {("attention", "linear"), ("pooling", "linear")}
-    assert of["trivial"] == {("attention", "majority"), ("pooling", "majority")}
-    others = {"hybrid", "searched", "searched-baseline", "searched-mean"}
-    variants = {"attention", "pooling", "mean", "parameter-matched", *others}
+    assert of["primary"] == {("self-attention", "average")}
+    assert of["reference_models"] == {("self-attention", "linear"), ("attention-pooling", "linear")}
+    assert of["trivial"] == {("self-attention", "majority"), ("attention-pooling", "majority")}
+    others = {"hybrid", "searched", "searched-last-state", "searched-average"}
+    variants = {"self-attention", "attention-pooling", "average", "parameter-matched", *others}
     assert of["secondary"] == {
-        *((variant, "baseline") for variant in variants),
-        ("searched", "searched-baseline"), ("searched", "searched-mean"), ("attention", "pooling"),
-        ("pooling", "mean"),
-        *((first, second) for first in ("attention", "pooling") for second in others),
-        ("attention", "parameter-matched"), ("pooling", "parameter-matched"),
+        *((variant, "last-state") for variant in variants),
+        ("searched", "searched-last-state"), ("searched", "searched-average"),
+        ("self-attention", "attention-pooling"), ("attention-pooling", "average"),
+        *itertools.product(("self-attention", "attention-pooling"), others),
+        ("self-attention", "parameter-matched"), ("attention-pooling", "parameter-matched"),
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(("variants", "declared", "control"), CASES["controls"])
 def test_the_control_is_declared_or_has_equal_weights(variants, declared, control):
     models = dict.fromkeys(variants, CELL)
-    models["attention"] = Hyperparameters(attention="multi-head")
-    assert results.assign_roles(models, [], ["attention"], declared).control == control
-    models["pooling"] = Hyperparameters(pooling="attention")
-    pools = results.assign_roles(models, [], ["pooling"], declared).control
-    assert pools == control.replace("uniform", "mean")
+    models["self-attention"] = Hyperparameters(attention="multi-head")
+    assert results.assign_roles(models, [], ["self-attention"], declared).control == control
+    models["attention-pooling"] = Hyperparameters(pooling="attention")
+    pools = results.assign_roles(models, [], ["attention-pooling"], declared).control
+    assert pools == control.replace("equal-weights", "average")
 
 
-@pytest.mark.parametrize("declared", ["hybrid", "pooling"])
+@pytest.mark.parametrize("declared", ["hybrid", "attention-pooling"])
 def test_a_declared_control_is_a_control_whatever_it_is(declared):
     attended = Hyperparameters(attention="multi-head")
-    models = {"baseline": CELL, "mean": CELL, "attention": attended, "hybrid": attended}
-    models["pooling"] = Hyperparameters(pooling="attention")
-    roles = results.assign_roles(models, [], ["attention", "pooling"], declared)
-    assert roles.controls == ["mean", declared]
+    models = {"last-state": CELL, "average": CELL, "self-attention": attended, "hybrid": attended}
+    models["attention-pooling"] = Hyperparameters(pooling="attention")
+    roles = results.assign_roles(models, [], ["self-attention", "attention-pooling"], declared)
+    assert roles.controls == ["average", declared]
     pairs = [*roles.pairs()]
-    assert [pair for *pair, family in pairs if family == "primary"] == [["attention", declared]]
+    assert [pair for *pair, family in pairs if family == "primary"] == [
+        ["self-attention", declared]
+    ]
     assert len(pairs) == len(set(pairs))
 
 
 def test_a_decoder_with_a_matrix_for_each_position_is_no_control():
     """It gives words weights of their own: that attention beats it says nothing of these."""
     models = {
-        "baseline": Translator(decoder="last-state"),
-        "attention": Translator(decoder="output"),
+        "last-state": Translator(decoder="last-state"),
+        "self-attention": Translator(decoder="output"),
         "concatenate": Translator(decoder="concatenate"),
         "parameter-matched": Translator(decoder="last-state", hidden_size=300),
         "equal": Translator(decoder="input", score="uniform"),
     }
-    roles = results.assign_roles(models, [], ["attention"])
+    roles = results.assign_roles(models, [], ["self-attention"])
     assert roles.controls == ["parameter-matched", "equal"] and roles.others == ["concatenate"]
 
 
@@ -121,21 +125,22 @@ def test_a_variant_that_trains_on_a_part_is_compared_with_its_own_baseline_alone
     plain, attended = Translator(decoder="last-state"), Translator(decoder="output")
     half, short = {"training_share": 0.5}, {"max_source_tokens": 30}
     models = {
-        "baseline": plain, "attention": attended, "short": dataclasses.replace(attended, **short),
+        "last-state": plain, "self-attention": attended,
+        "short": dataclasses.replace(attended, **short),
         "half": dataclasses.replace(attended, **half),
-        "half-baseline": dataclasses.replace(plain, **half),
-        "searched": attended, "searched-baseline": plain,
+        "half-last-state": dataclasses.replace(plain, **half),
+        "searched": attended, "searched-last-state": plain,
     }  # fmt: skip
-    families = families_of(results.assign_roles(models, ["copy"], ["attention"]))
-    of_half = [pair for pair in families if {"half", "half-baseline"} & {*pair}]
-    assert of_half == [("half", "half-baseline")]
-    assert families["half", "half-baseline"] == families["searched", "searched-baseline"]
-    assert families["searched", "baseline"] == families["short", "baseline"] == "secondary"
-    assert families["attention", "searched-baseline"] == "secondary"
-    asked = families_of(results.assign_roles(models, [], ["attention", "half"]))
-    assert asked["half", "baseline"] == asked["half", "searched"] == "secondary"
-    assert asked["half", "half-baseline"] == "secondary"
-    assert ("half-baseline", "baseline") not in asked
-    del models["baseline"]
-    without = families_of(results.assign_roles(models, [], ["attention"]))
-    assert ("attention", "half") in without, "nothing says what the others train on"
+    families = families_of(results.assign_roles(models, ["copy"], ["self-attention"]))
+    of_half = [pair for pair in families if {"half", "half-last-state"} & {*pair}]
+    assert of_half == [("half", "half-last-state")]
+    assert families["half", "half-last-state"] == families["searched", "searched-last-state"]
+    assert families["searched", "last-state"] == families["short", "last-state"] == "secondary"
+    assert families["self-attention", "searched-last-state"] == "secondary"
+    asked = families_of(results.assign_roles(models, [], ["self-attention", "half"]))
+    assert asked["half", "last-state"] == asked["half", "searched"] == "secondary"
+    assert asked["half", "half-last-state"] == "secondary"
+    assert ("half-last-state", "last-state") not in asked
+    del models["last-state"]
+    without = families_of(results.assign_roles(models, [], ["self-attention"]))
+    assert ("self-attention", "half") in without, "nothing says what the others train on"

@@ -46,7 +46,7 @@ from heed.training.machine import make_deterministic
 from heed.training.run import RunInfo, read_runs, split_documents
 from tests.conftest import ROOT, change_recipe, new_workplace, train, write_tokens
 
-BASE = "tiny-attention"
+BASE = "tiny-self-attention"
 HIERARCHICAL = {"attention": "none", "pooling": "attention", "hierarchical": True}
 ADVERSARIAL_ATTENTION = {
     "differing": f"{{model: {BASE}, goal: differ, strength: 0.1, epochs: 2}}",

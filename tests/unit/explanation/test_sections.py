@@ -35,7 +35,7 @@ def test_models_of_any_task_are_explained_and_classifiers_alone_have_adversarial
     text = (ROOT / "workflow/studies/translation-sample.yaml").read_text()
     params = parse(text)
     name = next(iter(params.explain.models))
-    liar = LIAR.replace("model: sample-sentiment-attention", f"model: {name}")
+    liar = LIAR.replace("model: sample-sentiment-self-attention", f"model: {name}")
     with pytest.raises(HeedError, match="adversarial models are of classifications"):
         parse(f"{text}adversarial_attention:{liar}")
 

@@ -20,11 +20,11 @@ from heed.tasks.classification import explanation
 from tests.conftest import change_recipe, new_workplace, train, write_tokens
 
 MODELS = {
-    "tiny-attention": {"hidden_size": 6},
+    "tiny-self-attention": {"hidden_size": 6},
     "tiny-last": {"attention": "none", "pooling": "last"},
     "tiny-hierarchical": {"attention": "none", "pooling": "attention", "hierarchical": True},
     "tiny-pooled": {"pooling": "attention"},
-    "tiny-uniform": {"attention": "uniform"},
+    "tiny-equal-weights": {"attention": "uniform"},
     "tiny-transformer": {"encoder": "transformer", "attention": "none", "heads": 2,
                          "feed_forward_size": 8},
 }  # fmt: skip
@@ -32,15 +32,15 @@ MODELS = {
 
 @pytest.fixture(scope="module", autouse=True)
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Train the models in a folder; `tiny-attention` with two seeds, the others with one."""
+    """Train the models in a folder; `tiny-self-attention` with two seeds, the others with one."""
     with new_workplace(tmp_path_factory) as folder:
         write_tokens(folder / "data/tokens/plain", [["w1", "w2"]], ["good"], ["train"])
-        recipe = read_model_recipe("tiny-attention")
+        recipe = read_model_recipe("tiny-self-attention")
         for model, changes in MODELS.items():
             own = dataclasses.replace(recipe, model=model)
             write_recipe(f"results/recipe/tiny/{model}.yaml", own)
             change_recipe(model, epochs=1, max_tokens=30, **changes)
-            for seed in (1, 2) if model == "tiny-attention" else (1,):
+            for seed in (1, 2) if model == "tiny-self-attention" else (1,):
                 train(model, seed)
         yield folder
 
@@ -59,9 +59,9 @@ def read(model: str, table: str) -> pd.DataFrame:
 
 
 def test_every_test_has_its_means_by_seed_and_the_tables_fit_each_other():
-    summary = explain("tiny-attention", (1, 2))
+    summary = explain("tiny-self-attention", (1, 2))
     names = ("documents", "units", "seeds")
-    documents, units, seeds = (read("tiny-attention", name) for name in names)
+    documents, units, seeds = (read("tiny-self-attention", name) for name in names)
     measured = summary.dropna(subset="mean")
     assert set(measured["test"]) == {*TESTS}
     assert summary[summary["test"] == "uniform"]["reason"].str.contains("heed compare").all()
@@ -78,11 +78,11 @@ def test_every_test_has_its_means_by_seed_and_the_tables_fit_each_other():
 
 
 def test_the_means_are_those_of_the_documents():
-    explain("tiny-attention")
-    summary = pd.read_csv("results/explain/tiny-attention/summary.csv")
+    explain("tiny-self-attention")
+    summary = pd.read_csv("results/explain/tiny-self-attention/summary.csv")
     assert summary.set_index("test").loc["seeds", "reason"].startswith("no two seeds")
-    rankings = read("tiny-attention", "rankings")
-    documents = read("tiny-attention", "documents")
+    rankings = read("tiny-self-attention", "rankings")
+    documents = read("tiny-self-attention", "documents")
     row = summary[(summary["measure"] == "permutation_change")].iloc[0]
     assert row["mean"] == pytest.approx(documents["permutation_change"].mean())
     row = summary[(summary["measure"] == "auc") & (summary["ranking"] == "attention")].iloc[0]
@@ -135,14 +135,14 @@ def test_every_test_has_means_or_a_reason(model):
     assert (summary["mean"].notna() ^ summary["reason"].notna()).all()
     expected = {"tiny-last": 4}.get(model, len(TESTS) - 1)
     assert summary.dropna(subset="mean")["test"].nunique() == expected, "seeds need two of them"
-    if model in ("tiny-uniform", "tiny-transformer"):
+    if model in ("tiny-equal-weights", "tiny-transformer"):
         permuted = summary[summary["test"] == "permutation"]["mean"]
         assert permuted.tolist() == [0, 0], "equal weights: exactly nothing changes"
 
 
 def test_recency_has_a_table_by_seed_and_its_numbers_stand_in_the_summary():
-    summary = explain("tiny-attention", (1, 2), noise="tiny").set_index(["measure", "seed"])
-    table = pd.read_csv("results/explain/tiny-attention/recency.csv", dtype={"at": str})
+    summary = explain("tiny-self-attention", (1, 2), noise="tiny").set_index(["measure", "seed"])
+    table = pd.read_csv("results/explain/tiny-self-attention/recency.csv", dtype={"at": str})
     assert list(table) == ["seed", "measure", "at", "documents", "mean", "std"]
     rows = table.fillna({"at": ""}).set_index(["measure", "seed", "at"]).sort_index()
     for measure in RecencyTest.measures:
@@ -152,7 +152,7 @@ def test_recency_has_a_table_by_seed_and_its_numbers_stand_in_the_summary():
     assert rows.loc[("importance", 1)].index.tolist() == [str(tenth) for tenth in range(10)]
     assert rows.loc[("rationale_share", 1, "9"), "mean"] == 1, "the word fine is the last"
     assert ("importance_by_rationale", 2, "9") not in rows.index, "of six documents: too few"
-    documents = read("tiny-attention", "documents").set_index("seed").loc[1]
+    documents = read("tiny-self-attention", "documents").set_index("seed").loc[1]
     known = documents[(documents["label"] == "good") & (documents["units"] >= 10)]
     place = rows.loc[("accuracy_by_place", 1, "9")]
     right = known["label"] == known["predicted"]
@@ -176,10 +176,10 @@ def test_fewer_documents_are_the_first_of_more():
     many, few = (draw_documents(test, 0, offsets, scale) for scale in (2, 0.1))
     assert len(many) == 1000 and few.tolist() == many[:50].tolist() and 4 not in many
     assert draw_documents(test, 1, offsets, 0.1).tolist() != few.tolist()
-    explain("tiny-attention")
-    many = read("tiny-attention", "documents").set_index("id")
-    explain("tiny-attention", scale=0.01)
-    few = read("tiny-attention", "documents").set_index("id")
+    explain("tiny-self-attention")
+    many = read("tiny-self-attention", "documents").set_index("id")
+    explain("tiny-self-attention", scale=0.01)
+    few = read("tiny-self-attention", "documents").set_index("id")
     assert len(few) == 2, "half of them with self-attention"
     few = few.select_dtypes("number")
     known = few.notna().to_numpy()

@@ -40,9 +40,9 @@ def edit(clone, old, new):
     ("stage", "key", "old", "name"),
     [
         ("tokenize", "news", "test: 800", "corpora.news"),
-        ("explain", "place-attention", "documents: 0.2", "explain.documents"),
+        ("explain", "place-attention-pooling", "documents: 0.2", "explain.documents"),
         ("recipe", "place", "label: sentiment", "experiments.place.data"),
-        ("train", "news-mean", "seeds: [1, 2, 3]", "seeds"),
+        ("train", "news-average", "seeds: [1, 2, 3]", "seeds"),
         ("compare", "", "title: Cues in", "experiments"),
     ],
 )
@@ -80,7 +80,7 @@ def test_a_seed_is_named_once(capsys):
 @pytest.mark.parametrize(("written", "seeds"), [("[1, 010]", [1, 10]), ("[1, 08]", [1, 8])])
 def test_stages_read_seeds_as_dvc_does(clone, written, seeds):
     edit(clone, "seeds: [1, 2, 3]", f"seeds: {written}")
-    assert stages.read_seeds("news-mean") == seeds
+    assert stages.read_seeds("news-average") == seeds
 
 
 def test_a_dvc_lock_that_is_not_utf_8_is_one_message(clone):

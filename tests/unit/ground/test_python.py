@@ -13,7 +13,7 @@ from heed.tasks.classification import texts as text_classifier
 from heed.tokens.arrays import load_tokens
 from tests.conftest import change_recipe, new_workplace, train_and_predict
 
-RUN = Path("results/train/tiny-attention/1")
+RUN = Path("results/train/tiny-self-attention/1")
 NGRAMS = {"character_buckets": 30}
 
 
@@ -33,11 +33,11 @@ def trained(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_texts_alone_have_the_probabilities_that_the_stage_wrote(trained, monkeypatch):
-    table = pd.read_parquet("results/predict/tiny/tiny-attention/predictions.parquet")
+    table = pd.read_parquet("results/predict/tiny/tiny-self-attention/predictions.parquet")
     tokens = load_tokens("data/tokens/tiny")
     texts = tokens.documents(["text"], tokens.rows_of(table["id"]))["text"].tolist()
     monkeypatch.setattr(text_classifier, "AT_ONCE", 7)
-    result = heed.load_run("tiny-attention", 1).predict(texts)
+    result = heed.load_run("tiny-self-attention", 1).predict(texts)
     assert result.classes == ["bad", "good"] and result.probabilities.dtype == np.float32
     expected = table[["p:bad", "p:good"]].to_numpy()
     is_empty = np.asarray([not text for text in texts])
@@ -48,7 +48,9 @@ def test_texts_alone_have_the_probabilities_that_the_stage_wrote(trained, monkey
 
 
 def test_a_copied_folder_is_the_same_run(trained, tmp_path, monkeypatch):
-    here = heed.load_run("tiny-attention", 1).predict(["w1 fine", "w2", "word that nobody knows"])
+    here = heed.load_run("tiny-self-attention", 1).predict(
+        ["w1 fine", "w2", "word that nobody knows"]
+    )
     shutil.copytree(RUN, tmp_path / "elsewhere")
     monkeypatch.chdir(tmp_path)
     copy = heed.load_run("elsewhere")
@@ -83,5 +85,7 @@ def test_what_is_no_list_of_texts_and_no_run_is_said(trained):
     with pytest.raises(TypeError, match="a list of str, found NoneType"):
         run.weights(["w1", None])
     assert run.predict(text for text in ("w1", "w2")).probabilities.shape == (2, 2)
-    with pytest.raises(HeedError, match=r"^tiny-attention: .* no run\.json .* name and a seed"):
-        heed.load_run("tiny-attention")
+    with pytest.raises(
+        HeedError, match=r"^tiny-self-attention: .* no run\.json .* name and a seed"
+    ):
+        heed.load_run("tiny-self-attention")

@@ -57,8 +57,8 @@ def test_an_argument_that_is_not_utf_8_is_refused():
 
 
 @pytest.mark.parametrize(("command", "path", "meant"), [
-    ("explain", "../train/tiny-attention", "the model's name: tiny-attention"),
-    ("explain", "results/train/tiny-attention/1", "the model's name: tiny-attention"),
+    ("explain", "../train/tiny-self-attention", "the model's name: tiny-self-attention"),
+    ("explain", "results/train/tiny-self-attention/1", "the model's name: tiny-self-attention"),
     ("explain", "../..", "a model's name"),
 ])  # fmt: skip
 def test_a_path_in_place_of_a_model_is_refused_with_the_name(monkeypatch, command, path, meant):

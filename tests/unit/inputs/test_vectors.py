@@ -49,7 +49,7 @@ def test_frozen_vectors_stay_as_they_are_and_tuned_ones_do_not(with_vectors):
     initial = {}
     for name in ("frozen", "tuned"):
         change_recipe(vectors=name, **PRACTICE)
-        train("tiny-attention", 1)
+        train("tiny-self-attention", 1)
         embeddings, types = trained_embeddings()
         is_known = known[types]
         initial[name] = embeddings[~is_known]
@@ -60,7 +60,7 @@ def test_frozen_vectors_stay_as_they_are_and_tuned_ones_do_not(with_vectors):
 
 def test_a_frozen_training_resumes_and_its_run_is_whole_without_the_corpus(with_vectors, tmp_path):
     change_recipe(vectors="frozen", **PRACTICE)
-    train("tiny-attention", 1)
+    train("tiny-self-attention", 1)
     whole = contents()
 
     def die(progress) -> None:
@@ -68,19 +68,19 @@ def test_a_frozen_training_resumes_and_its_run_is_whole_without_the_corpus(with_
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train("tiny-attention", 1, die)
-    train("tiny-attention", 1)
+        train("tiny-self-attention", 1, die)
+    train("tiny-self-attention", 1)
     assert contents() == whole
     Path("data/tokens/tiny/vectors.npy").unlink()
     run = heed.load_run(RUN)
     model = run.predictor.model
     embeddings = model.network.embedding.word.weight
     trained = sum(p.numel() for p in model.parameters()) - embeddings.numel()
-    assert read_run("tiny-attention", 1).parameters == trained and not embeddings.requires_grad
+    assert read_run("tiny-self-attention", 1).parameters == trained and not embeddings.requires_grad
     assert run.predict(["fine unknown-word"]).probabilities.shape == (1, 2)
     base = SimpleNamespace(model=model.requires_grad_(False), encoded=None)
     splits = {"train": np.arange(36), "validation": np.arange(36, 48)}
-    info = read_run("tiny-attention", 1)
+    info = read_run("tiny-self-attention", 1)
     adversarial_model = AdversarialLearner(
         base, None, {}, np.zeros(60, np.int64), splits, info
     ).model
@@ -90,7 +90,7 @@ def test_a_frozen_training_resumes_and_its_run_is_whole_without_the_corpus(with_
 
 def test_the_recipe_asks_for_the_size_of_the_vectors(workplace):
     meta = read_meta(Path("data/tokens/tiny"))
-    h = read_model_recipe("tiny-attention").changed({"vectors": "tuned"}).hyperparameters
+    h = read_model_recipe("tiny-self-attention").changed({"vectors": "tuned"}).hyperparameters
     assert "corpus tiny has no word vectors. Name a file" in str(corpus_contradiction(h, meta))
     wide = dataclasses.replace(meta, vectors=Vectors(300, 0.9, {}))
     assert str(corpus_contradiction(h, wide)).endswith("Set embedding_dim: 300")

@@ -55,7 +55,7 @@ def test_the_tables_of_the_index_are_those_of_the_studies():
     assert with_tables(text, STUDIES) == text
     for row in re.findall(r"\| \[.*", text):
         assert with_tables(text.replace(row, "| 1 |"), STUDIES) == text
-    row = "| `pooling` 89.3 | 86.1: not converged +3.18 (−0.96 to +7.32) | `mean` 88.0: better "
+    row = "| 86.1: not converged +3.18 (−0.96 to +7.32) | `average` 88.0: better "
     assert row in text
 
 
@@ -82,7 +82,7 @@ def test_the_pictures_of_the_docs_are_of_the_studies_of_today(tmp_path):
         zero, band = (next(row for row in panel.rows if row["kind"] == kind)
                       for kind in ("rule", "square"))  # fmt: skip
         assert zero["x"] == zero["x2"] == 0 and (band["x"], band["x2"]) == (-1, 1)
-    row = "IMDB: sentiment, imdb: pooling against mean: better +1.24 (+0.98 to +1.51)"
+    row = "IMDB: sentiment, imdb: attention pooling against average: better +1.24 (+0.98 to +1.51)"
     assert row in figure.alt_text.split("; ")
     shutil.copytree(STUDIES, tmp_path / INDEX.parent, ignore=shutil.ignore_patterns("*.pdf"))
     (tmp_path / PAGE).write_text(page.replace("](forest.svg)", "](x)"))

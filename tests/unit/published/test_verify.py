@@ -178,7 +178,7 @@ def rows_left(left_out: str, file: str = verify.STATISTICS) -> Change:
 def answer(folder: Path) -> None:
     """Make a wrong answer of attention right."""
     table = pd.read_parquet(folder / verify.STATISTICS)
-    wrong = table.index[table["right"].eq(0) & table["model"].eq("attention")]
+    wrong = table.index[table["right"].eq(0) & table["model"].eq("self-attention")]
     table.loc[wrong[0], "right"] = 1
     table.to_parquet(folder / verify.STATISTICS)
 
@@ -188,7 +188,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     name: (KINDS[kind](*arguments), says)
     for name, ((kind, arguments), (_, says)) in ((k, v.items()) for k, v in cases(__file__).items())
 } | {
-    "an answer": (answer, "plain: attention − mean: difference_pp is printed as"),
+    "an answer": (answer, "plain: self-attention − average: difference_pp is printed as"),
     "no file": (lambda folder: (folder / verify.SCORES).unlink(), r"cannot be read .*results\.csv"),
     "no edition": (
         lambda folder: (folder / verify.EDITION).unlink(),
@@ -225,8 +225,8 @@ def quick(tmp_path: Path) -> Path:
 
 
 def test_a_row_of_a_published_study_that_other_rows_do_not_need_is_missed(quick):
-    rows_left("family == 'trivial' and first == 'attention'", verify.VERDICTS)(quick)
-    with pytest.raises(HeedError, match="compares attention with the trivial model"):
+    rows_left("family == 'trivial' and first == 'self-attention'", verify.VERDICTS)(quick)
+    with pytest.raises(HeedError, match=r"compares .*attention with the trivial model"):
         commands.verify(quick)
 
 

@@ -38,47 +38,55 @@ def told(results: Results) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("empty_figures")
 def test_the_page_says_what_was_not_tried_what_did_not_converge_and_what_to_set(tmp_path):
-    text = page_of(read(tmp_path, {"baseline": 2.1, "mean": None}), tmp_path / "reports")
+    text = page_of(read(tmp_path, {"last-state": 2.1, "average": None}), tmp_path / "reports")
     assert "Whether the models have converged was not tried ( study.longer_training )." in text
-    keys = f"run make report again: models.{NAME}-baseline.epochs: 12 ."
+    keys = f"run make report again: models.{NAME}-last-state.epochs: 12 ."
     assert f"Not converged: last state. To train so long, set in params.yaml and {keys}" in text
     assert "The longer training of average of states: the training diverged." in text
 
 
 def test_a_row_has_both_trainings_their_difference_and_a_verdict(tmp_path):
-    results = read(tmp_path, {"baseline": 2.0, "mean": None})
+    results = read(tmp_path, {"last-state": 2.0, "average": None})
     rows = {row["variant"]: row for row in csv_rows(results, "convergence", NAME)}
-    baseline = rows["baseline"]
+    baseline = rows["last-state"]
     assert (baseline["epochs"], baseline["longer_epochs"]) == ("5 6 6", "12")
     assert (baseline["score"], baseline["longer_score"]) == ("0.8000", "0.8200")
     assert (baseline["difference_pp"], baseline["margin_pp"]) == ("+2.00", "2.00")
     outcomes = {name: row["convergence"] for name, row in rows.items()}
-    assert outcomes == {"baseline": "converged", "mean": "diverged", "attention": "not tried"}
+    assert outcomes == {
+        "last-state": "converged",
+        "average": "diverged",
+        "self-attention": "not tried",
+    }
     assert told(results)["limit"] == "0.2 p.p." and not told(results)["unfinished"]
 
 
 @pytest.mark.parametrize("patience", [0, 3])
 def test_where_a_model_has_not_converged_the_keys_to_set_are_named(tmp_path, patience):
-    found = told(read(tmp_path, {"baseline": 2.1, "mean": 9.0, "attention": 0.0}, patience))
-    assert [each["variant"] for each in found["unfinished"]] == ["baseline", "mean"]
+    found = told(
+        read(tmp_path, {"last-state": 2.1, "average": 9.0, "self-attention": 0.0}, patience)
+    )
+    assert [each["variant"] for each in found["unfinished"]] == ["last-state", "average"]
     keys = [(f"models.{NAME}-{each}.epochs: 12", f"models.{NAME}-{each}.patience: 0")
-            for each in ("baseline", "mean")]  # fmt: skip
+            for each in ("last-state", "average")]  # fmt: skip
     assert found["settings"] == [key for pair in keys for key in pair[: 2 if patience else 1]]
 
 
 @pytest.mark.parametrize(
     ("verdict", "mean", "longer", "expected"),
     [
-        (BETTER, 4.0, "attention", [("self-attention", ["average of states"])]),
-        (WORSE, -4.0, "mean", [("average of states", ["self-attention"])]),
-        (NOT_CONVERGED, 4.0, "mean", []),
-        (SAME, 0.1, "attention", []),
+        (BETTER, 4.0, "self-attention", [("self-attention", ["average of states"])]),
+        (WORSE, -4.0, "average", [("average of states", ["self-attention"])]),
+        (NOT_CONVERGED, 4.0, "average", []),
+        (SAME, 0.1, "self-attention", []),
     ],
 )
 def test_a_winner_that_did_better_still_is_named(tmp_path, verdict, mean, longer, expected):
     results = read(tmp_path, {longer: 9.0})
     (experiment,) = (each for each in results.experiments if each.key == NAME)
-    (found,) = (e for e in experiment.comparisons if (e.first, e.second) == ("attention", "mean"))
+    (found,) = (
+        e for e in experiment.comparisons if (e.first, e.second) == ("self-attention", "average")
+    )
     tested = [dataclasses.replace(found, verdict=verdict, mean_pp=mean)]
     changed = dataclasses.replace(experiment, comparisons=tested)
     assert convergence_of(results, changed)["winners"] == expected
@@ -92,21 +100,21 @@ def test_the_margin_of_a_study_that_names_none_is_of_the_standard_error():
 
 
 def test_a_searched_model_takes_its_epochs_from_the_search(tmp_path):
-    results = read(tmp_path, {"baseline": 5.0})
-    params, name = results.params, f"{NAME}-baseline"
+    results = read(tmp_path, {"last-state": 5.0})
+    params, name = results.params, f"{NAME}-last-state"
     params.models[name] = dataclasses.replace(params.models[name], search=f"{NAME}-searched")
     assert told(results)["settings"] == [f"searches.{NAME}-searched.epochs: 12"]
 
 
 def test_what_it_costs_has_the_longer_trainings(tmp_path):
-    results = read(tmp_path, {"baseline": 0.0})
+    results = read(tmp_path, {"last-state": 0.0})
     runs = len([model for each in results.experiments for model in results.models(each)]) * 3
     before = bill(results)
-    write_times(f"{NAME}-baseline", ["longer"], results.folder, cpu_seconds=90.0)
+    write_times(f"{NAME}-last-state", ["longer"], results.folder, cpu_seconds=90.0)
     results = dataclasses.replace(results)  # as read again
     after = bill(results)
     assert (before["trainings"], after["trainings"]) == (runs, runs + 1)
     assert after["minutes"] - before["minutes"] == pytest.approx(1.5)
     minutes = {row["variant"]: row["core_minutes_of_longer_training"]
                for row in csv_rows(results, "cost") if row["experiment"] == NAME}  # fmt: skip
-    assert minutes["baseline"] == "1.5000" and minutes["attention"] == ""
+    assert minutes["last-state"] == "1.5000" and minutes["self-attention"] == ""

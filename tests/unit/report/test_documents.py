@@ -37,7 +37,7 @@ def write_document(folder, words=WORDS) -> None:
 
 def test_the_text_is_whole_and_shaded_by_weight(tmp_path):
     write_document(tmp_path / "m")
-    page = read_browser(tmp_path / "m", {"mean": tmp_path / "m"})
+    page = read_browser(tmp_path / "m", {"average": tmp_path / "m"})
     (document,) = page.documents
     assert [round(sentence.weight, 2) for sentence in document.sentences] == [0.75, 0.25, 0.1]
     pieces = [piece for sentence in document.sentences for piece in sentence.pieces]
@@ -91,6 +91,6 @@ def test_pages_are_linked_escaped_and_say_nothing_of_all_texts(tmp_path):
         assert f"underlined:</strong> {people if 'author' in name else heed}.</p>" in text
         assert "%" not in re.sub(r"<(style|script).*?</\1>", "", text, flags=re.DOTALL)
         said = re.search(r'<p class="small said">(.*?)</p>', text)[1]
-        assert "<b>last state</b>" in said and "baseline" not in said, "names in words"
+        assert "<b>last state</b>" in said and "last-state" not in said, "names in words"
         anchor = re.search(r'href="\.\./index\.html#([^"]+)"', text)[1]
         assert f'id="{anchor}"' in index

@@ -139,16 +139,20 @@ def test_documents_of_the_heads_are_chosen_by_length_class_and_rationale_alone()
 def test_the_control_of_learned_weights_has_equal_ones_and_the_same_encoder():
     result = made_up.comparison("sample").experiments["sample-sentiment"]
     models = result.models
-    attention, mean = models["attention"], models["mean"]
-    assert equal_weights_control(result, "attention") == "mean"
-    assert lacks_layer(result, "attention"), "the mean has no layer of attention"
-    models["uniform"] = mean
-    assert equal_weights_control(result, "attention") == "uniform"
+    attention, mean = models["self-attention"], models["average"]
+    assert equal_weights_control(result, "self-attention") == "average"
+    assert lacks_layer(result, "self-attention"), "the mean has no layer of attention"
+    models["equal-weights"] = mean
+    assert equal_weights_control(result, "self-attention") == "equal-weights"
     shorter = dataclasses.replace(attention.hyperparameters, max_tokens=7)
-    models["attention"] = dataclasses.replace(attention, hyperparameters=shorter)
-    assert equal_weights_control(result, "attention") == "", "it differs by more than its weights"
-    models["attention-mean"] = mean
-    assert equal_weights_control(result, "attention") == "attention-mean", "which belongs to it"
+    models["self-attention"] = dataclasses.replace(attention, hyperparameters=shorter)
+    assert equal_weights_control(result, "self-attention") == "", (
+        "it differs by more than its weights"
+    )
+    models["self-attention-average"] = mean
+    assert equal_weights_control(result, "self-attention") == "self-attention-average", (
+        "which belongs to it"
+    )
 
 
 def test_the_page_has_the_weights_of_every_head_and_no_more():
@@ -166,7 +170,7 @@ def test_a_model_of_one_head_has_no_choice_and_one_of_two_has_all_its_weights(tm
     (figure, *_) = heads(Drawn(results, experiment, []))
     assert figure.heads.weights.shape == (2, 4, 4) and figure.heads.words[1] == "fine"
     assert (figure.heads.weights[0] == np.eye(4)).all() and (figure.heads.weights[1] == 0.25).all()
-    path = results.prediction_folder("sample-sentiment-attention") / "heads.parquet"
+    path = results.prediction_folder("sample-sentiment-self-attention") / "heads.parquet"
     table = pd.read_parquet(path)
     table[table["head"] == 0].to_parquet(path)
     assert next(heads(Drawn(results, experiment, []))).heads is None
@@ -180,7 +184,7 @@ def test_each_class_has_its_change_in_recall_the_largest_gain_first(tmp_path):
     assert means == sorted(means, reverse=True) and len(means) > 5
     attention, baseline = (
         experiment.result.models[each].details["classes"][found[0]["name"]]["recall"].values
-        for each in ("attention", "baseline")
+        for each in ("self-attention", "last-state")
     )
     differences = [100 * (a - b) for a, b in zip(attention, baseline, strict=True)]
     assert found[0]["gain"].values_pp == pytest.approx(differences)

@@ -66,27 +66,27 @@ def test_a_wrong_expected_result_is_an_error_of_one_line_with_its_place(snapshot
 
 
 def expected_result(**values: object) -> ExpectedResult:
-    return ExpectedResult(**({"claim": "It is known.", "variant": "attention"} | values))
+    return ExpectedResult(**({"claim": "It is known.", "variant": "self-attention"} | values))
 
 
 def with_verdict(verdict: str) -> object:
-    others = RESULT.comparisons["attention"]
-    difference = dataclasses.replace(others["baseline"], verdict=verdict)
-    comparisons = RESULT.comparisons | {"attention": others | {"baseline": difference}}
+    others = RESULT.comparisons["self-attention"]
+    difference = dataclasses.replace(others["last-state"], verdict=verdict)
+    comparisons = RESULT.comparisons | {"self-attention": others | {"last-state": difference}}
     return types.SimpleNamespace(result=dataclasses.replace(RESULT, comparisons=comparisons))
 
 
 @pytest.mark.parametrize("verdict", [BETTER, SAME, NOT_CONVERGED])
 def test_a_verdict_agrees_with_no_other(verdict):
     for expected in (BETTER, SAME):
-        known = expected_result(against="baseline", verdict=expected)
+        known = expected_result(against="last-state", verdict=expected)
         finding = judge(with_verdict(verdict), known, [])
         assert finding["found"] == verdict
         assert finding["holds"] == (verdict == expected)
 
 
 def test_a_figure_agrees_within_its_limits_ends_included():
-    mean = RESULT.models["attention"].summary["accuracy"].mean
+    mean = RESULT.models["self-attention"].summary["accuracy"].mean
     for limits, holds in (
         ({"at_least": mean}, True),
         ({"at_most": mean}, True),
@@ -104,8 +104,8 @@ def explanation(summary: pd.DataFrame, recency: pd.DataFrame | None = None) -> E
     """
     return Explanation(
         experiment=EXPERIMENT,  # type: ignore[arg-type]
-        variant="attention",
-        model=f"{SENTIMENT}-attention",
+        variant="self-attention",
+        model=f"{SENTIMENT}-self-attention",
         folder=Path(),
         summary=summary,
         recency=recency,
@@ -188,20 +188,21 @@ def test_a_study_of_which_nothing_is_known_has_no_such_table(folder):
 
 @pytest.mark.usefixtures("empty_figures")
 def test_what_was_not_found_stands_on_the_first_screen_and_every_result_in_a_row(folder, tmp_path):
-    verdict = RESULT.comparisons["attention"]["baseline"].verdict
-    right = expected_result(against="baseline", verdict=verdict, claim="This is so.")
+    verdict = RESULT.comparisons["self-attention"]["last-state"].verdict
+    right = expected_result(against="last-state", verdict=verdict, claim="This is so.")
     wrong = expected_result(metric="accuracy", at_least=1.0, claim="Nothing is ever wrong.")
     results = results_with(folder, right, wrong)
     first, line = failures(results)
     assert "did not find 1 expected result that is" in first
     assert (
-        "Nothing is ever wrong. Expected: accuracy of attention: at least 1.000; found: 0." in line
+        "Nothing is ever wrong. Expected: accuracy of self-attention: at least 1.000; found: 0."
+        in line
     )
     page = page_of(results, tmp_path)
     assert page.index(first) < page.index(line) < page.index("Who is best")
     found, lost = csv_rows(results, "expected_results")
     assert (found["holds"], lost["holds"]) == ("yes", "NO") and found["claim"] == "This is so."
-    assert found["expected"] == f"attention against baseline: {verdict}"
+    assert found["expected"] == f"self-attention against last-state: {verdict}"
     assert found["found"].startswith(f"{verdict}, ")
 
 

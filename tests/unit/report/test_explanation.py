@@ -27,7 +27,7 @@ from tests.unit.report.conftest import PUBLISHED, csv_rows, page_of
 
 pytestmark = pytest.mark.usefixtures("empty_figures")
 
-DECLARED = {"differ": f"{SENTIMENT}-attention"}
+DECLARED = {"differ": f"{SENTIMENT}-self-attention"}
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_a_model_that_the_study_does_not_explain_is_left_out(comparison, folder)
     left = read(comparison, folder, explained=MODELS[:1], adversarial_attention={})
     assert [each.model for each in left.explanations] == [MODELS[0]]
     (row,) = csv_rows(left, "explanation_criteria")
-    assert row["variant"] == "attention" and "undefined" in row.values()
+    assert row["variant"] == "self-attention" and "undefined" in row.values()
     assert build_tables(left)["explanation_trained", ""] == []
 
 
@@ -124,7 +124,7 @@ def test_the_page_and_the_paper_have_the_chapter(comparison, folder, tmp_path):
     params = explained_study(adversarial_attention=DECLARED)
     render(params, comparison, PUBLISHED, folder, tmp_path)
     assert "What the weights explain" in (tmp_path / "report.tex").read_text()
-    documents = next((tmp_path / "documents").glob(f"{SENTIMENT}-attention.html")).read_text()
+    documents = next((tmp_path / "documents").glob(f"{SENTIMENT}-self-attention.html")).read_text()
     assert 'href="../index.html#explanation"' in documents
     table = pd.read_csv(tmp_path / "tables/explanation_all-means.csv")
     assert set(table["seed"]) == {*params.seeds} and table["mean"].notna().all()
@@ -156,7 +156,7 @@ def with_encoder(comparison: Comparison, folder: Path, tmp_path: Path) -> Result
 def test_an_encoders_readings_stand_below_the_models_of_the_study(with_encoder, tmp_path):
     readings = [f"pretrained {name}" for name in ("all-layers", "last-layer", "rollout")]
     rows = {row["variant"]: row for row in csv_rows(with_encoder, "explanation_criteria")}
-    assert [*rows] == ["baseline", "mean", "attention", *readings]
+    assert [*rows] == ["last-state", "average", "self-attention", *readings]
     assert rows["pretrained rollout"]["gain_pp"] == "", "it has no control"
     assert "rollout, Abnar and Zuidema 2020" in page_of(with_encoder, tmp_path / "with")
     own = without_encoder(with_encoder)

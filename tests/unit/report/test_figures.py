@@ -92,20 +92,23 @@ def test_models_of_an_experiment_are_told_apart_by_name_and_by_look(translation)
 
 def test_the_best_control_and_the_best_other_variant_are_chosen_on_validation(tmp_path):
     data, params = made_up.comparison("sample"), made_up.study("sample")
-    result, values = data.experiments[SENTIMENT], {"uniform": 0.91, "hybrid": 0.92, "other": 0.3}
+    result, values = (
+        data.experiments[SENTIMENT],
+        {"equal-weights": 0.91, "hybrid": 0.92, "other": 0.3},
+    )
     for name in values:
-        first = result.models["attention"]
-        model = first.model.replace("attention", name)
+        first = result.models["self-attention"]
+        model = first.model.replace("self-attention", name)
         result.models[name] = dataclasses.replace(first, model=model)
         params.models[model] = dataclasses.replace(params.models[first.model], variant=name)
-    result.controls.append("uniform")
+    result.controls.append("equal-weights")
     results = read_made_up(params, data, tmp_path)
     experiment = results.experiments[0]
     for name, value in values.items():
         path = results.evaluation_folder(results.models(experiment)[name]) / "history.csv"
         pd.read_csv(path).assign(validation_accuracy=value).to_csv(path, index=False)
     drawn = drawn_variants(results, experiment)
-    assert drawn == ["baseline", "attention", "uniform", "hybrid"]
+    assert drawn == ["last-state", "self-attention", "equal-weights", "hybrid"]
     (figure,) = of_epochs.by_length(Drawn(results, experiment, drawn))
     assert "validation split" in figure.caption and "self-attention (other)" in figure.caption
 
@@ -128,17 +131,17 @@ def test_every_seed_is_a_dot_the_best_model_is_above_and_a_corpus_has_one_scale(
             dots = [row["x"] for row in marks(panel, "point") if round(row["y"]) == place]
             assert dots == pytest.approx(runs)
         (band,) = marks(panel, "square")
-        middle = 100 * result.score_of("attention")
+        middle = 100 * result.score_of("self-attention")
         assert band["x"] <= middle <= band["x2"] and band["x2"] - band["x"] <= 2.0001
     assert all(len(each) == 1 for each in domains.values()) and len(domains) < len(panels)
 
 
 def test_a_run_is_a_line_and_the_epoch_that_was_chosen_a_dot_on_it(explained):
     experiment = explained.experiments[0]
-    (figure,) = of_epochs.curves(Drawn(explained, experiment, ["baseline", "attention"]))
+    (figure,) = of_epochs.curves(Drawn(explained, experiment, ["last-state", "self-attention"]))
     (above, _, *below), models = figure.panels, explained.models(experiment)
     assert above.title == "last state" and below[0].y.title == "accuracy"
-    for panel, variant in zip(below, ("baseline", "attention"), strict=True):
+    for panel, variant in zip(below, ("last-state", "self-attention"), strict=True):
         table = pd.read_csv(explained.evaluation_folder(models[variant]) / "history.csv")
         lines = {(row["name"], row["x"], row["y"]) for row in marks(panel, "line")}
         assert len(lines) == len(table)
@@ -154,10 +157,10 @@ def test_a_run_is_a_line_and_the_epoch_that_was_chosen_a_dot_on_it(explained):
 def test_lengths_that_do_not_vary_threefold_are_left_to_a_file(tmp_path, longest, media):
     results = read_made_up(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
     experiment = results.experiments[0]
-    path = results.evaluation_folder(results.models(experiment)["attention"]) / "lengths.csv"
+    path = results.evaluation_folder(results.models(experiment)["self-attention"]) / "lengths.csv"
     table = pd.read_csv(path)
     table.assign(mean_length=[1, 1.5, 2, longest] * 3).to_csv(path, index=False)
-    (figure,) = of_epochs.by_length(Drawn(results, experiment, ["attention"]))
+    (figure,) = of_epochs.by_length(Drawn(results, experiment, ["self-attention"]))
     assert figure.media == media
     values = (table["right"] / table["documents"]).groupby(table["longest"]).mean()
     (panel,) = figure.panels
@@ -167,12 +170,12 @@ def test_lengths_that_do_not_vary_threefold_are_left_to_a_file(tmp_path, longest
 def test_a_study_is_compared_by_kind_of_model_as_it_is_published(explained):
     first, second = compared(explained)
     assert first.roles[:3] == ("last", "mean", "self-attention")
-    scores = explained.experiments[0].result.models["mean"].summary["accuracy"].values
+    scores = explained.experiments[0].result.models["average"].summary["accuracy"].values
     assert first.runs["mean"] == pytest.approx([100 * each for each in scores])
     result = explained.experiments[1].result
     assert (
         second.verdict("self-attention", "last")
-        == result.comparisons["attention"]["baseline"].verdict
+        == result.comparisons["self-attention"]["last-state"].verdict
     )
     turned = {"better": "worse", "worse": "better"}
     verdict = second.verdict("self-attention", "last")
@@ -189,19 +192,24 @@ def test_the_ladder_has_every_corpus_every_seed_and_every_verdict():
     ).query("split == 'test' and metric == 'accuracy'")
     means = 100 * scores.groupby(["experiment", "model"])["value"].mean()
     panel, _ = figure.panels
-    whole = [name for name in means.index.unique("experiment") if (name, "baseline") in means]
-    order = sorted(whole, key=lambda name: means[name, "baseline"] - means[name, "pooling"])
+    whole = [name for name in means.index.unique("experiment") if (name, "last-state") in means]
+    order = sorted(
+        whole, key=lambda name: means[name, "last-state"] - means[name, "attention-pooling"]
+    )
     assert len(panel.y.places) == len(order) == 4
     for place, name in enumerate(order):
         here = [row for row in marks(panel, "point", y=place) if not row.get("faint")]
         expected = [
-            means[name, each] - means[name, "baseline"] for each in ("baseline", "mean", "pooling")
+            means[name, each] - means[name, "last-state"]
+            for each in ("last-state", "average", "attention-pooling")
         ]
         assert [row["x"] for row in here] == pytest.approx(expected)
-        runs = scores.query("experiment == @name and model in ['baseline', 'mean', 'pooling']")
+        runs = scores.query(
+            "experiment == @name and model in ['last-state', 'average', 'attention-pooling']"
+        )
         assert len(marks(panel, "point", y=place + 0.3)) == len(runs)
         (tick,) = marks(panel, "rule", wide=2.2, y=place - 0.3)
-        assert tick["x"] == pytest.approx(means[name, "linear"] - means[name, "baseline"])
+        assert tick["x"] == pytest.approx(means[name, "linear"] - means[name, "last-state"])
         band = marks(panel, "square", y=place - 0.3)[0]
         assert (band["x"] + band["x2"]) / 2 == pytest.approx(expected[1])
     better = sum(each.weighing == BETTER for each in found)
@@ -316,7 +324,7 @@ def test_recency_without_its_ends_and_its_middle_is_not_drawn():
 
     def explained(tenths: list[int]) -> types.SimpleNamespace:
         rows = {"measure": PLAIN, "at": [str(tenth - 1) for tenth in tenths], "mean": 0.1}
-        return types.SimpleNamespace(variant="attention", recency=pd.DataFrame(rows))
+        return types.SimpleNamespace(variant="self-attention", recency=pd.DataFrame(rows))
 
     assert importance([explained([8])]) == {} == importance([explained([1, 2, 9, 10])])
-    assert [*importance([explained([1, 5, 6, 10])])["attention"]["value"]] == [1, 1, 1, 1]
+    assert [*importance([explained([1, 5, 6, 10])])["self-attention"]["value"]] == [1, 1, 1, 1]

@@ -30,7 +30,7 @@ def test_a_first_screen_is_short_and_speaks_in_words(rendered, name):
 
 def test_its_share_of_weight_is_that_of_the_explained_sample(tmp_path):
     """Documents of the browser are chosen by a rule: no mean or median of theirs is printed."""
-    model = f"{EXPERIMENT}-attention"
+    model = f"{EXPERIMENT}-self-attention"
     data = made_up.comparison("sample")
     folder = made_up.results(data, tmp_path / "results")
     made_up_explanation.write_explanations(folder, data, [model])
@@ -38,11 +38,11 @@ def test_its_share_of_weight_is_that_of_the_explained_sample(tmp_path):
     results = read_results(params, data, PUBLISHED, folder, True)
     (explanation,) = results.explanations
     rows = measured(explanation.summary, "adversarial_weights", "rationale_weight")
-    share = explained_share(results, explanation.experiment, "attention")
+    share = explained_share(results, explanation.experiment, "self-attention")
     assert share == (pytest.approx(rows["mean"].mean()), rows["documents"].max())
     shown = example(results)
     assert shown and (shown["share"], shown["explained"]) == explained_share(
-        results, shown["experiment"], "attention"
+        results, shown["experiment"], "self-attention"
     )
 
 

@@ -40,10 +40,10 @@ def test_a_translator_is_said_to_attend_where_its_decoder_does():
 
 def test_a_name_of_two_networks_has_an_entry_for_each(results):
     name, result = next(iter(results.comparison.experiments.items()))
-    model = result.models["attention"]
+    model = result.models["self-attention"]
     other = dataclasses.replace(model.hyperparameters, attention="none", pooling="max")
-    result.models["attention"] = dataclasses.replace(model, hyperparameters=other)
-    first, second = (each for each in networks(results) if each["variant"] == "attention")
+    result.models["self-attention"] = dataclasses.replace(model, hyperparameters=other)
+    first, second = (each for each in networks(results) if each["variant"] == "self-attention")
     assert first["experiments"] == [results.params.experiments[name].title]
     assert (first["words"], second["words"]) == ("maximum of states", "self-attention")
     assert "maximum of the states" in first["description"]

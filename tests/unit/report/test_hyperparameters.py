@@ -40,7 +40,7 @@ def printed(results: Results, h: Hyperparameters) -> tuple[str, str, str]:
     """The hyperparameters as text, LaTeX, and CSV, where attention has these."""
     (experiment,) = results.experiments
     models = dict(experiment.result.models)
-    models["attention"] = dataclasses.replace(models["attention"], hyperparameters=h)
+    models["self-attention"] = dataclasses.replace(models["self-attention"], hyperparameters=h)
     changed = dataclasses.replace(
         experiment, result=dataclasses.replace(experiment.result, models=models)
     )

@@ -95,11 +95,17 @@ def test_whether_the_talks_gain_was_reproduced_is_read_from_interval_and_verdict
     """The talk's gain on letters by author is +1.15 p.p."""
     data = made_up.comparison("talk")
     result = data.experiments["letters-author"]
-    baseline = result.models["baseline"]
+    baseline = result.models["last-state"]
     summary = baseline.summary | {"accuracy": mean_and_std([0.995] * len(baseline.machine_kinds))}
-    result.models["baseline"] = dataclasses.replace(baseline, summary=summary)
+    result.models["last-state"] = dataclasses.replace(baseline, summary=summary)
     change_difference(
-        result, "attention", "baseline", interval_pp=interval, p=p, p_corrected=p, verdict=verdict
+        result,
+        "self-attention",
+        "last-state",
+        interval_pp=interval,
+        p=p,
+        p_corrected=p,
+        verdict=verdict,
     )
     (letters,) = (each for each in read_talk(data) if each.key == "letters-author")
     reproduction = letters.line.reproduction
@@ -143,7 +149,7 @@ def test_texts_of_users_are_escaped_in_html_latex_and_csv(tmp_path):
     text = (folder / "report.tex").read_text()
     assert r"50\%\_\#\{\}\textasciitilde{}\textasciicircum{}\textbackslash{}" in text
     assert r"\write" not in text
-    table = rows(folder / "tables/sample-author--baseline.csv")[: len(HOSTILE)]
+    table = rows(folder / "tables/sample-author--last-state.csv")[: len(HOSTILE)]
     assert [row["row"] for row in table] == [text.replace("\r", "[U+000D]") for text in HOSTILE]
 
 

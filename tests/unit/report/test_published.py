@@ -12,7 +12,7 @@ PUBLISHED = read_published(ROOT / "data/published")
 
 
 def talk(baseline: str, attention: str, documents: int) -> dict[str, Talk]:
-    accuracies = {"baseline": baseline, "attention": attention}
+    accuracies = {"last-state": baseline, "self-attention": attention}
     return {
         variant: Talk({"accuracy": accuracy, "test_items": str(documents)}, {})
         for variant, accuracy in accuracies.items()
@@ -38,9 +38,9 @@ def test_the_supports_of_the_talk_add_up_where_its_text_is_garbled():
         if row["support_as_printed"]
     }
     assert misprints == {
-        ("news", "attention", "GOOD NEWS"): ("305", "385"),
-        ("news-big", "baseline", "STYLE & BEAUTY"): ("1017", "1817"),
-        ("news-big", "attention", "STYLE & BEAUTY"): ("1017", "1917"),
+        ("news", "self-attention", "GOOD NEWS"): ("305", "385"),
+        ("news-big", "last-state", "STYLE & BEAUTY"): ("1017", "1817"),
+        ("news-big", "self-attention", "STYLE & BEAUTY"): ("1017", "1917"),
     }
     for each in (each for experiment in PUBLISHED.values() for each in experiment.values()):
         if each.classes:

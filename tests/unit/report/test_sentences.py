@@ -36,14 +36,14 @@ def judged(
     """An experiment whose attention has this verdict over a model."""
     result = make_experiment(**others)
     change_difference(
-        result, "attention", second, verdict=verdict, interval_pp=interval,
+        result, "self-attention", second, verdict=verdict, interval_pp=interval,
         equal_within_pp=0.9, detectable_pp=detectable_pp, seeds_needed=needed,
     )  # fmt: skip
     return result
 
 
 def test_what_is_undecided_has_its_plan_and_what_no_plan_decides_is_an_estimate():
-    planned, estimate = (judged("baseline", UNDECIDED, (-1.0, 5.0), needed=n) for n in (40, None))
+    planned, estimate = (judged("last-state", UNDECIDED, (-1.0, 5.0), needed=n) for n in (40, None))
     assert "the last state 81.0%: undecided. About 40 seeds would decide." in said(planned)[1]
     title, lead = said(estimate)
     assert "the last state 81.0%: more seeds would not decide." in lead and "undecided" not in lead
@@ -63,7 +63,7 @@ def test_the_title_is_the_primary_comparison(verdict, title):
 
 
 def test_the_primary_comparison_is_with_the_strongest_control():
-    title, lead = said(make_experiment(mean=NEAR))
+    title, lead = said(make_experiment(average=NEAR))
     assert title == "Self-attention beats averaging all states, by less than a point"
     assert lead.startswith("Self-attention classifies 85.0% of the test texts correctly, averaging")
     assert "The last state has 81.0%" in lead
@@ -76,11 +76,11 @@ def test_the_linear_model_is_named_with_what_was_tested(verdict, interval, sente
 
 @pytest.mark.parametrize(("verdict", "interval", "words"), CASES["verdicts"])
 def test_a_verdict_never_fights_its_interval(verdict, interval, words):
-    result = judged("baseline", verdict, interval)
+    result = judged("last-state", verdict, interval)
     (found,) = (
         each
         for each in differences.tested_differences(result, METHOD)
-        if (each.first, each.second) == ("attention", "baseline")
+        if (each.first, each.second) == ("self-attention", "last-state")
     )
     assert found.verdict_words == words
     assert found.is_decided == (verdict in ("better", "worse"))
@@ -114,10 +114,10 @@ def test_where_nothing_was_learned_the_majority_class_is_the_answer(scores, advi
 
 def test_without_a_control_the_reference_model_is_compared():
     result = make_experiment(linear=0.9)
-    result.models.pop("baseline")
-    only = {name: each for name, each in result.comparisons["attention"].items()
+    result.models.pop("last-state")
+    only = {name: each for name, each in result.comparisons["self-attention"].items()
             if name in ("linear", "majority")}  # fmt: skip
-    result = dataclasses.replace(result, comparisons={"attention": only}, control="")
+    result = dataclasses.replace(result, comparisons={"self-attention": only}, control="")
     each = experiment_of(result, "x")
     assert each.leading and each.leading.second == "linear"
     assert (
@@ -132,10 +132,10 @@ def test_an_experiment_without_attention_says_so():
 
 # --- several experiments --------------------------------------------------------------------------
 
-BETTER_ONE = judged("baseline", "better", (1.0, 5.0))
-SAME_ONE = judged("baseline", SAME, (-0.4, 0.5))
-WORSE_ONE = judged("baseline", "worse", (-5.0, -1.0))
-OPEN_ONE = judged("baseline", UNDECIDED, (-1.0, 5.0))
+BETTER_ONE = judged("last-state", "better", (1.0, 5.0))
+SAME_ONE = judged("last-state", SAME, (-0.4, 0.5))
+WORSE_ONE = judged("last-state", "worse", (-5.0, -1.0))
+OPEN_ONE = judged("last-state", UNDECIDED, (-1.0, 5.0))
 SEVERAL = [
     ((BETTER_ONE, BETTER_ONE), "Attention beats the last state in both experiments",
      "Attention is better in two."),
@@ -147,7 +147,7 @@ SEVERAL = [
      "experiments", "Attention is the same within a point in one and worse in one."),
     ((OPEN_ONE,) * 4, "No evidence that attention beats the last state in any of four experiments",
      "All are open."),
-    ((BETTER_ONE, make_experiment(mean=NOISY)), "Attention helps in one of two experiments",
+    ((BETTER_ONE, make_experiment(average=NOISY)), "Attention helps in one of two experiments",
      "Attention is better in one; one is open."),
 ]  # fmt: skip
 
@@ -183,13 +183,13 @@ LIMITS = [
     ({"open": [finding(OPEN_ONE)]},
      "Whether self-attention beats the last state in “Letters”: a difference of this size takes "
      "about 40 seeds."),
-    ({"open": [finding(judged("baseline", UNDECIDED, (-1.0, 5.0), needed=None))]},
+    ({"open": [finding(judged("last-state", UNDECIDED, (-1.0, 5.0), needed=None))]},
      "Whether self-attention beats the last state in “Letters”: the difference is at most 5 "
      "points, and no number of seeds would tell more."),
     ({"open": [finding(OPEN_ONE)] * 2},
      "Whether attention helps in two experiments, which are open."),
     ({"degenerate": True}, "How well a model does when all its runs succeed: some failed."),
-    ({"missing": finding(judged("baseline", UNDECIDED, (-1.0, 5.0), detectable_pp=5.04))},
+    ({"missing": finding(judged("last-state", UNDECIDED, (-1.0, 5.0), detectable_pp=5.04))},
      "Whether differences below 5.0 p.p. exist in “Letters”: they are likely missed."),
     ({"uncontrolled": [finding(BETTER_ONE)]},
      "Whether the gain in “Letters” is one of learned weights: no network there has equal "

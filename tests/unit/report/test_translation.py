@@ -48,7 +48,7 @@ def test_without_gold_links_there_is_no_alignment_error(tmp_path):
     assert read_sentences(results, experiment)[0].gold is None
     lines = {row["variant"]: row for row in csv_rows(results, "translation", fixture.EXPERIMENT)}
     assert lines["attention"]["ibm1_agreement"] == "70.00" and "aer" not in lines["attention"]
-    assert lines["baseline"]["ibm1_agreement"] == "", "no attention, no links"
+    assert lines["last-state"]["ibm1_agreement"] == "", "no attention, no links"
 
 
 def test_models_that_are_scored_otherwise_are_told_apart(tmp_path):
@@ -62,7 +62,7 @@ def test_models_that_are_scored_otherwise_are_told_apart(tmp_path):
     *_, bleu, _ = found.pop((words["attention"],))
     assert "nrefs:1|" in bleu and "tok:13a|" in bleu
     ((names, (*_, bleu, _)),) = found.items()
-    assert words["baseline"] in names and "tok:none|" in bleu
+    assert words["last-state"] in names and "tok:none|" in bleu
 
 
 def test_models_with_less_data_are_drawn_with_those_that_read_all(tmp_path):
@@ -72,7 +72,7 @@ def test_models_with_less_data_are_drawn_with_those_that_read_all(tmp_path):
     for row in figure.panels[0].rows:
         if row["kind"] == "line":
             lines.setdefault(row["name"], []).append((row["x"], row["y"]))
-    assert [x for x, _ in lines["baseline"]] == [0.5, 1.0]
+    assert [x for x, _ in lines["last-state"]] == [0.5, 1.0]
     expected = [42, 100 * np.mean([0.61, 0.63, 0.64])]
     assert np.allclose([y for _, y in lines["attention"]], expected)
 

@@ -11,11 +11,11 @@ from heed.search.results import ASHA, FINISHED, Best, Search, Trial
 OWN = Trial(0, {"dropout": 0.2, "heads": 4}, 0.8, 2, 4.0, FINISHED, [0.7, 0.8, 0.8, 0.8])
 DRAWN = Trial(1, {"dropout": 0.31, "heads": 4}, 0.9, 2, 2.0, ASHA, [0.7, 0.9])
 SEARCH = Search(
-    "hunt", "imdb-attention", "imdb", "imdb", "asha", 1000, {}, "accuracy",
+    "hunt", "imdb-self-attention", "imdb", "imdb", "asha", 1000, {}, "accuracy",
     Best(1, 0.9, 2), {}, 6.0, [OWN, DRAWN], training=4,
 )  # fmt: skip
 KEPT = dataclasses.replace(SEARCH, best=Best(0, 0.8, 2))
-TUNED = {"attention": SEARCH, "baseline": KEPT, "mean": None}
+TUNED = {"self-attention": SEARCH, "last-state": KEPT, "average": None}
 
 
 def test_a_search_counts_full_trainings_and_names_what_it_changed():
@@ -28,13 +28,13 @@ def test_a_search_counts_full_trainings_and_names_what_it_changed():
 def test_the_file_has_a_row_for_each_hyperparameter_and_one_for_a_variant_without_search():
     rows = [{"variant": name} | row for name, each in TUNED.items() for row in tuning_values(each)]
     assert [(row["variant"], row["hyperparameter"]) for row in rows] == [
-        ("attention", "dropout"), ("attention", "heads"), ("baseline", "dropout"),
-        ("baseline", "heads"), ("mean", ""),
+        ("self-attention", "dropout"), ("self-attention", "heads"), ("last-state", "dropout"),
+        ("last-state", "heads"), ("average", ""),
     ]  # fmt: skip
     assert (rows[0]["declared"], rows[0]["chosen"], rows[0]["trainings"]) == ("0.2", "0.31", "1.50")
 
 
-@pytest.mark.parametrize("folder", ["imdb/hunt", "imdb/hunt/imdb-attention"])
+@pytest.mark.parametrize("folder", ["imdb/hunt", "imdb/hunt/imdb-self-attention"])
 def test_the_source_of_a_search_is_its_stage_and_its_command(folder, tmp_path):
     path = tmp_path / "results/search" / folder / "search.json"
     path.parent.mkdir(parents=True)

@@ -1,5 +1,6 @@
 """A search without a model tunes each model that names it: one space, one budget, own winners."""
 
+import itertools
 import json
 import random
 from collections.abc import Iterable
@@ -23,17 +24,17 @@ from tests.unit.search.test_search import write_results
 
 CASES = cases(__file__)
 EACH = (
-    STUDY.replace("    model: tiny-attention\n", "")
+    STUDY.replace("    model: tiny-self-attention\n", "")
     .replace("search: none", "search: hunt")
     .replace("scheduler: none", "trainings: 3")
     .replace("trials: 4", "trials: 12")
     .replace("epochs: 5", "epochs: 6, patience: 0")
 )
-BOTH = ["tiny-baseline", "tiny-attention"]
-UNIFORM = "  tiny-uniform: {experiment: tiny, search: hunt, attention: uniform}\n"
+BOTH = ["tiny-last-state", "tiny-self-attention"]
+UNIFORM = "  tiny-equal-weights: {experiment: tiny, search: hunt, attention: uniform}\n"
 
 
-def job(text: str = EACH, model: str = "tiny-attention") -> Job:
+def job(text: str = EACH, model: str = "tiny-self-attention") -> Job:
     params, setup = parse(text), planned(text, model=model)
     return Job(setup, params.search("hunt", model), find_candidates(params, "hunt", setup))
 
@@ -41,10 +42,10 @@ def job(text: str = EACH, model: str = "tiny-attention") -> Job:
 def test_the_models_that_name_a_search_are_searched_each_in_what_has_an_effect():
     params = parse(EACH)
     assert params.searched_models("hunt") == BOTH, "the parameter-matched one follows another"
-    assert [*search_space(params, "hunt", "tiny-baseline")] == ["learning_rate", "hidden_size"]
-    assert [*search_space(params, "hunt", "tiny-attention")][-1] == "heads"
-    assert params.winner("tiny-parameter-matched") == "hunt/tiny-attention"
-    assert parse(STUDY).winner("tiny-attention") == "hunt"
+    assert [*search_space(params, "hunt", "tiny-last-state")] == ["learning_rate", "hidden_size"]
+    assert [*search_space(params, "hunt", "tiny-self-attention")][-1] == "heads"
+    assert params.winner("tiny-parameter-matched") == "hunt/tiny-self-attention"
+    assert parse(STUDY).winner("tiny-self-attention") == "hunt"
 
 
 @pytest.mark.parametrize(("right", "wrong", "key", "message"), CASES["wrong"])
@@ -57,7 +58,7 @@ def test_a_mistake_is_named_by_its_key(right, wrong, key, message):
 
 
 def test_the_first_configuration_is_the_models_own(study):
-    setup = planned(EACH, model="tiny-attention")
+    setup = planned(EACH, model="tiny-self-attention")
     own, *drawn = find_candidates(parse(EACH), "hunt", setup).drawn
     assert own == {"learning_rate": 0.01, "hidden_size": 6, "heads": 3}
     assert len(drawn) == 11 and own not in drawn
@@ -82,8 +83,7 @@ def test_no_search_uses_more_than_its_budget_and_the_models_own_trial_runs_to_it
             assert goes_on or number, "the model's own trial is never cut"
             del running[name]
             suggester.on_trial_complete(name, {"best": 0.5})
-    assert starts[:4] == [("tiny-baseline", 0), ("tiny-attention", 0), ("tiny-baseline", 1),
-        ("tiny-attention", 1)]  # fmt: skip
+    assert starts[:4] == [*itertools.product(BOTH, (0,)), *itertools.product(BOTH, (1,))]
     for model in BOTH:
         assert done[model, 0] == 3
         used = sum(epochs for (name, _), epochs in done.items() if name == model)
@@ -135,15 +135,15 @@ def test_models_are_tuned_alike_by_one_space_and_one_budget():
     params = parse(EACH + UNIFORM.replace("search: hunt, ", ""))
     first, second, matched, untuned = (params.tuning(model) for model in params.models)
     assert first == second != "" and matched == "foreign" and untuned == ""
-    assert parse(STUDY).tuning("tiny-baseline") == ""
-    own = parse(STUDY).tuning("tiny-attention")
+    assert parse(STUDY).tuning("tiny-last-state") == ""
+    own = parse(STUDY).tuning("tiny-self-attention")
     assert own not in ("", "foreign", second), "its first trial is no configuration of its own"
     other = UNIFORM.replace("uniform}", "uniform, dropout: 0.9}")
-    *_, changed = (each.tuning("tiny-uniform") for each in (params, parse(EACH + other)))
+    *_, changed = (each.tuning("tiny-equal-weights") for each in (params, parse(EACH + other)))
     assert changed not in ("", "foreign", first), "what was not searched differs"
-    assert parse(EACH + UNIFORM).tuning("tiny-uniform") == first
+    assert parse(EACH + UNIFORM).tuning("tiny-equal-weights") == first
     borrowed = parse(STUDY.replace("search: none", "search: hunt"))
-    assert borrowed.tuning("tiny-baseline") == "foreign"
+    assert borrowed.tuning("tiny-last-state") == "foreign"
 
 
 @pytest.mark.slow
@@ -161,7 +161,7 @@ def test_both_models_are_searched_on_one_ray_within_their_budget(study):
         assert search.best.score >= table["score"][0]
         assert {*table["stop"]} <= {"finished", "stopped by asha", BUDGET}
         best = yaml.safe_load((folder / "best.yaml").read_text())
-        assert ("heads" in best) == (model == "tiny-attention")
+        assert ("heads" in best) == (model == "tiny-self-attention")
         write_search(folder, search)
     timing = json.loads(Path("results/timing/search/hunt.json").read_text())
     assert {trial["model"] for trial in timing["trials"]} == {*BOTH}

@@ -143,7 +143,7 @@ def assert_results_are_those_of_four_trials(folder: Path) -> None:
     results = json.loads((folder / "search.json").read_text())
     params, table = load(), pd.read_csv(folder / "trials.csv")
     space = params.searches["hunt"].space
-    drawn = draw(space, 4, 1000, lambda c: is_valid_configuration(params, "tiny-attention", c))
+    drawn = draw(space, 4, 1000, lambda c: is_valid_configuration(params, "tiny-self-attention", c))
     assert table[[*space]].to_dict("records") == drawn and (table["epochs"] == 3).all()
     assert (table["stop"] == FINISHED).all()
     best = drawn[results["best"]["trial"]]
@@ -163,17 +163,20 @@ def assert_the_winner_is_the_training_outside_ray(folder: Path) -> None:
     winner = json.loads((folder / "search.json").read_text())["best"]
     best = yaml.safe_load((folder / "best.yaml").read_text())
     write_recipes(load(), "tiny", Path("data/tokens/tiny"))
-    assert read_model_recipe("tiny-attention").as_dict()["hyperparameters"].items() >= best.items()
+    assert (
+        read_model_recipe("tiny-self-attention").as_dict()["hyperparameters"].items()
+        >= best.items()
+    )
     matched = read_model_recipe("tiny-parameter-matched").hyperparameters
     assert matched.learning_rate == best["learning_rate"]
-    stages.train("tiny-attention", [1000])
-    outside = pd.read_csv("results/train/tiny-attention/1000/history.csv")
+    stages.train("tiny-self-attention", [1000])
+    outside = pd.read_csv("results/train/tiny-self-attention/1000/history.csv")
     epochs = pd.read_csv(folder / "epochs.csv")
     inside = epochs[epochs["trial"] == winner["trial"]].drop(columns="trial")
     inside = inside.reset_index(drop=True)[: winner["epoch"]]
     pd.testing.assert_frame_equal(outside, inside, check_exact=True)
     assert outside["validation_accuracy"].iloc[-1] == winner["score"]
-    run = json.loads(Path("results/train/tiny-attention/1000/run.json").read_text())
+    run = json.loads(Path("results/train/tiny-self-attention/1000/run.json").read_text())
     assert run["best_epoch"] == winner["epoch"]
 
 
@@ -234,7 +237,7 @@ def write_results(folder: Path = Path("results/search/tiny/hunt")) -> dict:
     write_yaml(folder / "best.yaml", best)
     found = Trial(2, {"heads": 4}, 0.75, 2, 2, FINISHED, [0.5, 0.75])
     result = Search(
-        "hunt", "tiny-attention", "tiny", "tiny", "none", 1000, {}, "accuracy",
+        "hunt", "tiny-self-attention", "tiny", "tiny", "none", 1000, {}, "accuracy",
         Best(2, 0.75, 2), {}, 8, [found] * 4,
     )  # fmt: skip
     write_search(folder, result)

@@ -18,7 +18,7 @@ from tests.unit.search.makers import STUDY
 
 def test_compared_variants_get_the_same_budget():
     other = (
-        "  other: {experiment: tiny, model: tiny-baseline, trials: 8, epochs: 3, "
+        "  other: {experiment: tiny, model: tiny-last-state, trials: 8, epochs: 3, "
         "scheduler: none, space: {dropout: {uniform: [0, 0.5]}}}\n"
     )
     text = STUDY.replace("defaults:", other + "defaults:")
@@ -67,7 +67,7 @@ def test_every_kind_of_dimension_covers_its_span():
 def test_heads_always_divide_the_states_and_each_number_of_heads_comes_as_often():
     study = parse(STUDY.replace("choice: [1, 2, 3, 4]", "choice: [1, 7, 8]"))
     space = study.searches["hunt"].space | {"hidden_size": Dimension(integer=[4, 60])}
-    drawn = draw(space, 150, 3, lambda c: is_valid_configuration(study, "tiny-attention", c))
+    drawn = draw(space, 150, 3, lambda c: is_valid_configuration(study, "tiny-self-attention", c))
     assert all(2 * c["hidden_size"] % c["heads"] == 0 for c in drawn)
     counts = [sum(c["heads"] == heads for c in drawn) for heads in (1, 7, 8)]
     assert min(counts) > 30, counts

@@ -55,7 +55,7 @@ def test_before_corpora_are_tokenized_no_time_is_promised():
     tokenize("sample-letters", "sample-letters", {"author": ["a", "b"]})
     text = told(SAMPLE)
     assert "says how long, once" in text, "of one corpus it is not known yet"
-    assert "sample-author-mean" in text and "sample-sentiment-mean" not in text
+    assert "sample-author-average" in text and "sample-sentiment-average" not in text
 
 
 def test_the_time_is_that_of_all_epochs_of_all_models_and_seeds():

@@ -17,16 +17,18 @@ LECTURES = (ROOT / "workflow/studies/lectures.yaml").read_text()
 
 HALF = (
     "models:\n  translation-half: {experiment: translation, training_share: 0.5, score: dot}\n"
-    "  translation-half-baseline: {experiment: translation, training_share: 0.5, "
+    "  translation-half-last-state: {experiment: translation, training_share: 0.5, "
     "decoder: last-state}\n"
 )
 
 
 @pytest.mark.parametrize(("study", "attention", "title", "control", "message"), [
-    (SMALL, "searched, attention", "Sample sentiment", "attention", "no control attention"),
-    (SMALL, "searched", "Sample sentiment", "mean", "no variant of study.attention (searched)"),
+    (SMALL, "searched, self-attention", "Sample sentiment", "self-attention",
+        "no control self-attention"),
+    (SMALL, "searched", "Sample sentiment", "average", "no variant of study.attention (searched)"),
     (LECTURES, "attention", "Norvic to Soldan", "half", "half leaves out training items"),
-    (LECTURES, "attention", "Norvic to Soldan", "baseline", ""),
+    (LECTURES, "attention-pooling, self-attention, attention", "Norvic to Soldan",
+        "last-state", ""),
 ], ids=["first", "no variant", "part", "right"])  # fmt: skip
 def test_a_control_of_no_primary_comparison_is_refused(study, attention, title, control, message):
     separator = ",\n    " if study == SMALL else "\n    "

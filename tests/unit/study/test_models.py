@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
 # the same study with keys that follow
 OLD = re.sub(
-    r"(sample-[a-z]+)-([a-z]+): \{experiment: (sample-[a-z]+)(?!.*search: )",
+    r"(sample-[a-z]+)-([a-z-]+): \{experiment: (sample-[a-z]+)(?!.*search: )",
     r"\1-\2: {experiment: \3, corpus: CORPUS-\3, variant: \2, search: none, "
     r"match_parameters_of: \1-\2",
     SAMPLE,
@@ -26,13 +26,13 @@ OLD = OLD.replace("CORPUS-sample-author", "sample-letters").replace("CORPUS-", "
 QUICK = SAMPLE.replace(
     "defaults:\n", "defaults:\n  presets:\n    quick: {epochs: 2, dropout: 0.4}\n"
 ).replace(
-    "sample-author-attention: {experiment: sample-author, ",
-    "sample-author-attention: {experiment: sample-author, preset: quick, ",
+    "sample-author-self-attention: {experiment: sample-author, ",
+    "sample-author-self-attention: {experiment: sample-author, preset: quick, ",
 )
 SMALL = PRESETS["classification"]["small"].values
 MATCHED = (
     "  sample-author-parameter-matched: "
-    "{experiment: sample-author, match_parameters_of: sample-author-attention}\n"
+    "{experiment: sample-author, match_parameters_of: sample-author-self-attention}\n"
 )
 
 
@@ -72,14 +72,24 @@ def test_a_variant_may_be_said_where_the_name_does_not_and_no_two_models_have_it
     model = parse(SAMPLE + line.replace("VARIANT", "variant: narrow")).models["narrow"]
     assert (model.variant, model.corpus) == ("narrow", "sample-letters")
     assert model.match_parameters_of == "narrow"
-    with pytest.raises(HeedError, match="narrow: sample-author-mean is the variant mean of sample"):
-        parse(SAMPLE + line.replace("VARIANT", "variant: mean"))
+    with pytest.raises(HeedError, match="narrow: sample-author-average is the variant average of"):
+        parse(SAMPLE + line.replace("VARIANT", "variant: average"))
     message = error_message(SAMPLE + line.replace("VARIANT", "pooling: mean"))
     assert "narrow: its name does not begin with sample-author-: name it" in message
 
 
+@pytest.mark.parametrize(("old", "new"), [
+    ("baseline", "last-state"), ("bag", "average-of-embeddings"), ("attention", "self-attention"),
+    ("searched-mean", "searched-average"),
+])  # fmt: skip
+def test_a_variant_with_a_former_name_is_refused_with_its_name_of_today(old, new):
+    line = f"  sample-author-{old}: {{experiment: sample-author, hidden_size: 8}}\n"
+    message = error_message(SAMPLE + line)
+    assert f"what heed 0.3.0 called {old} is called {new} now" in message
+
+
 def test_a_parameter_matched_model_is_searched_as_the_model_that_it_matches():
-    line = MATCHED.replace("sample-author-attention", "sample-author-searched")
+    line = MATCHED.replace("sample-author-self-attention", "sample-author-searched")
     matched = parse(SAMPLE + line).models["sample-author-parameter-matched"]
     assert matched.search == "sample-author-searched"
     assert "remove `search`" in error_message(SAMPLE + line.replace("}", ", search: none}"))
@@ -89,7 +99,7 @@ def test_a_parameter_matched_model_is_searched_as_the_model_that_it_matches():
 
 def test_the_values_are_the_defaults_then_the_presets_then_the_models_own():
     h = parse(QUICK.replace("preset: quick,", "preset: quick, dropout: 0.1,")).hyperparameters
-    attention, mean = h("sample-author-attention"), h("sample-author-mean")
+    attention, mean = h("sample-author-self-attention"), h("sample-author-average")
     assert (attention.epochs, attention.dropout, attention.hidden_size) == (2, 0.1, 32)
     assert (mean.epochs, mean.dropout) == (6, 0.2)
 
@@ -102,7 +112,7 @@ def test_a_preset_of_heeds_own_is_its_values_written_out():
     )
     for model in by_name.models:
         assert by_name.resolved(model, {}) == by_keys.resolved(model, {})
-    resolved = vars(by_name.resolved("sample-author-attention", {}))
+    resolved = vars(by_name.resolved("sample-author-self-attention", {}))
     assert resolved.items() >= SMALL.items()
 
 
@@ -110,7 +120,7 @@ def test_an_experiments_preset_is_that_of_its_models_that_name_none():
     text = QUICK.replace("    quick: {", "    slow: {epochs: 9}\n    quick: {")
     params = parse(text.replace("data: {label: author}", "data: {label: author}, preset: slow"))
     epochs = {name: params.resolved(name, {}).epochs for name in params.models}
-    assert epochs.pop("sample-author-attention") == 2
+    assert epochs.pop("sample-author-self-attention") == 2
     slow = {name for name, number in epochs.items() if number == 9}
     assert slow == {name for name in epochs if name.startswith("sample-author")} != set()
 

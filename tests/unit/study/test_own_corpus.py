@@ -28,7 +28,7 @@ TABLE = pd.DataFrame(
         "part": ["train"] * 40 + ["validation"] * 10 + ["test"] * 10,
     }
 )
-VARIANTS = ("baseline", "mean", "pooling", "attention")
+VARIANTS = ("last-state", "average", "attention-pooling", "self-attention")
 
 
 pytestmark = pytest.mark.usefixtures("own_clone")
@@ -53,7 +53,10 @@ def test_a_file_becomes_a_study_with_models_to_compare():
     assert params.study.name == "my-reviews"
     assert params.study.title == "Does attention help on my-reviews?"
     assert [*params.models] == [f"my-reviews-{variant}" for variant in VARIANTS]
-    assert params.study.attention == ["pooling", "attention"] and len(params.seeds) == 10
+    assert (
+        params.study.attention == ["attention-pooling", "self-attention"]
+        and len(params.seeds) == 10
+    )
     assert "sample" not in Path("params.yaml").read_text()
     lines = [
         Path(file).read_text().split("\n") for file in ("params.yaml", "studies/my-reviews.yaml")
@@ -200,16 +203,16 @@ def test_most_texts_are_read_whole_and_very_long_ones_in_part():
     table = TABLE.assign(text=["word " * length for length in lengths])
     message = add_table(table)
     assert "800 tokens of a text are read, from both ends: " in message
-    assert load("params.yaml").hyperparameters("table-mean").max_tokens == 800
+    assert load("params.yaml").hyperparameters("table-average").max_tokens == 800
     add_table(file="short.csv")
-    assert load("params.yaml").hyperparameters("short-mean").max_tokens == 10
+    assert load("params.yaml").hyperparameters("short-average").max_tokens == 10
 
 
 def test_texts_of_the_test_part_choose_no_size():
     table = TABLE.copy()
     table.loc[table["part"] == "test", "text"] = "word " * 1000
     assert "4 tokens a text on average" in add_table(table, split_column="part")
-    values = load("params.yaml").hyperparameters("table-mean")
+    values = load("params.yaml").hyperparameters("table-average")
     assert (values.max_tokens, values.batch_size) == (10, 16)
 
 
@@ -239,9 +242,9 @@ def test_a_study_of_some_minutes_has_what_fits_and_says_what_it_leaves_out(monke
     whole = minutes / 12  # ten seeds and the longer trainings
     params, message = added("five.csv", 7.2 * whole)
     assert len(params.seeds) == 5 and "left out" not in message
-    epochs = params.hyperparameters("five-mean").epochs
+    epochs = params.hyperparameters("five-average").epochs
     params, message = added("less.csv", 4.5 * whole)
-    fewer = params.hyperparameters("less-mean").epochs
+    fewer = params.hyperparameters("less-average").epochs
     assert fewer < epochs and len(params.seeds) >= 3
     assert f": {epochs - fewer} of the {epochs} epochs\n" in message
     params, message = added("least.csv", 2 * whole)
@@ -434,7 +437,7 @@ def test_the_download_refuses_a_file_in_its_own_folder_and_deletes_nothing():
 
 @pytest.mark.parametrize(("old", "new", "message"), [
     ("kind: table, ", "kind: table ", r"^params\.yaml:\d+: not valid YAML"),
-    ("{experiment: table, ", "{", r"^params\.yaml:\d+: models\.table-baseline\.experiment: m"),
+    ("{experiment: table, ", "{", r"^params\.yaml:\d+: models\.table-last-state\.experiment: m"),
     ("searches: {}", "searches:", r"^params\.yaml:\d+: searches: expected keys with values"),
 ])  # fmt: skip
 def test_a_mistake_in_the_active_study_is_named_and_nothing_is_changed(old, new, message):

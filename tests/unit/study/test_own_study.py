@@ -43,12 +43,12 @@ def test_a_corpus_of_each_shape_is_added_and_trained_on(tmp_path, own_clone, sha
     Path("params.yaml").write_text(re.sub("(preset: [a-z-]+)", r"\1, epochs: 1", text))
     stages.download("mine")
     stages.tokenize("mine")
-    stages.recipe(load().models["mine-attention"].experiment)
-    stages.train("mine-attention", [1])
+    stages.recipe(load().models["mine-self-attention"].experiment)
+    stages.train("mine-self-attention", [1])
     meta = read_json("data/tokens/mine/meta.json", "")
     assert (meta["tokenizer"], *map(len, meta["labels"].values())) == (tokenizer, classes)
-    assert load().hyperparameters("mine-attention").max_tokens == max_tokens
-    assert read_json("results/train/mine-attention/1/run.json", "")["best_epoch"] == 1
+    assert load().hyperparameters("mine-self-attention").max_tokens == max_tokens
+    assert read_json("results/train/mine-self-attention/1/run.json", "")["best_epoch"] == 1
 
 
 # words of the sample study: its title, its note, its corpora

@@ -92,7 +92,7 @@ def test_a_missing_file_and_an_unknown_name_say_what_to_do(tmp_path):
 
 def test_1e_minus_4_is_a_number_as_dvc_reads_it():
     params = study.parse(SAMPLE.replace("0.01\n", "1e-2\n"))
-    assert params.hyperparameters("sample-author-mean").learning_rate == 0.01
+    assert params.hyperparameters("sample-author-average").learning_rate == 0.01
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_the_documented_schema_is_the_one_in_the_code():
 
 
 def test_a_parameter_matched_model_takes_its_hyperparameters_from_the_model_it_matches():
-    name, match = "sample-author-parameter-matched", "sample-author-attention"
+    name, match = "sample-author-parameter-matched", "sample-author-self-attention"
     line = f"  {name}: {{experiment: sample-author, match_parameters_of: {match}}}\n"
     loaded = study.parse(SAMPLE + line)
     assert loaded.resolved(name, {}) == loaded.resolved(match, {})

@@ -64,10 +64,10 @@ def test_a_recipe_holds_every_hyperparameter_and_a_searchs_winner_replaces_them(
 
 
 def test_a_parameter_matched_recipe_has_the_parameter_count_of_the_model_it_matches(tokenised):
-    line = "{experiment: sample-author, match_parameters_of: sample-author-attention}"
-    entry = f"  sample-author-parameter-matched: {line}\n  sample-author-mean:"
-    study = params(**{"  sample-author-mean:": entry})
-    names = [f"sample-author-{each}" for each in ("attention", "parameter-matched")]
+    line = "{experiment: sample-author, match_parameters_of: sample-author-self-attention}"
+    entry = f"  sample-author-parameter-matched: {line}\n  sample-author-average:"
+    study = params(**{"  sample-author-average:": entry})
+    names = [f"sample-author-{each}" for each in ("self-attention", "parameter-matched")]
     recipes_ = [make_recipe(study, name, tokenised, tokenised) for name in names]
     attention, matched = (recipe.hyperparameters for recipe in recipes_)
     assert matched.attention == "none" and matched.hidden_size > attention.hidden_size
@@ -80,6 +80,6 @@ def test_a_label_that_the_corpus_lacks_is_named(tokenised):
     of_language = params(**{"{label: author}": "{label: language}"})
     message = r"params.yaml: experiments.sample-author.data.label: .* no label language. Known"
     with pytest.raises(HeedError, match=message):
-        make_recipe(of_language, "sample-author-attention", tokenised, tokenised)
+        make_recipe(of_language, "sample-author-self-attention", tokenised, tokenised)
     with pytest.raises(HeedError, match="heed recipe sample-author"):
         make_recipe(params(), "sample-author-searched", tokenised / "other", tokenised)

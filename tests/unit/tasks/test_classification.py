@@ -172,14 +172,14 @@ def unbalanced(workplace: Path) -> None:
     shutil.rmtree("data/tokens/tiny")
     texts = [[f"w{i % 5}", "fine"] for i in range(60)]
     meta = write_tokens(workplace / "data/tokens/tiny", texts, labels, splits)
-    recipe = dataclasses.replace(read_model_recipe("tiny-attention"), tokens=meta["digest"])
-    write_recipe("results/recipe/tiny/tiny-attention.yaml", recipe)
+    recipe = dataclasses.replace(read_model_recipe("tiny-self-attention"), tokens=meta["digest"])
+    write_recipe("results/recipe/tiny/tiny-self-attention.yaml", recipe)
 
 
 def learner_with(**changes) -> ClassificationLearner:
     plain = {"embedding_dropout": 0.0, "dropout": 0.0, "batch_size": 16}
     change_recipe(**plain, encoder="embeddings", attention="none", heads=1, **changes)
-    recipe, tokens = read_model_recipe("tiny-attention"), load_tokens("data/tokens/tiny")
+    recipe, tokens = read_model_recipe("tiny-self-attention"), load_tokens("data/tokens/tiny")
     seed_everything(1)
     return make_learner(recipe, tokens, split_documents(tokens, 0), 1, "cpu")
 
@@ -221,8 +221,8 @@ def test_length_groups_are_of_the_whole_corpus_and_every_document_is_in_one():
 
 def test_score_writes_tables_of_every_seed_that_add_up_to_the_test_split(workplace):
     train_and_predict(seeds=(1, 2))
-    folder = workplace / "results/evaluate/tiny/tiny-attention"
-    summary = evaluate("tiny-attention", [1, 2])
+    folder = workplace / "results/evaluate/tiny/tiny-self-attention"
+    summary = evaluate("tiny-self-attention", [1, 2])
     for name in ("confusion", "lengths"):
         table = pd.read_csv(folder / f"{name}.csv")
         if name == "confusion":

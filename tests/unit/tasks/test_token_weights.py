@@ -10,7 +10,7 @@ import pytest
 from heed.tasks.classification.prediction import choose_documents
 from tests.conftest import change_recipe, train_and_predict
 
-INTO = Path("results/predict/tiny/tiny-attention")
+INTO = Path("results/predict/tiny/tiny-self-attention")
 
 
 def table(count: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:

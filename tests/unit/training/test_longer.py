@@ -19,7 +19,7 @@ from heed.training.run import longer_recipe, read_longer, read_run, train_longer
 from tests.conftest import RUN, contents, killed
 from tests.conftest import change_recipe as change
 
-MODEL = "tiny-attention"
+MODEL = "tiny-self-attention"
 FOLDER = RUN.with_name(LONGER)
 
 
@@ -90,7 +90,7 @@ def test_it_is_kept_while_recipe_seed_and_bytes_are_the_same(workplace):
     assert not is_kept(2, 1), "another seed is the first"
     train((1, 2))
     (FOLDER / "history.csv").write_text("")
-    with pytest.raises(HeedError, match=r"history.csv.*heed train tiny-attention$"):
+    with pytest.raises(HeedError, match=r"history.csv.*heed train tiny-self-attention$"):
         write_predictions(MODEL, [1])
     train((1, 2))
     assert contents(FOLDER) == made[1]
@@ -130,7 +130,7 @@ def test_one_that_diverges_is_a_result_and_no_error(workplace, monkeypatch, capf
     ("study", "is_made"), [("", True), ("study: {longer_training: false}\n", False)]
 )
 def test_a_study_says_whether_it_is_made(workplace, study, is_made):
-    longer = Path("results/predict/tiny/tiny-attention/longer_training.json")
+    longer = Path("results/predict/tiny/tiny-self-attention/longer_training.json")
     train((1,))
     Path("params.yaml").write_text(f"{study}seeds: [1]\n")
     stages.train(MODEL)

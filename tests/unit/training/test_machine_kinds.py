@@ -18,7 +18,7 @@ from heed.training.machine import continue_kind, machine_kind
 from tests.conftest import killed, train
 from tests.fixtures.report import made_up
 
-RUN = Path("results/train/tiny-attention/1")
+RUN = Path("results/train/tiny-self-attention/1")
 OLD, NEW = "x86_64 AVX2, Intel family 6 model 79, torch 2", "x86_64 AVX512, AMD family 26, torch 2"
 
 
@@ -73,14 +73,14 @@ def test_on_a_gpu_the_kind_names_it_with_its_libraries_and_not_the_processor(mon
 
 
 def test_a_run_notes_its_kind_and_a_training_that_moved_notes_both(workplace, monkeypatch):
-    train("tiny-attention", 1)
+    train("tiny-self-attention", 1)
     assert json.loads((RUN / "run.json").read_text())["machine_kind"] == machine_kind("cpu")
 
     monkeypatch.setattr("heed.training.loop.machine_kind", lambda *_: OLD)
     with pytest.raises(KeyboardInterrupt):
-        train("tiny-attention", 1, killed)
+        train("tiny-self-attention", 1, killed)
     monkeypatch.setattr("heed.training.loop.machine_kind", lambda *_: NEW)
-    assert train("tiny-attention", 1).machine_kind == f"{OLD}, then {NEW}"
+    assert train("tiny-self-attention", 1).machine_kind == f"{OLD}, then {NEW}"
 
 
 def test_a_training_that_moves_back_and_forth_names_each_stretch():
@@ -100,18 +100,20 @@ def with_kinds(data: Comparison, kinds: dict[str, list[str]]) -> Comparison:
 
 
 SAMPLE = made_up.comparison("sample")
-MIXED = with_kinds(SAMPLE, {"baseline": [OLD, NEW, OLD], "mean": [NEW] * 3, "attention": [NEW] * 3})
-SOME = with_kinds(SAMPLE, {"attention": ["", "", "made-up kind"]})
-NONE = with_kinds(SAMPLE, dict.fromkeys(("baseline", "mean", "attention"), [""] * 3))
+MIXED = with_kinds(
+    SAMPLE, {"last-state": [OLD, NEW, OLD], "average": [NEW] * 3, "self-attention": [NEW] * 3}
+)
+SOME = with_kinds(SAMPLE, {"self-attention": ["", "", "made-up kind"]})
+NONE = with_kinds(SAMPLE, dict.fromkeys(("last-state", "average", "self-attention"), [""] * 3))
 del NONE.experiments["sample-author"]
 
 
 def test_a_mixed_experiment_has_one_line_and_others_have_none():
     assert list(mixed_machine_kinds(MIXED)) == [
         "sample-sentiment: runs of several machine kinds stand in this comparison "
-        f"(docs/read/report.md): {OLD} (seeds of baseline 1, 3), {NEW} (seeds of baseline 2; mean "
-        "1, 2, 3; attention 1, 2, 3)"
+        f"(docs/read/report.md): {OLD} (seeds of last-state 1, 3), {NEW} (seeds of last-state 2; "
+        "average 1, 2, 3; self-attention 1, 2, 3)"
     ]
     (some,) = mixed_machine_kinds(SOME)
-    assert some.endswith(", not noted (seeds of attention 1, 2)")
+    assert some.endswith(", not noted (seeds of self-attention 1, 2)")
     assert not list(mixed_machine_kinds(SAMPLE)) and not list(mixed_machine_kinds(NONE))

@@ -60,15 +60,15 @@ def test_bfloat16_on_a_machine_without_it_is_one_clear_message(workplace, monkey
     monkeypatch.setattr(machine, "bfloat16_instructions", lambda: "")
     message = "needs a GPU, or a processor with one of amx_bf16, avx512_bf16; this one .*float32$"
     with pytest.raises(HeedError, match=message):
-        train("tiny-attention", 1)
+        train("tiny-self-attention", 1)
 
 
 @has_bfloat16
 def test_a_training_in_bfloat16_says_so_and_has_other_weights_in_float32(workplace):
-    train("tiny-attention", 1)
+    train("tiny-self-attention", 1)
     exact = contents()["model.safetensors"]
     change_recipe(precision="bfloat16")
-    kind = train("tiny-attention", 1).machine_kind
+    kind = train("tiny-self-attention", 1).machine_kind
     assert kind == machine_kind("cpu", "bfloat16") == f"{machine_kind('cpu')}, avx512_bf16"
     assert contents()["model.safetensors"] != exact
 

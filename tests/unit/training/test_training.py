@@ -51,7 +51,7 @@ from tests.pipeline.makers import wait_for
 
 CASES = cases(__file__)
 FILES = [CHECKSUMS, "history.csv", "model.safetensors", "run.json", "vocabulary.txt"]
-PREDICTED = Path("results/predict/tiny/tiny-attention")
+PREDICTED = Path("results/predict/tiny/tiny-self-attention")
 
 
 def predicted(seed: int = 1, split: str = "test") -> pd.DataFrame:
@@ -70,9 +70,9 @@ def flipped(content: bytes) -> bytes:
 
 
 def test_the_files_are_those_of_the_contract(workplace):
-    info = train("tiny-attention", 1)
+    info = train("tiny-self-attention", 1)
     assert sorted(contents()) == FILES
-    assert write_predictions("tiny-attention", [1]) == 24
+    assert write_predictions("tiny-self-attention", [1]) == 24
     table = pd.read_parquet(PREDICTED / "predictions.parquet")
     assert list(table.columns) == ["seed", "id", "split", "label", "predicted", "p:bad", "p:good"]
     assert table["p:bad"].dtype == np.float32
@@ -91,38 +91,38 @@ def test_the_files_are_those_of_the_contract(workplace):
 @pytest.mark.parametrize(("select", "pick"), [("loss", "min"), ("macro_f1", "max"), ("last", None)])
 def test_the_epoch_kept_is_the_one_that_select_names(workplace, select, pick):
     change(monitor=select, epochs=5)
-    info = train("tiny-attention", 1)
+    info = train("tiny-self-attention", 1)
     history = pd.read_csv(RUN / "history.csv")
     expected = 5 if pick is None else getattr(history[f"validation_{select}"], f"idx{pick}")() + 1
     assert info.best_epoch == expected
 
 
 def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(workplace):
-    train("tiny-attention", 1)
+    train("tiny-self-attention", 1)
     whole = contents()
     with pytest.raises(KeyboardInterrupt):
-        train("tiny-attention", 1, killed)
+        train("tiny-self-attention", 1, killed)
     assert contents() == whole, "a killed training touches nothing that was good"
     (times,) = Path(".heed/work").glob("train-*/times.json")
     assert 0 < json.loads(times.read_text())["cpu_seconds"] < 100
     write_json(times, {"seconds": 150, "cpu_seconds": 140})
     epochs = []
-    train("tiny-attention", 1, lambda progress: epochs.append(progress.epoch))
+    train("tiny-self-attention", 1, lambda progress: epochs.append(progress.epoch))
     assert set(epochs) == {3}, "epochs 1 and 2 came from the checkpoint"
     assert contents() == whole
-    took = json.loads(timing_file("tiny-attention", 1).read_text())
+    took = json.loads(timing_file("tiny-self-attention", 1).read_text())
     assert 150 < took["seconds"] < 300, "the time of killed processes counts"
     assert 140 < took["cpu_seconds"] < 300 and took["device"] == "cpu"
 
 
 def test_a_broken_checkpoint_is_no_checkpoint(workplace):
-    train("tiny-attention", 1)
+    train("tiny-self-attention", 1)
     whole = contents()
-    recipe = recipes.read_model_recipe("tiny-attention")
+    recipe = recipes.read_model_recipe("tiny-self-attention")
     work = checkpoint.work_folder(recipe, 1, "")
     work.mkdir(parents=True)
     (work / "checkpoint.safetensors").write_bytes(b"half a file")
-    train("tiny-attention", 1)
+    train("tiny-self-attention", 1)
     assert contents() == whole and checkpoint.work_folder(recipe, 2, "") != work
     assert checkpoint.work_folder(recipe, 1, "other") != work
     assert checkpoint.work_folder(dataclasses.replace(recipe, tokens="other"), 1, "") != work
@@ -132,11 +132,11 @@ def test_tokens_that_are_not_the_recipes_are_refused(workplace):
     meta = Path("data/tokens/tiny/meta.json")
     meta.write_text(json.dumps(json.loads(meta.read_text()) | {"digest": "0" * 64}))
     with pytest.raises(HeedError, match=r"not the recipe's.*heed recipe tiny"):
-        train("tiny-attention", 1)
+        train("tiny-self-attention", 1)
     assert not RUN.exists()
 
 
-RECIPE, TINY = Path("results/recipe/tiny/tiny-attention.yaml"), Path("data/tokens/tiny")
+RECIPE, TINY = Path("results/recipe/tiny/tiny-self-attention.yaml"), Path("data/tokens/tiny")
 
 
 @pytest.mark.parametrize(("break_input", "message"), [
@@ -149,22 +149,22 @@ RECIPE, TINY = Path("results/recipe/tiny/tiny-attention.yaml"), Path("data/token
 def test_missing_and_broken_inputs_are_one_clear_message(workplace, break_input, message):
     break_input()
     with pytest.raises(HeedError, match=message):
-        train("tiny-attention", 1)
+        train("tiny-self-attention", 1)
 
 
 @pytest.mark.parametrize(("old", "new", "says"), CASES["recipes"])
 def test_a_recipe_of_another_heed_is_refused_with_key_and_command(workplace, old, new, says):
     change_file(RECIPE, old, new)
-    message = f"tiny-attention.yaml: not a recipe .*{says}.*Run again: heed recipe tiny"
+    message = f"tiny-self-attention.yaml: not a recipe .*{says}.*Run again: heed recipe tiny"
     with pytest.raises(HeedError, match=message):
-        train("tiny-attention", 1)
+        train("tiny-self-attention", 1)
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the corpus `tiny`, the recipe `tiny-attention` and its run of seed 1."""
+    """A folder with the corpus `tiny`, the recipe `tiny-self-attention` and its run of seed 1."""
     with new_workplace(tmp_path_factory) as folder:
-        train("tiny-attention", 1)
+        train("tiny-self-attention", 1)
     return folder
 
 
@@ -180,8 +180,8 @@ def elsewhere(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def refused_run(message: str) -> None:
     """Both ways to a run refuse it, with the command that makes it."""
     for use in (heed.load_run, lambda name, seed: write_predictions(name, [seed])):
-        with pytest.raises(HeedError, match=f"{message}.*heed train tiny-attention --s") as it:
-            use("tiny-attention", 1)
+        with pytest.raises(HeedError, match=f"{message}.*heed train tiny-self-attention --s") as it:
+            use("tiny-self-attention", 1)
         assert "\n" not in str(it.value)
 
 
@@ -242,7 +242,7 @@ def test_documents_of_a_class_that_the_recipe_lacks_are_refused(workplace):
     table.loc[0, "label_kind"] = "ugly"
     table.to_parquet(path, index=False)
     with pytest.raises(HeedError, match="documents have the class 'ugly', which the recipe lacks"):
-        train("tiny-attention", 1)
+        train("tiny-self-attention", 1)
 
 
 FEATURES = {"character_buckets": 30}
@@ -262,15 +262,15 @@ KINDS = [
 @pytest.mark.parametrize("changes", KINDS, ids=lambda changes: "-".join(changes)[:40])
 def test_every_kind_of_model_trains_resumes_loads_and_predicts_the_same(workplace, changes):
     change(epochs=3, **changes)
-    train("tiny-attention", 1)
+    train("tiny-self-attention", 1)
     whole = contents()
 
     with pytest.raises(KeyboardInterrupt):
-        train("tiny-attention", 1, killed)
-    train("tiny-attention", 1)
+        train("tiny-self-attention", 1, killed)
+    train("tiny-self-attention", 1)
     assert contents() == whole, "resumed after the second epoch, the same bytes"
-    write_predictions("tiny-attention", [1])
-    run = heed.load_run("tiny-attention", 1)
+    write_predictions("tiny-self-attention", [1])
+    run = heed.load_run("tiny-self-attention", 1)
     table = predicted().set_index("id")
     texts = load_tokens("data/tokens/tiny").documents(["id", "text"])
     for row in range(48, 60):
@@ -284,7 +284,7 @@ def test_every_kind_of_model_trains_resumes_loads_and_predicts_the_same(workplac
         assert np.allclose(document.probability, expected, atol=1e-5)
         assert len(document.positions) == len(document.weights)
     numbers = sum(p.numel() for p in run.predictor.model.parameters())
-    assert read_run("tiny-attention", 1).parameters == numbers
+    assert read_run("tiny-self-attention", 1).parameters == numbers
 
 
 def test_a_training_reads_no_test_document(workplace):
@@ -306,10 +306,10 @@ def test_a_training_reads_no_test_document(workplace):
 
 def test_training_stops_early_when_nothing_gets_better(workplace):
     change(epochs=40, patience=2, learning_rate=0.5, monitor="loss")
-    info = train("tiny-attention", 1)
+    info = train("tiny-self-attention", 1)
     history = pd.read_csv(RUN / "history.csv")
     assert len(history) == info.best_epoch + 2 < 40
-    train("tiny-attention", 1)
+    train("tiny-self-attention", 1)
     assert pd.read_csv(RUN / "history.csv").equals(history)
 
 
@@ -320,8 +320,8 @@ def test_a_training_that_diverges_stops_with_step_epoch_and_learning_rate(
     """With a learning rate so many times as large: a recipe with such a rate is refused."""
     monkeypatch.setattr(loop, "learning_rate", lambda *at: factor * learning_rate(*at))
     change(**({"learning_rate": 1.0} | changes))
-    with pytest.raises(HeedError, match=f"model tiny-attention, seed 1: .*{message}"):
-        train("tiny-attention", 1)
+    with pytest.raises(HeedError, match=f"model tiny-self-attention, seed 1: .*{message}"):
+        train("tiny-self-attention", 1)
     assert not RUN.exists(), "no run of a training that diverged is compared"
 
 
@@ -356,7 +356,7 @@ def test_a_step_split_into_batches_gives_the_same_weights(workplace, monkeypatch
     for max_tokens in (10**6, 24):
         monkeypatch.setattr(loop, "MAX_PADDED_TOKENS", max_tokens)
         change(dropout=0.0, embedding_dropout=0.0, epochs=2, max_grad_norm=1.0)
-        train("tiny-attention", 1)
+        train("tiny-self-attention", 1)
         weights.append(load_file(RUN / "model.safetensors"))
     # A softmax does not see a bias that all keys share: its gradient is rounding, scaled by Adam.
     names = weights[0].keys() - {"network.encoder.attention.key.bias"}
@@ -398,14 +398,14 @@ def in_two_folds(repeats: int = 1) -> None:
     folds = {"folds": 2 * repeats, "repeats": repeats}
     meta = json.loads((path / "meta.json").read_text()) | folds
     (path / "meta.json").write_text(json.dumps(meta))
-    recipe = dataclasses.replace(recipes.read_model_recipe("tiny-attention"), **folds)
-    recipes.write_recipe("results/recipe/tiny/tiny-attention.yaml", recipe)
+    recipe = dataclasses.replace(recipes.read_model_recipe("tiny-self-attention"), **folds)
+    recipes.write_recipe("results/recipe/tiny/tiny-self-attention.yaml", recipe)
 
 
 def test_folds_test_on_the_seeds_own_fold_and_do_not_leak(workplace):
     in_two_folds()
     train_and_predict(seeds=(1, 2))
-    assert [read_run("tiny-attention", seed).fold for seed in (1, 2)] == [0, 1]
+    assert [read_run("tiny-self-attention", seed).fold for seed in (1, 2)] == [0, 1]
     assert not set(predicted(1)["id"]) & set(predicted(2)["id"])
 
 
@@ -417,15 +417,15 @@ def test_with_more_repeats_a_run_is_kept_where_its_fold_is_the_same(workplace):
     in_two_folds(repeats=2)
     message = "1 more of its runs are of other folds too. Run again: heed train .* 3; .* 4"
     with pytest.raises(HeedError, match=message):
-        write_predictions("tiny-attention", [1, 3, 4])
+        write_predictions("tiny-self-attention", [1, 3, 4])
     with pytest.raises(HeedError, match=r"/3: was trained on fold 0, and is of fold 2 now\. Run"):
-        write_predictions("tiny-attention", [1, 3])
+        write_predictions("tiny-self-attention", [1, 3])
     twice = trained_runs([1, 3])
     assert [seed for seed in once if once[seed] == twice[seed]] == [1]
-    assert [read_run("tiny-attention", seed).fold for seed in twice] == [0, 2]
-    write_predictions("tiny-attention", [1, 3])
+    assert [read_run("tiny-self-attention", seed).fold for seed in twice] == [0, 2]
+    write_predictions("tiny-self-attention", [1, 3])
     written = recipes.read_recipe(PREDICTED / "recipe.yaml", "")
-    assert written == recipes.read_model_recipe("tiny-attention") and written.repeats == 2
+    assert written == recipes.read_model_recipe("tiny-self-attention") and written.repeats == 2
     rows = load_tokens("data/tokens/tiny").rows("test", 2)
     assert {*predicted(3)["id"]} == {f"d{row}" for row in rows}
 
@@ -481,19 +481,19 @@ def test_the_vocabulary_is_of_the_training_part_alone_and_ranked(workplace):
 def test_runs_of_mixed_recipes_and_of_other_seeds_are_refused(workplace):
     train_and_predict(seeds=(1, 2))
     change(epochs=1)
-    train("tiny-attention", 2)
+    train("tiny-self-attention", 2)
     with pytest.raises(HeedError, match="another recipe"):
-        write_predictions("tiny-attention", [1, 2])
-    with pytest.raises(HeedError, match="heed train tiny-attention --seeds 3"):
-        write_predictions("tiny-attention", [1, 3])
+        write_predictions("tiny-self-attention", [1, 2])
+    with pytest.raises(HeedError, match="heed train tiny-self-attention --seeds 3"):
+        write_predictions("tiny-self-attention", [1, 3])
     message = r"is of seeds \[1, 2\], the study has \[1\]. Run: heed score tiny"
     with pytest.raises(HeedError, match=message):
-        evaluate("tiny-attention", [1])
+        evaluate("tiny-self-attention", [1])
 
 
 def test_a_training_killed_for_good_is_resumed_by_the_same_command(workplace):
     change(epochs=30)
-    command = [sys.executable, "-m", "heed.cli", "train", "tiny-attention", "--seeds", "1"]
+    command = [sys.executable, "-m", "heed.cli", "train", "tiny-self-attention", "--seeds", "1"]
     started = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     wait_for(lambda: [*Path(".heed/work").glob("train-*/checkpoint.safetensors")], started)
     os.kill(started.pid, signal.SIGKILL)
@@ -502,14 +502,17 @@ def test_a_training_killed_for_good_is_resumed_by_the_same_command(workplace):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     first = int(done.stdout.split("epoch ")[1].split("/")[0])
     assert first > 1, "it went on after the last whole epoch"
-    resumed, code = contents(), json.loads(timing_file("tiny-attention", 1).read_text())["code"]
-    train("tiny-attention", 1, code=code)
+    resumed, code = (
+        contents(),
+        json.loads(timing_file("tiny-self-attention", 1).read_text())["code"],
+    )
+    train("tiny-self-attention", 1, code=code)
     assert contents() == resumed
 
 
 def trained_runs(seeds: list[int], cores: int = 1) -> dict[int, tuple[int, dict[str, str]]]:
     """Train what is not there; the time of each seed's folder, and the contents of its files."""
-    assert {info.seed for info in runs.train_runs("tiny-attention", seeds, cores)} == {*seeds}
+    assert {info.seed for info in runs.train_runs("tiny-self-attention", seeds, cores)} == {*seeds}
     folders = {seed: RUN.with_name(str(seed)) for seed in seeds}
     return {seed: (path.stat().st_mtime_ns, contents(path)) for seed, path in folders.items()}
 
@@ -523,10 +526,10 @@ def test_a_run_is_kept_while_recipe_code_and_bytes_are_the_same(workplace, monke
     weights.write_bytes(flipped(weights.read_bytes()))
     again = trained_runs([1, 2])
     assert again[2] == both[2] and again[1][0] != both[1][0] and again[1][1] == both[1][1]
-    timing_file("tiny-attention", 2).unlink()
+    timing_file("tiny-self-attention", 2).unlink()
     timed = trained_runs([1, 2])
     assert timed[1] == again[1] and timed[2][0] != again[2][0]
-    assert timing_file("tiny-attention", 2).exists()
+    assert timing_file("tiny-self-attention", 2).exists()
     change(epochs=2)
     shorter = trained_runs([1, 2])
     assert all(shorter[seed][0] != timed[seed][0] for seed in (1, 2))
@@ -534,7 +537,9 @@ def test_a_run_is_kept_while_recipe_code_and_bytes_are_the_same(workplace, monke
     monkeypatch.setattr(checkpoint, "code_digest", lambda task: "of another code")
     other = trained_runs([1, 2])
     assert all(other[seed][0] != shorter[seed][0] for seed in (1, 2))
-    assert json.loads(timing_file("tiny-attention", 1).read_text())["code"] == "of another code"
+    assert (
+        json.loads(timing_file("tiny-self-attention", 1).read_text())["code"] == "of another code"
+    )
     assert trained_runs([1, 2]) == other
 
 
@@ -549,12 +554,12 @@ def test_seeds_at_the_same_time_give_the_same_bytes_as_in_turn(workplace):
 
 def test_train_deletes_runs_of_other_seeds_unless_seeds_are_named(workplace, capfd):
     Path("params.yaml").write_text("seeds: [1, 3]\n")
-    stages.train("tiny-attention", [1, 2])
+    stages.train("tiny-self-attention", [1, 2])
     of_seed_1 = RUN.stat().st_mtime_ns
     capfd.readouterr()
-    stages.train("tiny-attention", [])
+    stages.train("tiny-self-attention", [])
     printed = capfd.readouterr().out
-    for folder in (RUN.parent, timing_file("tiny-attention", 1).parent):
+    for folder in (RUN.parent, timing_file("tiny-self-attention", 1).parent):
         assert sorted(path.stem for path in folder.glob("[!.]*")) == ["1", "3", "longer"]
     assert RUN.stat().st_mtime_ns == of_seed_1, "a run that was trained by --seeds is kept"
     assert "seed 1: epoch" in printed and "seed 1: epoch 1/3" not in printed
@@ -568,7 +573,7 @@ def test_all_seeds_that_fail_are_named_and_the_others_are_trained(workplace, mon
 
     monkeypatch.setattr(runs, "train_run", fail)
     with pytest.raises(HeedError, match=r"^seed 1 fails\nseed 3 fails$"):
-        list(runs.train_runs("tiny-attention", [1, 2, 3], 2))
+        list(runs.train_runs("tiny-self-attention", [1, 2, 3], 2))
     assert RUN.with_name("2").is_dir()
 
 

@@ -51,16 +51,16 @@ def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
 
 def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contradiction]:
     """Yield every contradiction of the hyperparameters with the variant's name."""
-    if variant == "baseline" and (h.attends or h.attention != "none"):
+    if variant == "last-state" and (h.attends or h.attention != "none"):
         name = "encoder" if h.encoder == "transformer" else "pooling"
         name = "attention" if h.attention != "none" else name
-        yield (name,), f"variant baseline is without attention, found {getattr(h, name)}"
-    if variant == "attention" and not h.attends:
+        yield (name,), f"variant last-state is without attention, found {getattr(h, name)}"
+    if variant in ("attention-pooling", "self-attention") and not h.attends:
         yield (
             ("variant",),
-            "variant attention needs attention (multi-head, single-head), a pooling with attention "
-            f"or encoder transformer, found attention: {h.attention}, pooling: {h.pooling}, "
-            f"encoder: {h.encoder}",
+            f"variant {variant} needs attention (multi-head, single-head), a pooling with "
+            f"attention or encoder transformer, found attention: {h.attention}, pooling: "
+            f"{h.pooling}, encoder: {h.encoder}",
         )
     if variant == "parameter-matched" and h.pooling == "attention":
         yield ("pooling",), f"variant parameter-matched is without attention, found {h.pooling}"

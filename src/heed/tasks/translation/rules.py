@@ -64,17 +64,17 @@ def adversarial_model_contradiction(_: Hyperparameters) -> str | None:
 
 def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contradiction]:
     """Yield every contradiction of the hyperparameters with the variant's name."""
-    if variant == "baseline" and h.attends:
-        yield ("decoder",), f"variant baseline is without attention, found decoder: {h.decoder}"
+    if variant == "last-state" and h.attends:
+        yield ("decoder",), f"variant last-state is without attention, found decoder: {h.decoder}"
     if variant == "attention" and not h.learns_weights:
         key = "score" if h.attends else "decoder"
         needs = {"score": "a score that is learned", "decoder": "a decoder with attention"}[key]
         found = f"found {key}: {getattr(h, key)}"
         yield (key, "variant"), f"variant attention needs {needs}, {found}"
-    if variant == "uniform" and (h.learns_weights or not h.attends or h.score != "uniform"):
+    if variant == "average" and (h.learns_weights or not h.attends or h.score != "uniform"):
         yield (
             ("score", "decoder", "variant"),
-            "variant uniform reads all states by equal weights: score: uniform and a decoder that "
+            "variant average reads all states by equal weights: score: uniform and a decoder that "
             f"has a score, found score: {h.score} and decoder: {h.decoder}",
         )
 

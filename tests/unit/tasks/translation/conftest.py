@@ -13,12 +13,12 @@ from heed.prediction import write_predictions
 from tests.conftest import ROOT, train
 
 MODELS = {
-    "baseline": "decoder: last-state",
+    "last-state": "decoder: last-state",
     "attention": "decoder: output",
     "input": "decoder: input, score: additive",
     "literal": "decoder: input-literal, score: concat-tanh",
     "concatenate": "decoder: concatenate, max_source_tokens: 30",
-    "uniform": "decoder: output, score: uniform",
+    "average": "decoder: output, score: uniform",
     "deep": "decoder: output, encoder_layers: 3, decoder_layers: 2, residual: true",
     "pieces": "decoder: output, segmentation: bpe, source_vocabulary: 90, target_vocabulary: 90, "
     "tied_readout: true",
@@ -30,7 +30,7 @@ MODEL = (
     "match_parameters_of: pair-{0}, {1}}}\n"
 )
 PARAMS = STUDY + "".join(MODEL.format(*model) for model in MODELS.items())
-TRAINED = ("baseline", "attention", "pieces")  # with both seeds
+TRAINED = ("last-state", "attention", "pieces")  # with both seeds
 
 
 @pytest.fixture(scope="session")

@@ -81,7 +81,7 @@ def test_the_alignment_error_of_attention_is_that_of_its_predicted_links():
 
 
 def test_without_attention_leave_one_out_is_explained_and_all_else_has_its_reason():
-    summary, tables = explain("baseline", 1)
+    summary, tables = explain("last-state", 1)
     by_test = summary.set_index("test")
     for test in ("permutation", "adversarial_weights", "seeds", "conicity"):
         assert "have no attention over the source" in by_test.loc[test, "reason"]
@@ -91,7 +91,7 @@ def test_without_attention_leave_one_out_is_explained_and_all_else_has_its_reaso
     assert summary[summary["measure"] == "aer"]["ranking"].tolist() == ["leave_one_out"]
     assert tables["units"]["attention"].isna().all()
     assert tables["units"]["leave_one_out"].notna().any() and tables["seeds"].empty
-    noisy = write_explanations("pair-baseline", [1], 0.02, lambda *_: None, "not-tokenised")
+    noisy = write_explanations("pair-last-state", [1], 0.02, lambda *_: None, "not-tokenised")
     assert noisy.equals(summary), "a translator reads no noise"
 
 
@@ -120,7 +120,7 @@ def test_a_source_with_the_mark_of_a_blank_is_explained_too(monkeypatch):
 
 def test_without_gold_links_their_test_has_a_reason(monkeypatch):
     monkeypatch.setattr("heed.tasks.translation.metrics.gold_links", lambda *_: None)
-    summary, tables = explain("baseline", 1)
+    summary, tables = explain("last-state", 1)
     assert summary.set_index("test").loc["rationale", "reason"] == NO_GOLD
     assert not tables["units"]["rationale"].any()
     assert tables["documents"]["tau_ceiling"].notna().any()

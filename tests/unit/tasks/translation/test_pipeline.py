@@ -102,9 +102,9 @@ def test_models_and_reference_models_are_compared_by_bleu(runs):
     assert pair["metric"] == "bleu" and {*models} == {*TRAINED}
     assert list(pair["reference_models"]) == ["copy", "statistical"]
     differences = pair["comparisons"]["attention"]
-    first, second = (models[v]["summary"]["bleu"]["mean"] for v in ("attention", "baseline"))
-    assert differences["baseline"]["mean_pp"] == pytest.approx(100 * (first - second), abs=1e-9)
-    assert differences["baseline"]["verdict"] and {*differences} >= {"copy", "statistical"}
+    first, second = (models[v]["summary"]["bleu"]["mean"] for v in ("attention", "last-state"))
+    assert differences["last-state"]["mean_pp"] == pytest.approx(100 * (first - second), abs=1e-9)
+    assert differences["last-state"]["verdict"] and {*differences} >= {"copy", "statistical"}
     metrics = json.loads(Path("metrics.json").read_text())["pair"]
     assert set(metrics) == {*TRAINED, "difference_pp"}
 
@@ -157,7 +157,7 @@ def test_translations_are_printed_as_text_with_links_or_as_json_lines(runs):
     (scored,) = map(json.loads, translate("pair-attention", text, translation, "json", 2))
     assert scored["translation"] == translation
     assert scored["score"] == pytest.approx(float(score), abs=1e-3)
-    (line,) = map(json.loads, translate("pair-baseline", text, "", "json", None))
+    (line,) = map(json.loads, translate("pair-last-state", text, "", "json", None))
     assert line["weights"] is None and line["links"] == ""
 
 
@@ -172,7 +172,7 @@ def test_the_attention_between_given_sentences_is_one_picture(runs):
         assert not {*text.split()} - {*shown}
     assert svg.startswith('<svg role="img" aria-label="Which source words pair-attention reads')
     with pytest.raises(HeedError, match="draws 1 to 20 translations with attention, and here 0"):
-        translations_to_draw("pair-baseline", "source.txt", "reference.txt", 1)
+        translations_to_draw("pair-last-state", "source.txt", "reference.txt", 1)
 
 
 NOTHING = ["", "  \t", "\u200b\u2060\ufeff", "\u00ad \u200d", "\u2603 \ud55c\u2603"]
