@@ -33,7 +33,7 @@ def parse_spans(cell: str | list[str] | None, location: str, characters: int) ->
     for entry in cell.split() if isinstance(cell, str) else cell or []:
         if not (match := SPAN.fullmatch(entry)):
             raise HeedError(
-                f"{location}: {str(entry)[:40]!r} is no span of characters. Write START-END, "
+                f"{location}: {str(entry)[:40]!r} is not a span of characters. Write START-END, "
                 "several separated by spaces, such as 0-4 10-15, or in JSON a list of pairs, "
                 "[[0, 4], [10, 15]]"
             )
@@ -56,7 +56,7 @@ def parse_links(text: str, location: str) -> tuple[list[Link], list[Link]]:
     for entry in text.split():
         if not (match := LINK.fullmatch(entry)):
             raise HeedError(
-                f"{location}: {entry!r} is no link. Write SOURCE-TARGET for a sure link and "
+                f"{location}: {entry!r} is not a link. Write SOURCE-TARGET for a sure link and "
                 "SOURCE?TARGET for a possible one: 0-0 1-2 2?1"
             )
         links[match[2]].append((int(match[1]), int(match[3])))

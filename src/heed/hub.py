@@ -61,7 +61,7 @@ def fetch(address: str, otherwise: str, **place: Any) -> Path:
         found = hub.get_hf_file_metadata(url=huggingface_hub.hf_hub_url(**place))
         etag, size = found.etag or "", found.size
         if len(etag) not in (40, 64) or not {*etag} <= {*HASH}:  # of git, or SHA-256
-            raise ValueError(f"the ETag of {name} is no hash: {etag!r}")
+            raise ValueError(f"the ETag of {name} is not a hash: {etag!r}")
         if size is None:
             raise ValueError(f"it does not say how many bytes {name} has")
     with connect(address, otherwise, SECONDS + size / BYTES_A_SECOND) as hub:

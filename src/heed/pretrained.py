@@ -330,7 +330,7 @@ def tap_attention(loaded: LoadedEncoder) -> AttentionTap:
     if not works or not loaded.tokenizer.is_fast:
         raise HeedError(
             f"{loaded.facts.name}: transformers does not let the attention of this kind of encoder "
-            f"({loaded.facts.kind}) be changed, or its tokenizer does not say where pieces stand. "
+            f"({loaded.facts.kind}) be changed, or its tokenizer does not say where pieces begin. "
             "Set `explain: 0` of its entry in `pretrained`"
         )
     return tap

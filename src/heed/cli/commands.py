@@ -1,4 +1,4 @@
-"""The commands that are no stage, each a function with its docstring as help; and the parser."""
+"""The commands besides the stages, each a function with its docstring as help; and the parser."""
 
 import argparse
 import contextlib
@@ -266,7 +266,7 @@ MEANINGS: dict[str, Meaning] = {
     "files": ("FILE", "a table, a folder with a folder of .txt files for each class "
         "(docs/reference/corpora.md has all formats), or a data set on the hub of Hugging Face, "
         "hf://OWNER/NAME or hf://OWNER/NAME/CONFIG; several are one corpus, and "
-        "those named by train, dev or test, or given as test=FILE, are these parts of it",
+        "those named by train, dev or test, or given as test=FILE, are these splits",
         {"nargs": "+"}),
 }  # fmt: skip
 SEVERAL = "several times for several. Known names are found"
@@ -298,7 +298,7 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
     "similar_labels": ("", "labels that look the same, such as pos and Pos, are kept apart"),
     "test": ("SHARE", "of one random split; default: .2, or folds of fewer than 2,000 texts",
         {"type": share}),
-    "train": ("N", "train on at most so many texts", {"type": whole}),
+    "train": ("N", "train on at most N texts", {"type": whole}),
     "seeds": ("N", "of the study; default: 10",
         {"type": partial(whole, most=MAX_SEEDS)}),
     "minutes": ("MINUTES", "that the trainings may take on all cores. Epochs: the preset's, or the "

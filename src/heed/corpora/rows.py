@@ -626,7 +626,7 @@ def describe_left_out(folder: Path) -> str:
     """Return how many files of a folder of texts are none, and their endings; "": all are."""
     others = filter(Path.is_file, _visible_files(folder).keys() - {*text_files(folder)})
     endings = Counter(path.suffix or "none" for path in sorted(others))
-    found = f"{endings.total():,} files that are no text of a class ({join_names(endings)})"
+    found = f"{endings.total():,} files that are not texts of a class ({join_names(endings)})"
     return found * bool(endings)
 
 

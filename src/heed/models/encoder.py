@@ -106,7 +106,7 @@ class Max(Pooling):
     """The maximum of each feature; weights: the share of features whose maximum is there."""
 
     no_sum_reason = (
-        "pooling `max` takes each feature from a token of its own: one weight for each token "
+        "pooling `max` takes each feature from a different token: one weight for each token "
         "cannot make that vector"
     )
 

@@ -245,7 +245,7 @@ def _start(folder: str, cores: int, gpu: float) -> str:
     except Exception as error:  # Ray raises no other where a node is not there in time
         reason = " ".join(str(error).split())[:200]
         raise HeedError(
-            f"Ray did not start ({reason}). Where the machine is busy it needs more time than Ray "
+            f"Ray did not start ({reason}). On a busy machine it needs more time than Ray "
             "allows: run the same command again"
         ) from None
     return f"this machine, {cores} cores" + (f", {gpus} GPUs" if gpus else "")

@@ -73,7 +73,7 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
     name = typed.name or default_name(files)
     if not is_name(name):
         raise HeedError(
-            f"{name!r} is no name: lower-case letters, digits and single '-'. Use --name NAME"
+            f"{name!r} is not a name: lower-case letters, digits and single '-'. Use --name NAME"
         )
     options, form, tables = _read(files, typed)
     rows = sum(table.num_rows for table in tables.values())
@@ -261,7 +261,7 @@ def _require_no_quotes(files: UserFiles, form: Format, typed: CorpusOptions) -> 
             quoted = read_table(path, replace(form, quote=None))
         if quoted != table:
             raise UnclearError(
-                f"{path}: double quotes stand around its texts, and those of another of the files "
+                f"{path}: its texts are in double quotes, and the quotes of another of the files "
                 "do not pair up: correct them there. If all are characters of the texts:",
                 replace(typed, quote=""),
             )

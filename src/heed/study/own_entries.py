@@ -269,7 +269,7 @@ def _drawn_split(options: CorpusOptions, documents: int, seeds: int) -> dict[str
         return {"kind": "random", "test": options.test or TEST, "validation": VALIDATION}
     if seeds % FOLDS:
         raise HeedError(
-            f"fewer than {FEW_TEXTS:,} texts are tested in {FOLDS} folds, and {seeds} seeds are no "
+            f"fewer than {FEW_TEXTS:,} texts are tested in {FOLDS} folds; {seeds} seeds are not a "
             f"multiple of {FOLDS}. Choose: --seeds {FOLDS * -(-seeds // FOLDS)} for all models of "
             f"the study, or --test {TEST} for a single split"
         )

@@ -198,7 +198,7 @@ def _split_argument(argument: str) -> list[tuple[str, Path]]:
         split, path = "", argument
     elif not split_of(split):
         raise HeedError(
-            f"{argument}: {split!r} is no split: write {', '.join(SPLITS)}, as in test=FILE"
+            f"{argument}: {split!r} is not a split: write {', '.join(SPLITS)}, as in test=FILE"
         )
     files = folder_files(Path(path)) if Path(path).is_dir() else []
     return [(split_of(split) or "", file) for file in files or [Path(path)]]

@@ -100,7 +100,7 @@ def read_yaml(text: str, path: object) -> tuple[Node, Any]:
         if tree is not None and _count_values(tree, {}) >= MAX_VALUES:
             raise HeedError(
                 f"{path}:1: more than {MAX_VALUES:,} values, each counted as often as aliases "
-                "(*name) repeat it: no study needs so many"
+                "(*name) repeat it: no study needs more"
             )
         values = None if tree is None else yaml.constructor.construct_document(tree)
     except MarkedYAMLError as error:
@@ -181,7 +181,7 @@ def _misplaced(key: Key, values: Any) -> str:
         return ""
     return (
         "expected a list, such as [1, 2, 3]. The numbers of seeds at which a study is looked at "
-        "change no training, and stand below `study:`, such as looks: [5, 10, 20]"
+        "change no training: write them below `study:`, such as looks: [5, 10, 20]"
     )
 
 

@@ -356,7 +356,7 @@ def _adversarial_model_contradictions(params: Params, name: str) -> Mistakes:
     if base not in params.explain.models:
         yield (
             (*key, "model"),
-            f"{base} is not in explain.models: what is told of an adversarial model stands beside "
+            f"{base} is not in explain.models: the report shows an adversarial model beside "
             "the explanation of its model. Name the model there",
         )
     rules = rules_of(params.task(params.models[base]))

@@ -115,7 +115,7 @@ def empty_study(name: str, title: str) -> str:
     """Return the text of a study without a corpus. Raises HeedError when the name is not free."""
     if not is_name(name):
         raise HeedError(
-            f"{name!r} is no name of a study: lower-case letters, digits and single '-', as in "
+            f"{name!r} cannot name a study: lower-case letters, digits and single '-', as in "
             "--study my-texts"
         )
     if (path := HEED_STUDIES / f"{name}.yaml").exists():

@@ -343,7 +343,7 @@ def test_files_of_a_folder_that_are_no_texts_are_counted(monkeypatch, capsys):
         Path("mails", name).write_text("not a text")
     printed, documents = added(monkeypatch, capsys, "mails")
     assert len(documents) == 2 * len(SPAM)
-    assert "left out: 5 files that are no text of a class (.txt, none, .html)" in printed
+    assert "left out: 5 files that are not texts of a class (.txt, none, .html)" in printed
 
 
 @pytest.mark.parametrize(("encoding", "answers"), [

@@ -67,7 +67,7 @@ NO_SPANS = ["2-", "-2-6", "2 - 6", "2-6,7-11", "2", "2-6-7", "2.0-6", "True-6"]
 
 @pytest.mark.parametrize("cell", NO_SPANS)
 def test_what_is_no_span_is_an_error(cell):
-    with pytest.raises(HeedError, match=r"here: .* is no span of characters"):
+    with pytest.raises(HeedError, match=r"here: .* is not a span of characters"):
         parse_spans(cell, "here", 11)
 
 
