@@ -236,8 +236,8 @@ def require_readable(path: Path, advice: str = "", or_folder: bool = False) -> N
     except (OSError, ValueError) as error:  # such as a link to itself
         raise HeedError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
     if found == "a folder" and or_folder:
-        for each in itertools.filterfalse(Path.is_dir, path.rglob("*")):
-            require_readable(each)
+        for file in itertools.filterfalse(Path.is_dir, path.rglob("*")):
+            require_readable(file)
     elif found == "a folder":
         raise HeedError(f"{path}: expected a file, found a folder. Name a file in it")
     elif found != "a file":

@@ -180,7 +180,7 @@ def load_encoder(folder: Path, encoder: Encoder, device: str) -> LoadedEncoder:
     facts = EncoderFacts(
         name=encoder.name,
         kind=model.config.model_type,
-        parameters=sum(each.numel() for each in model.parameters()),
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
         size=model.config.hidden_size,
         **read_pooling(folder),
         max_tokens=encoder.max_tokens,

@@ -319,7 +319,7 @@ def make_parser() -> argparse.ArgumentParser:
         required=True,
     )
     further = (verdict, pool, publish, verify, study, try_, classify, translate)
-    for function in (each for each in (*stages.STAGES, *further) if each != stages.embed):
+    for function in (command for command in (*stages.STAGES, *further) if command != stages.embed):
         _add_command(subparsers, function, function.__name__.rstrip("_"))
     subparsers.choices["pretrained"].add_argument(
         "--vectors", dest="function", action="store_const", const=stages.embed,
@@ -375,9 +375,9 @@ class _Intermixed(_Parser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Return the parsed arguments, and those that are not known."""
         namespace, rest = super().parse_known_args(args, namespace)
-        lists = [each for each in self._actions if each.nargs in ("*", "+")]
+        lists = [action for action in self._actions if action.nargs in ("*", "+")]
         if lists and not lists[0].option_strings:
             values = getattr(namespace, lists[0].dest)
-            values += [each for each in rest if not each.startswith("-")]
-            rest = [each for each in rest if each.startswith("-")]
+            values += [argument for argument in rest if not argument.startswith("-")]
+            rest = [argument for argument in rest if argument.startswith("-")]
         return namespace, rest

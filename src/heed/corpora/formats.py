@@ -139,12 +139,12 @@ def _find_delimiter(
     """
     for count in (SAMPLE, FEW_ROWS):
         found = {  # of two quotes the first, which is read last
-            each: (sign, lines)
-            for each, sign in itertools.product(delimiters, reversed(quotes))
-            if _width(lines := _split(path, head, each, sign, count)) > 1
+            quote: (sign, lines)
+            for quote, sign in itertools.product(delimiters, reversed(quotes))
+            if _width(lines := _split(path, head, quote, sign, count)) > 1
         }
         if found:
-            best = max(found, key=lambda each: _rank(found[each][1]))
+            best = max(found, key=lambda quote: _rank(found[quote][1]))
             return best, *found[best]
     few = (_split(path, head, default, sign, FEW_ROWS) for sign in (quotes[0], ""))
     return default, quotes[0], next(filter(None, few), [])
@@ -243,7 +243,7 @@ class Column:
     def __init__(self, cells: Sequence[str | list[str] | None]) -> None:
         filled = [cell for cell in cells[:SAMPLE] if cell]
         lists = (cell if isinstance(cell, list) else [cell.strip()] for cell in filled)
-        self.cells = [each for cell in lists for each in cell if each]
+        self.cells = [value for cell in lists for value in cell if value]
         self.values = {*self.cells}
         self.words = sum(len(cell.split()) for cell in self.cells) / max(1, len(self.cells))
 

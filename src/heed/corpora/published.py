@@ -190,7 +190,7 @@ def read_movies(raw: Path) -> Documents:
             if id_ not in read:
                 read.add(id_)
                 evidences = itertools.chain.from_iterable(row["evidences"])
-                phrases = {(each["start_token"], each["end_token"]) for each in evidences}
+                phrases = {(phrase["start_token"], phrase["end_token"]) for phrase in evidences}
                 words = _words(texts[id_])
                 spans = [(words[a][0], words[b - 1][1]) for a, b in sorted(phrases) if a < b]
                 yield Document(id_, texts[id_], label, split=split, rationale=tuple(spans))
@@ -201,7 +201,7 @@ def read_sst_wiki(raw: Path) -> Documents:
     for part, split in SST_SPLITS.items():
         paths = (require_file(raw, f"{part}{end}") for end in (".txt", ".block"))
         texts = (path.read_text("utf-8", "replace") for path in paths)
-        lines, marks = (each.removesuffix("\n").split("\n") for each in texts)
+        lines, marks = (content.removesuffix("\n").split("\n") for content in texts)
         for number, (line, line_marks) in enumerate(zip(lines, marks, strict=True), 1):
             label, _, text = line.partition("\t")
             words = _words(text)

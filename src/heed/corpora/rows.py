@@ -160,7 +160,7 @@ def _as_texts(cell: object) -> list[str] | None:
 def _kind_of(cell: object) -> str:
     """Return the name of a cell's kind if it is no text, "" for text, numbers and nothing."""
     if isinstance(cell, list):
-        return "an object" if any(isinstance(each, dict | bytes) for each in cell) else "a list"
+        return "an object" if any(isinstance(value, dict | bytes) for value in cell) else "a list"
     return "an object" if isinstance(cell, dict) else "bytes" if isinstance(cell, bytes) else ""
 
 
@@ -339,7 +339,7 @@ def xlsx_lines(path: Path) -> Iterator[tuple[int, list[str | None]]]:
 
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        sheet = next(each for each in book.worksheets if each.sheet_state == "visible")
+        sheet = next(sheet for sheet in book.worksheets if sheet.sheet_state == "visible")
         sheet.reset_dimensions()  # which some programs write too small
         for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
             if any(cell is not None for cell in row):
@@ -544,8 +544,8 @@ def _class_names(schema: "pa.Schema") -> dict[str, list[str]]:
     content = (schema.metadata or {}).get(b"huggingface", b"{}")
     names = {}
     try:
-        for key, each in json.loads(content).get("info", {}).get("features", {}).items():
-            inner = each.get("feature", each) if isinstance(each, dict) else each
+        for key, feature in json.loads(content).get("info", {}).get("features", {}).items():
+            inner = feature.get("feature", feature) if isinstance(feature, dict) else feature
             if key in schema.names and isinstance(inner, dict) and inner.get("names"):
                 names[key] = [*map(str, inner["names"])]
     except (AttributeError, TypeError, ValueError):
@@ -556,7 +556,7 @@ def _class_names(schema: "pa.Schema") -> dict[str, list[str]]:
 
 def _name_classes(cell: object, names: list[str]) -> object:
     if isinstance(cell, list):
-        return [_name_classes(each, names) for each in cell]
+        return [_name_classes(value, names) for value in cell]
     return names[cell] if isinstance(cell, int) and 0 <= cell < len(names) else None
 
 
@@ -580,7 +580,7 @@ def _has_labels(path: Path) -> bool:
         columns = [table[column] for column in _class_names(table.schema)]
     numbers = [column for column in columns if pa.types.is_integer(column.type)]
     highest = [pyarrow.compute.max(column).as_py() for column in numbers]
-    return not numbers or any(each is not None and each >= 0 for each in highest)
+    return not numbers or any(number is not None and number >= 0 for number in highest)
 
 
 # --- folders --------------------------------------------------------------------------------------

@@ -112,7 +112,7 @@ def in_order(clause: Clause, language: str) -> list[tuple[Word, int]]:
     """Return the words of a clause in the order of a language, each with the class of its noun."""
     roles, kinds = ORDER[language]
     return [
-        (word, max(each.noun_class for each in phrase))
+        (word, max(member.noun_class for member in phrase))
         for role in roles
         for phrase in clause[role]
         for word in sorted(phrase, key=lambda word: kinds.find(word.kind))
@@ -137,7 +137,7 @@ class Grammar:
         """Return clauses that have `length` words of Norvic together."""
         while True:
             clauses = [self._clause()]
-            while (missing := length - sum(len(in_order(each, NORVIC)) for each in clauses)) > 0:
+            while (missing := length - sum(len(in_order(made, NORVIC)) for made in clauses)) > 0:
                 if not (growths := self._growths(clauses[-1], missing)):
                     break
                 self._grow(clauses, *self._generator.choices([*growths], [*growths.values()]))

@@ -235,7 +235,7 @@ def require_distinct(places: Mapping[str, str], column: str) -> None:
         groups.setdefault(_drawn(label), []).append(label)
     for labels in groups.values():
         if len(labels) > 1:
-            shown = ", ".join(f"{places[each]} {each!r}" for each in labels)
+            shown = ", ".join(f"{places[label]} {label!r}" for label in labels)
             raise SimilarLabelsError(
                 f"column {column!r}: labels that look the same would be {len(labels)} classes: "
                 f"{shown}. Write them alike in the file, or keep them as they are: "

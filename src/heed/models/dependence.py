@@ -75,7 +75,7 @@ def source_gradients(
         log_p = _mean_log_probability(model, pair, memory, state, truncation)
         # of zeros that the model does not read: zeros
         gradients = torch.autograd.grad(log_p, (embedded, added), materialize_grads=True)
-    whole, ahead = (each[0].double().norm(dim=-1).cpu().numpy() for each in gradients)
+    whole, ahead = (gradient[0].double().norm(dim=-1).cpu().numpy() for gradient in gradients)
     return SourceGradients(whole, ahead if isinstance(model, RecurrentTranslator) else None)
 
 

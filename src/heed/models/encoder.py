@@ -86,7 +86,7 @@ class Last(Pooling):
         """Return the pooled vectors."""
         sizes, weights = self._parts(states, lengths, padding)
         parts = zip(weights, states.split(sizes, -1), strict=True)
-        return torch.cat([(each[:, None] @ part).squeeze(1) for each, part in parts], -1)
+        return torch.cat([(weight[:, None] @ part).squeeze(1) for weight, part in parts], -1)
 
     def weights(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
         """Return the weights."""

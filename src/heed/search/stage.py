@@ -58,11 +58,11 @@ def run_searches(params: Params, experiment: str, tokens: Path, cores: int) -> I
     setups = {name: _make_setups(params, name, tokens) for name in params.searches_of(experiment)}
     if not all((folder / name).is_dir() for name in setups):  # such as after another study
         restore_files(stage_name("recipe", experiment), folder)
-    for name, each in setups.items():
-        if _is_todays(folder / name, _digest(params, name, each)):
+    for name, setup in setups.items():
+        if _is_todays(folder / name, _digest(params, name, setup)):
             yield f"{name}: kept"
         else:
-            yield _run(params, name, each, folder, cores)
+            yield _run(params, name, setup, folder, cores)
 
 
 def _make_setups(params: Params, name: str, tokens: Path) -> dict[str, TrialSetup]:
@@ -114,7 +114,7 @@ def _run_on_ray(
 ) -> tuple[dict[str, list[results.Trial]], str]:
     search = params.search(name)
     # before Ray starts: the error of a space that is too small
-    candidates = {model: find_candidates(params, name, each) for model, each in setups.items()}
+    candidates = {model: find_candidates(params, name, setup) for model, setup in setups.items()}
     for setup in setups.values():
         setup.work.mkdir(parents=True, exist_ok=True)
     with (
@@ -148,7 +148,7 @@ def _write_results(
     result = results.Search(
         name, model, search.experiment, setup.recipe.corpus, search.scheduler, search.seed,
         metric=search.metric, trials=list(trials),
-        space={key: {each.kind: each.values} for key, each in space.items()},
+        space={key: {dimension.kind: dimension.values} for key, dimension in space.items()},
         best=results.Best(best.trial, best.score or 0.0, best.best_epoch),
         stops=dict(sorted(Counter(trial.stop for trial in trials).items())),
         epochs=sum(trial.epochs for trial in trials),

@@ -129,8 +129,8 @@ def describe_trainings(params: Params, models: int, times: list[float], cores: i
     seeds = [len(params.seeds_of(model.experiment)) for model in params.models.values()][-models:]
     longer = f" and {models} longer ones" * has_longer
     few, many = min(seeds), max(seeds)
-    each = f"x {many}" if few == many else f"of {few} to {many}"
-    trainings = f"{sum(seeds)} trainings ({models} models {each} seeds){longer}"
+    per_model = f"x {many}" if few == many else f"of {few} to {many}"
+    trainings = f"{sum(seeds)} trainings ({models} models {per_model} seeds){longer}"
     if len(times) < models:
         return f"{trainings}. The same command says how long, once the corpora are tokenized"
     longest = max(times, default=0) * (LONGER_SHARE if has_longer else 1)

@@ -246,10 +246,10 @@ def task_of_labels() -> str:
 def _make_defaults(task: str) -> type:
     schema, fields = RECIPES[task], []
     for declaration in (schema.Hyperparameters, schema.Prediction):
-        for each in dataclasses.fields(declaration):
-            if "description" in each.metadata:  # else it is one of the experiment's `data`
-                field = dataclasses.field(default=each.default, metadata=each.metadata)
-                fields.append((each.name, fields_of(declaration)[each.name].declared, field))
+        for source in dataclasses.fields(declaration):
+            if "description" in source.metadata:  # else it is one of the experiment's `data`
+                field = dataclasses.field(default=source.default, metadata=source.metadata)
+                fields.append((source.name, fields_of(declaration)[source.name].declared, field))
     made = dataclasses.make_dataclass(f"{task.capitalize()}Defaults", fields, frozen=True)
     made.__doc__ = schema.Hyperparameters.__doc__
     return made
@@ -345,7 +345,7 @@ class ExpectedResult:
 
 def check_expected_result(result: ExpectedResult) -> None:
     """Raise ValueError unless an expected result has one form, with the keys that belong to it."""
-    limits = [each for each in (result.at_least, result.at_most) if each is not None]
+    limits = [limit for limit in (result.at_least, result.at_most) if limit is not None]
     given = {*_given(result)} - ABOUT
     forms = {"metric": LIMITS} if result.adversarial_model else FORMS
     allowed = ", or ".join(f"`{form}` with {' or '.join(keys)}" for form, keys in forms.items())

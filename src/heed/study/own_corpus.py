@@ -237,7 +237,7 @@ def _find_split_column(tables: Tables, options: CorpusOptions) -> str:
     if options.split_column or options.no_split_column or options.test or options.group_column:
         return options.split_column
     for column in _split_columns(tables, options):
-        cells = itertools.chain(*(_column(each, column) for each in tables.values()))
+        cells = itertools.chain(*(_column(table, column) for table in tables.values()))
         if {"train", "test"} <= {*map(split_of, {*map(str, cells)})} <= {*SPLITS}:
             return column
     return ""
@@ -308,7 +308,7 @@ def _unclear_columns(
 ) -> UnclearError:  # fmt: skip
     unknown = ["the text"] * (len(texts) != 1) + ["the label"] * (len(labels) != 1)
     pairs = itertools.product(texts[:2] or [["COLUMN"]], labels[:2] or [["COLUMN"]])
-    answers = [replace(typed, text_column=each, label_column=label) for each, label in pairs]
+    answers = [replace(typed, text_column=text, label_column=label) for text, label in pairs]
     columns = join_names(_names(table))
     question = f"{path}: which column has {' and '.join(unknown)}? Columns: {columns}."
     may_be_row = not labels and formats.describe_names(_names(table))

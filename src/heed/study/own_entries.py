@@ -141,7 +141,7 @@ def split_statistics(
         left_out=int(left_out.sum()), empty=int((lengths == 0).sum()),
         lengths=lengths[part_of_each != "test"],
         missing=[*splits.describe_missing_values(known, kept, ~left_out)],
-        unseen={label: [*known.counts[label].keys() - each] for label, each in seen.items()},
+        unseen={label: [*known.counts[label].keys() - values] for label, values in seen.items()},
     )  # fmt: skip
 
 
@@ -302,7 +302,7 @@ def make_entries(
     max_tokens = max(10, min(longest, 10 * -(-statistics.long_length // 10)))
     declared = vars(form) | {"format": form.format or None, "header": [*form.header] or None}
     source: dict[str, object] = {"kind": KIND.source.name, **files.source()}
-    source |= {key: each for key, each in declared.items() if each is not None}
+    source |= {key: value for key, value in declared.items() if value is not None}
     settings: dict[str, object] = {"preset": preset, "max_tokens": max_tokens}
     epochs, fewest = _choose_epochs(values, trained)
     settings |= {"epochs": epochs} if epochs != values["epochs"] else {}

@@ -67,7 +67,7 @@ class CorpusOptions:
             if value is True:
                 words.append(option)
             elif isinstance(value, list):
-                words += [word for each in value for word in (option, each)]
+                words += [word for item in value for word in (option, item)]
             elif value != field.default:
                 words += [option, str(value).replace("\t", "\\t")] if value else [f"{option}="]
         return shlex.join(words)
@@ -150,7 +150,7 @@ def _key_by_split(files: Iterable[tuple[str, Named]]) -> dict[str, Named]:
     pairs = [*files]
     keys: dict[str, Named] = {}
     for split in SPLITS:
-        same = [file for each, file in pairs if each == split]
+        same = [file for file_split, file in pairs if file_split == split]
         for number, file in enumerate(same, 1):
             keys[f"{split}_{number}" if len(same) > 1 else split] = file
     return keys

@@ -268,7 +268,7 @@ def _looked(params: Params, count: int, compared: Comparison | None) -> list[int
     """Return the seeds with which a study was looked at before it has `count`, without a plan."""
     if compared is None or params.study.looks:
         return params.study.looked
-    now = {name: len(each.seeds or range(count)) for name, each in params.experiments.items()}
+    now = {name: len(entry.seeds or range(count)) for name, entry in params.experiments.items()}
     before = {name: len(compared.seeds_of(name)) for name in now}
     return sorted({*params.study.looked, *(before[n] for n in now if before[n] < now[n])})
 
@@ -287,8 +287,8 @@ def _decided(comparison: Comparison) -> list[str]:
         name
         for name, result in comparison.experiments.items()
         for others in result.comparisons.values()
-        for each in others.values()
-        if each.family == "primary" and each.verdict != UNDECIDED
+        for difference in others.values()
+        if difference.family == "primary" and difference.verdict != UNDECIDED
     ]
 
 
@@ -300,7 +300,7 @@ def without_schema(text: str) -> str:
 def as_yaml(value: Any) -> Any:
     """Return a value of an entry, on one line; DVC refuses some texts of YAML 1.2 unquoted."""
     if isinstance(value, dict):
-        made: Any = CommentedMap({key: as_yaml(each) for key, each in value.items()})
+        made: Any = CommentedMap({key: as_yaml(item) for key, item in value.items()})
     elif isinstance(value, list):
         made = CommentedSeq(map(as_yaml, value))
     else:

@@ -110,10 +110,10 @@ class Params:
 
         A source that names its `files` has these, whatever its corpora need.
         """
-        if self.sources[source].files:
-            return self.sources[source].files
-        needed = [KINDS[each.kind].files for each in self.corpora.values() if each.source == source]
-        return sorted({*itertools.chain(*needed)}) if needed and all(needed) else None
+        kinds = (KINDS[corpus.kind] for corpus in self.corpora.values() if corpus.source == source)
+        needed = [kind.files for kind in kinds]
+        known = sorted({*itertools.chain(*needed)}) if needed and all(needed) else None
+        return self.sources[source].files or known
 
     def experiments_on(self, corpus: str) -> dict[str, Any]:
         """Return the experiments on a corpus."""

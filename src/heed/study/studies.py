@@ -216,7 +216,7 @@ def _edited_study(text: str, study: str) -> dict[Path, str]:
     node = next(value for key, value in section.value if key.value == "name")
     start, end = node.start_mark.index, node.end_mark.index
     names = itertools.chain(["edited"], map("edited-{}".format, itertools.count(2)))
-    for name in (f"{values['study']['name']}-{each}" for each in names):
+    for name in (f"{values['study']['name']}-{suffix}" for suffix in names):
         kept = text[:start] + name + text[end:]
         if not (path := own_study_file(name)).exists() or _read_params(path) == kept:
             return {path: own_study_text(kept)}

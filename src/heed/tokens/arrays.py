@@ -174,7 +174,7 @@ def mark_rationale(starts: np.ndarray, ends: np.ndarray, spans: np.ndarray) -> n
     """
     first = np.searchsorted(ends, spans[:, 0], "right")  # first token that reaches into the span
     last = np.searchsorted(starts, spans[:, 1])  # first token after the span
-    begun, ended = (np.bincount(each, minlength=len(starts) + 1) for each in (first, last))
+    begun, ended = (np.bincount(tokens, minlength=len(starts) + 1) for tokens in (first, last))
     return np.cumsum(begun - ended)[:-1] > 0
 
 
@@ -218,7 +218,7 @@ def load_tokens(path: str | Path) -> Any:
     meta = read_meta(path)
     with reading(path, command, "the token arrays cannot be read"):
         if meta.languages:
-            sides = {each: _read_side(path, each) for each in meta.languages}
+            sides = {language: _read_side(path, language) for language in meta.languages}
             return ParallelTokens(path, meta, sides)
         ids, sentences = (open_array(path / f"{name}.npy") for name in ("ids", "sentences"))
         starts, of_sentences = (np.load(path / f"{k}offsets.npy") for k in ("", "sentence_"))

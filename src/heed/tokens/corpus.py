@@ -165,8 +165,8 @@ def _make_row(document: Document, texts: dict[str, str], raw: Path) -> dict[str,
     row["links"] = tuple(
         (pair, *link, is_sure)
         for pair, links in document.alignments.items()
-        for is_sure, each in ((True, links.sure), (False, links.possible))
-        for link in each
+        for is_sure, group in ((True, links.sure), (False, links.possible))
+        for link in group
     )
     return row
 
@@ -182,7 +182,7 @@ def _tokenize_texts(
 ) -> Iterator[Chunk]:  # fmt: skip
     """Yield the tokens of the selected texts of a language. HeedError: a process was killed."""
     column, total = text_column(language), len(table.starts) - 1
-    chunks = (each[column].to_pylist() for each in table.chunks([column], selected) if len(each))
+    chunks = (rows[column].to_pylist() for rows in table.chunks([column], selected) if len(rows))
     with progress_bar(f"{name}: tokenizing {language}".rstrip()) as bar:
         tokenizer = cast(Tokenizer, corpus.tokenizer_of(language))
         for done, chunk in enumerate(tokenize_chunks(chunks, tokenizer, min(processes, total)), 1):
@@ -220,7 +220,7 @@ def _write_pair_files(
 
 
 def _count_words(table: CleanedTable, column: str, selected: np.ndarray) -> np.ndarray:
-    texts = (each[column].to_pylist() for each in table.chunks([column], selected))
+    texts = (rows[column].to_pylist() for rows in table.chunks([column], selected))
     return np.asarray([len(text.split()) for text in itertools.chain.from_iterable(texts)])
 
 
@@ -241,9 +241,9 @@ def _describe(
     if "" in tokens:
         require_text(np.diff(tokens[""].offsets), split.columns, f"corpus {name}: ")
     languages = {}
-    for language, each in tokens.items():
+    for language, side in tokens.items():
         tokenizer = cast(Tokenizer, corpus.tokenizer_of(language))
-        languages[language] = Language(tokenizer, len(each.array("ids")), len(each.lexicon))
+        languages[language] = Language(tokenizer, len(side.array("ids")), len(side.lexicon))
     columns = _of_first_repeat(corpus, split.columns)[0]
     return Meta(
         digest="", corpus=name, kind=corpus.kind, tokenizer=cast(Tokenizer, corpus.tokenizer),
@@ -256,7 +256,7 @@ def _describe(
         reduced=split.left_out > 0, generated=KINDS[corpus.kind].generated,
         duplicates=split.duplicates, cleaned={}, left_out=split.left_out,
         near_duplicates=_count_near_duplicates(name, tokens, columns),
-        languages={language: each for language, each in languages.items() if language},
+        languages={language: entry for language, entry in languages.items() if language},
     )  # fmt: skip
 
 
@@ -265,9 +265,9 @@ def _count_near_duplicates(
 ) -> NearDuplicates:
     """Return the number of test documents with a near duplicate in train, in any language."""
     results = []
-    for language, each in tokens.items():
+    for language, side in tokens.items():
         title = f"{name}: near duplicates {language}".rstrip()
-        found = find_near_duplicates(each.array("ids"), each.offsets, each.lexicon, columns, title)
+        found = find_near_duplicates(side.array("ids"), side.offsets, side.lexicon, columns, title)
         results.append(found)
     by_column = zip(*(documents for documents, _ in results), strict=True)
     counts = [int(np.logical_or.reduce(documents).sum()) for documents in by_column]

@@ -68,8 +68,8 @@ class DocumentLabels:
         self.labels = {key: pd.Categorical(cells) for key, cells in columns.items()}
         counted = {key: cells.value_counts().sort_index() for key, cells in columns.items()}
         self.counts: dict[str, dict[str, int]] = {
-            key: dict(zip(each.index.tolist(), each.tolist(), strict=True))
-            for key, each in counted.items()
+            key: dict(zip(counts.index.tolist(), counts.tolist(), strict=True))
+            for key, counts in counted.items()
         }
         self.groups = pd.Categorical(table["group"]).codes
         self.published_split = table["split"].to_numpy(object)
@@ -142,7 +142,7 @@ def _require_common(trained: dict[str, Any], tested: dict[str, pd.Categorical]) 
     """Raise HeedError unless train and test have a class in common, of some label."""
     if tested and all({*trained[key]}.isdisjoint(label) for key, label in tested.items()):
         (key, label), *_ = tested.items()
-        names = (_name_some(map(repr, each)) for each in (trained[key], label.unique()))
+        names = (_name_some(map(repr, values)) for values in (trained[key], label.unique()))
         raise HeedError(
             f"the splits train and test have no class in common (label {key!r}: "
             f"{', and '.join(names)}). Write their labels alike"
@@ -172,11 +172,11 @@ def describe_missing_values(
             missing: dict[str, list[str]] = {}
             for name, column in columns.items():
                 values = {*kept[column == split].unique()}
-                for each in labels.counts[key].keys() - values:
-                    missing.setdefault(each, []).append(name.removeprefix("split_"))
+                for value in labels.counts[key].keys() - values:
+                    missing.setdefault(value, []).append(name.removeprefix("split_"))
             names = [
-                repr(each) + (f" (fold {', '.join(folds)})" if folds != ["split"] else "")
-                for each, folds in sorted(missing.items())
+                repr(value) + (f" (fold {', '.join(folds)})" if folds != ["split"] else "")
+                for value, folds in sorted(missing.items())
             ]
             if names:
                 yield (
@@ -399,14 +399,14 @@ def find_duplicates(
         found = [numbers.isin(numbers[others]) for numbers in by_language]
         return rows & np.logical_or.reduce(found)
 
-    repeated = np.logical_or.reduce([each.duplicated() for each in by_language])
+    repeated = np.logical_or.reduce([numbers.duplicated() for numbers in by_language])
     dropped = np.zeros(len(repeated), bool)
     if drop and len(columns) > 1:
         dropped = repeated
     elif drop:
         (column,) = columns.values()
         dropped = among(column == "train", column != "train")
-    shared = max(int(among(each == "test", each == "train").sum()) for each in columns.values())
+    shared = max(int(among(split == "test", split == "train").sum()) for split in columns.values())
     counts = int(repeated.sum()), shared, int(dropped.sum())
     return dropped, dict(zip(("texts", "test_texts_in_train", "dropped"), counts, strict=True))
 

@@ -148,7 +148,7 @@ def _row_groups(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     batches: list[pa.RecordBatch] = []
     for batch in chunks:
         batches += [batch] if batch.num_rows else []
-        if sum(each.nbytes for each in batches) > ROW_GROUP:
+        if sum(batch.nbytes for batch in batches) > ROW_GROUP:
             yield pa.Table.from_batches(batches)
             batches = []
     if batches:
