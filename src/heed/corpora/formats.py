@@ -165,17 +165,17 @@ def _width(rows: Lines) -> int:
 
 def _rank(rows: Lines) -> tuple[bool, int]:
     """Return whether a column may be labels, and the number of columns."""
-    return any(Column(cells).is_label for cells in zip(*rows[1:], strict=True)), _width(rows)
+    return any(SampledColumn(cells).is_label for cells in zip(*rows[1:], strict=True)), _width(rows)
 
 
 def _find_header(form: Format, no_header: bool, rows: Lines) -> Format:
     if not _width(rows) or (not no_header and _has_header(rows)):
         return form
-    columns = [*map(Column, zip(*rows, strict=True))]
+    columns = [*map(SampledColumn, zip(*rows, strict=True))]
     return dataclasses.replace(form, header=tuple(_make_names(columns)))
 
 
-def _make_names(columns: "list[Column]") -> list[str]:
+def _make_names(columns: "list[SampledColumn]") -> list[str]:
     names = [f"column_{i}" for i in range(1, len(columns) + 1)]
     texts = [i for i, column in enumerate(columns) if column.is_text]
     labels = [i for i, column in enumerate(columns) if column.is_label]
@@ -192,13 +192,13 @@ def _has_header(rows: Lines) -> bool:
     names = {*map(str.lower, first)}
     if not rest or names <= KNOWN_NAMES:
         return True
-    columns = [*map(Column, zip(*rest, strict=True))]
+    columns = [*map(SampledColumn, zip(*rest, strict=True))]
     if any(col.is_label and cell in col.values for cell, col in zip(first, columns, strict=True)):
         return False
     return not names.isdisjoint(KNOWN_NAMES) or _are_names(first, columns)
 
 
-def _are_names(first: list[str], columns: "list[Column]") -> bool:
+def _are_names(first: list[str], columns: "list[SampledColumn]") -> bool:
     """Return whether no cell of a first row is a text, or a number above texts and labels."""
     roles = (
         map(operator.attrgetter("is_label"), columns),
@@ -237,7 +237,7 @@ def is_number(cell: str) -> bool:
 # --- columns --------------------------------------------------------------------------------------
 
 
-class Column:
+class SampledColumn:
     """The content of a column, or of its first rows."""
 
     def __init__(self, cells: Sequence[str | list[str] | None]) -> None:
@@ -266,7 +266,7 @@ def find_roles(table: "pa.Table", texts: list[str], labels: list[str]) -> tuple[
     texts = texts or _first_known(names, TEXT_NAMES, labels) or numbered
     labels = labels or _first_known(names, LABEL_NAMES, texts)
     rest = [name for name in names if name not in texts + labels]
-    columns = {name: Column(table.column(name)[:SAMPLE].to_pylist()) for name in rest}
+    columns = {name: SampledColumn(table.column(name)[:SAMPLE].to_pylist()) for name in rest}
     by_words = sorted(rest, key=lambda name: -columns[name].words)
     by_values = sorted(rest, key=lambda name: len(columns[name].values))
     return (

@@ -60,7 +60,7 @@ class Links:
 
 
 @dataclasses.dataclass(frozen=True)
-class Document:
+class RawDocument:
     """A text with its labels, as in its source, or a text in several languages."""
 
     id: str
@@ -74,7 +74,7 @@ class Document:
     alignments: dict[str, Links] = dataclasses.field(default_factory=dict)
 
 
-Documents = Iterator[Document]
+Documents = Iterator[RawDocument]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

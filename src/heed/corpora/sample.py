@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 
 from heed.annotations import Span
 from heed.corpora.publication import (
-    Document,
     Documents,
     Kind,
+    RawDocument,
     SourceKind,
     read_published_lines,
     require_file,
@@ -180,7 +180,7 @@ def read_sample(raw: Path, corpus: "Corpus") -> Documents:
             # the cue and the blank after it, or before it at the end of the text
             text = f"{text[:start]}{text[end:].lstrip(' ')}".replace(" .", ".")
             labels, rationale = {"sentiment": "neutral"}, ()
-        yield Document(row["id"], text, labels, rationale=rationale)
+        yield RawDocument(row["id"], text, labels, rationale=rationale)
 
 
 # --- what attention can gain
@@ -300,7 +300,7 @@ def read_generated(raw: Path, corpus: "Corpus") -> Documents:
     """Yield the documents of a corpus of one of these kinds."""
     for _, row in read_published_lines(require_file(raw, f"{corpus.kind}.jsonl")):
         rationale = tuple((start, end) for start, end in row["evidence"])
-        yield Document(row["id"], row["text"], row["labels"], rationale=rationale)
+        yield RawDocument(row["id"], row["text"], row["labels"], rationale=rationale)
 
 
 # --- kinds

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 from heed.annotations import parse_links
 from heed.corpora.publication import (
     ANY_SPLIT,
-    Document,
     Documents,
     Kind,
     Links,
+    RawDocument,
     read_published_lines,
     require_file,
 )
@@ -233,7 +233,7 @@ def read_pairs(raw: Path, corpus: "Corpus") -> Documents:
             links = Links(*map(tuple, parse_links(row[LINKS], f"{path}:{number}")))
             texts = {NORVIC: row[NORVIC], SOLDAN: row[SOLDAN]}
             split = splits[row["part"]]
-            yield Document(row["id"], texts=texts, alignments={LINKS: links}, split=split)
+            yield RawDocument(row["id"], texts=texts, alignments={LINKS: links}, split=split)
 
 
 STOP = "."
@@ -242,7 +242,7 @@ LENGTHS = 10, 90  # a paragraph takes sentences up to a number of words drawn be
 
 def read_paragraphs(raw: Path, corpus: "Corpus") -> Documents:
     """Yield the paragraphs of each part of the sample pair; every sentence is in one of them."""
-    by_split: dict[str, list[Document]] = defaultdict(list)
+    by_split: dict[str, list[RawDocument]] = defaultdict(list)
     for pair in read_pairs(raw, corpus):
         by_split[pair.split].append(pair)
     for part, pairs in by_split.items():
@@ -252,9 +252,9 @@ def read_paragraphs(raw: Path, corpus: "Corpus") -> Documents:
             yield _join(f"{part}/{number}", paragraph)
 
 
-def _group(pairs: list[Document], generator: random.Random) -> Iterator[list[Document]]:
+def _group(pairs: list[RawDocument], generator: random.Random) -> Iterator[list[RawDocument]]:
     """Yield the pairs in groups: of as many words of Norvic as are drawn, or of one pair."""
-    group, words, limit = list[Document](), 0, generator.randint(*LENGTHS)
+    group, words, limit = list[RawDocument](), 0, generator.randint(*LENGTHS)
     for pair in pairs:
         length = len(_words(pair, NORVIC))
         if group and words + length > limit:
@@ -265,7 +265,7 @@ def _group(pairs: list[Document], generator: random.Random) -> Iterator[list[Doc
     yield group
 
 
-def _join(name: str, pairs: list[Document]) -> Document:
+def _join(name: str, pairs: list[RawDocument]) -> RawDocument:
     source, target, links = list[str](), list[str](), []
     for pair in pairs:
         links += [(len(source) + i, len(target) + j) for i, j in pair.alignments[LINKS].sure]
@@ -273,10 +273,10 @@ def _join(name: str, pairs: list[Document]) -> Document:
         target += _words(pair, SOLDAN)
         links.append((len(source) - 1, len(target) - 1))  # of the full stops
     texts, gold = {NORVIC: " ".join(source), SOLDAN: " ".join(target)}, Links(tuple(links))
-    return Document(name, texts=texts, alignments={LINKS: gold}, split=pairs[0].split)
+    return RawDocument(name, texts=texts, alignments={LINKS: gold}, split=pairs[0].split)
 
 
-def _words(pair: Document, language: str) -> list[str]:
+def _words(pair: RawDocument, language: str) -> list[str]:
     return [*str(pair.texts[language]).split(), STOP]
 
 

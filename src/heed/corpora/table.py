@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from heed.annotations import parse_spans
 from heed.corpora.publication import (
     ANY_SPLIT,
-    Document,
     Documents,
     Kind,
+    RawDocument,
     SourceKind,
     require_split,
     split_of_key,
@@ -104,7 +104,7 @@ class DocumentReader:
         labels = zip(*lists[:-1], strict=True)
         return map(_Row, places, zip(*texts, strict=True), labels, lists[-1], *named)
 
-    def _document(self, row: _Row, name: str, split: str) -> Document | None:
+    def _document(self, row: _Row, name: str, split: str) -> RawDocument | None:
         """Return the document of a row, with this name and split for want of its own, or None."""
         corpus, location, group = self.corpus, row.location, ""
         cells = zip(corpus.label_names, row.labels, strict=True)
@@ -129,7 +129,7 @@ class DocumentReader:
             split = require_split(row.split, corpus.split_column, location)
         place = f"{location}: column {corpus.rationale_column!r}"
         rationale = parse_spans(row.rationale, place, len(text))
-        return Document(name, text, labels, group, split, rationale)
+        return RawDocument(name, text, labels, group, split, rationale)
 
     def _label(self, location: str, column: str, cell: Cell) -> str:
         """Return the label of a cell without the blanks around it; "" of an empty one."""
@@ -210,7 +210,7 @@ def read_parallel_table(raw: Path, corpus: "Corpus") -> Documents:
             if corpus.split_column:
                 split = require_split(row.pop(), corpus.split_column, f"{file}{at}")
             texts = dict(zip(corpus.columns, row, strict=True))
-            yield Document(f"row/{next(numbers)}", texts=texts, split=split)
+            yield RawDocument(f"row/{next(numbers)}", texts=texts, split=split)
 
 
 def _tables(raw: Path) -> list[Path]:

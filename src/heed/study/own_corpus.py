@@ -292,7 +292,7 @@ def _doubt_names(table: "pa.Table", path: Path, form: Format, typed: CorpusOptio
     text = formats.find_text(_names(table))
     if text and _may_be_row(table, path, form, typed):
         named = replace(typed, text_column=[text])
-        if formats.Column(_column(table, text)).is_label:
+        if formats.SampledColumn(_column(table, text)).is_label:
             named = replace(typed, label_column=[text])
         raise UnclearError(
             f"{path}: the first row has {join_names([text])!r}: is that the name of a column, or "

@@ -24,7 +24,7 @@ from heed.study.reader import as_yaml
 
 if TYPE_CHECKING:
     from heed.corpora.declared import Corpus
-    from heed.corpora.publication import Document
+    from heed.corpora.publication import RawDocument
     from heed.corpora.rows import Format
     from heed.study.schema import Params
     from heed.tokens.splits import DocumentLabels
@@ -83,7 +83,7 @@ def count_tokens(text: str, tokenizer: str) -> int:
 
 
 def read_labels(
-    documents: Iterable["Document"], corpus: "Corpus", name: str
+    documents: Iterable["RawDocument"], corpus: "Corpus", name: str
 ) -> tuple["DocumentLabels", list[int]]:
     """Return the labels of all documents, read as `heed tokenize` will, and their tokens.
 
@@ -93,7 +93,7 @@ def read_labels(
 
     counts: list[int] = []
 
-    def counted() -> Iterator["Document"]:
+    def counted() -> Iterator["RawDocument"]:
         for document in documents:
             # a table's text is decoded
             counts.append(count_tokens(str(document.text), corpus.tokenizer))

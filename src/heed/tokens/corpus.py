@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from heed.corpora.kinds import KINDS, read_documents
-from heed.corpora.publication import SPLITS, Document
+from heed.corpora.publication import SPLITS, RawDocument
 from heed.files import HeedError, digest_folder, verify_checksums, write_json, writing_folder
 from heed.progress import progress_bar
 from heed.records import as_json
@@ -130,7 +130,7 @@ def _read_labels(table: CleanedTable) -> DocumentLabels:
     return DocumentLabels(table.read(columns).to_pandas())
 
 
-def _clean_texts(document: Document, corpus: "Corpus") -> tuple[dict[str, str], Counter[str]]:
+def _clean_texts(document: RawDocument, corpus: "Corpus") -> tuple[dict[str, str], Counter[str]]:
     """Return the cleaned texts of a document, by language, and the counts of treatments."""
     texts: dict[str, str] = {}
     counts: Counter[str] = Counter()
@@ -147,7 +147,7 @@ def _as_read(text: str | bytes) -> str:
     return PATTERNS["surrogates"][0].sub("\ufffd", text)
 
 
-def _make_row(document: Document, texts: dict[str, str], raw: Path) -> dict[str, Cell]:
+def _make_row(document: RawDocument, texts: dict[str, str], raw: Path) -> dict[str, Cell]:
     """Return a document's row of the table. Raises HeedError as `clean_spans`."""
     row: dict[str, Cell] = {"id": document.id}
     row |= {text_column(language): text for language, text in texts.items()}

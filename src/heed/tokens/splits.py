@@ -29,7 +29,7 @@ import pandas as pd
 import scipy.sparse
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold, train_test_split
 
-from heed.corpora.publication import SPLITS, Document
+from heed.corpora.publication import SPLITS, RawDocument
 from heed.files import HeedError
 from heed.progress import Bar, progress_bar
 from heed.tokens.arrays import mix_bits
@@ -79,7 +79,7 @@ class DocumentLabels:
             self.strata = pd.Categorical(together).codes.astype(np.int64)
 
     @classmethod
-    def read(cls, documents: Iterable[Document]) -> "DocumentLabels":
+    def read(cls, documents: Iterable[RawDocument]) -> "DocumentLabels":
         """Return the labels of documents, which are read one after the other."""
         rows, names = [], list[str]()
         for document in documents:
