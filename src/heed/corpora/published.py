@@ -184,8 +184,8 @@ def read_movies(raw: Path) -> Documents:
             case (_, file):
                 annotations[file.removesuffix(".jsonl")] = content
     read: set[str] = set()
-    for part, split in MOVIES_SPLITS.items():
-        for row in map(json.loads, annotations[part].splitlines()):
+    for stem, split in MOVIES_SPLITS.items():
+        for row in map(json.loads, annotations[stem].splitlines()):
             id_, label = row["annotation_id"], {"sentiment": SENTIMENT[row["classification"]]}
             if id_ not in read:
                 read.add(id_)
@@ -198,8 +198,8 @@ def read_movies(raw: Path) -> Documents:
 
 def read_sst_wiki(raw: Path) -> Documents:
     """Yield the texts with their split; the words of the review's sentence are the rationale."""
-    for part, split in SST_SPLITS.items():
-        paths = (require_file(raw, f"{part}{end}") for end in (".txt", ".block"))
+    for stem, split in SST_SPLITS.items():
+        paths = (require_file(raw, f"{stem}{end}") for end in (".txt", ".block"))
         texts = (path.read_text("utf-8", "replace") for path in paths)
         lines, marks = (content.removesuffix("\n").split("\n") for content in texts)
         for number, (line, line_marks) in enumerate(zip(lines, marks, strict=True), 1):
@@ -208,7 +208,7 @@ def read_sst_wiki(raw: Path) -> Documents:
             runs = re.finditer("1+", "".join(line_marks.split()))  # 1: a word of the review
             rationale = tuple((words[run.start()][0], words[run.end() - 1][1]) for run in runs)
             labels = {"sentiment": SENTIMENT[label]}
-            yield RawDocument(f"{part}/{number}", text, labels, split=split, rationale=rationale)
+            yield RawDocument(f"{stem}/{number}", text, labels, split=split, rationale=rationale)
 
 
 # --- Yelp -----------------------------------------------------------------------------------------

@@ -241,15 +241,15 @@ LENGTHS = 10, 90  # a paragraph takes sentences up to a number of words drawn be
 
 
 def read_paragraphs(raw: Path, corpus: "Corpus") -> Documents:
-    """Yield the paragraphs of each part of the sample pair; every sentence is in one of them."""
+    """Yield the paragraphs of each split of the sample pair; every sentence is in one of them."""
     by_split: dict[str, list[RawDocument]] = defaultdict(list)
     for pair in read_pairs(raw, corpus):
         by_split[pair.split].append(pair)
-    for part, pairs in by_split.items():
-        generator = random.Random(part)
+    for split, pairs in by_split.items():
+        generator = random.Random(split)
         generator.shuffle(pairs)
         for number, paragraph in enumerate(_group(pairs, generator)):
-            yield _join(f"{part}/{number}", paragraph)
+            yield _join(f"{split}/{number}", paragraph)
 
 
 def _group(pairs: list[RawDocument], generator: random.Random) -> Iterator[list[RawDocument]]:

@@ -122,8 +122,8 @@ def split_statistics(
         columns = splits.split_columns(
             corpus.split, known.strata, known.groups, known.published_split
         )
-        part_of_each, lengths = next(iter(columns.values())), np.asarray(counts, np.int32)
-        left_out = splits.draw_left_out(corpus.split, part_of_each == "train", known.strata)
+        first_column, lengths = next(iter(columns.values())), np.asarray(counts, np.int32)
+        left_out = splits.draw_left_out(corpus.split, first_column == "train", known.strata)
         kept = {name: column[~left_out] for name, column in columns.items()}
         labels = {label: values[~left_out] for label, values in known.labels.items()}
         splits.require_learnable(labels, kept)
@@ -139,7 +139,7 @@ def split_statistics(
         len(counts), known.counts,
         splits={split: int((of_first == split).sum()) for split in SPLITS},
         left_out=int(left_out.sum()), empty=int((lengths == 0).sum()),
-        lengths=lengths[part_of_each != "test"],
+        lengths=lengths[first_column != "test"],
         missing=[*splits.describe_missing_values(known, kept, ~left_out)],
         unseen={label: [*known.counts[label].keys() - values] for label, values in seen.items()},
     )  # fmt: skip

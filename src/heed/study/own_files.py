@@ -108,7 +108,7 @@ class UserFiles:
 
 
 def name_files(arguments: list[str], is_drawn: bool = False) -> UserFiles:
-    """Return the files that were given, each as FILE or PART=FILE.
+    """Return the files that were given, each as FILE or SPLIT=FILE.
 
     Files that are all named by a split, such as train.tsv and reviews_test.tsv, have these splits,
     unless the split `is_drawn`. A data set on the hub, hf://OWNER/NAME, is one argument.
@@ -189,7 +189,7 @@ def require_user_file(path: Path, or_folder: bool = False) -> None:
 
 
 def _split_argument(argument: str) -> list[tuple[str, Path]]:
-    """Return the split, "" without one, and the path of FILE or PART=FILE; of a folder its tables.
+    """Return the split, "" without one, and the path of FILE or SPLIT=FILE; of a folder its tables.
 
     A folder of text files is a table itself.
     """

@@ -66,13 +66,13 @@ class TokenizedCorpus:
         for batch in self._batches(["text"]):
             yield from batch.column("text").to_pylist()
 
-    def rows(self, part: str, fold: int) -> np.ndarray:
-        """Return the rows of a part (train, validation, test), in the order of the corpus."""
+    def rows(self, split: str, fold: int) -> np.ndarray:
+        """Return the rows of a split (train, validation, test), in the order of the corpus."""
         column = f"split_{fold}" if self.meta.folds else "split"
         is_of_first = fold < (self.meta.folds // self.meta.repeats or 1)
         file = "documents.parquet" if is_of_first else REPEATS
         table = pd.read_parquet(self.path / file, columns=[column])
-        return np.flatnonzero(table[column] == part)
+        return np.flatnonzero(table[column] == split)
 
 
 @dataclasses.dataclass(frozen=True)

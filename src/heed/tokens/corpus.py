@@ -294,5 +294,5 @@ def _measure_rationale(
     characters = spans[["start", "end"]].to_numpy() + rows[:, np.newaxis] * BEYOND
     marked = pd.Series(mark_rationale(starts, ends, characters))[has_rationale[document]]
     shares = marked.groupby(splits[document][has_rationale[document]]).mean()
-    documents = {part: int((has_rationale & (splits == part)).sum()) for part in SPLITS}
-    return Rationale(kind, documents, {part: float(shares.get(part, 0)) for part in SPLITS})
+    documents = {split: int((has_rationale & (splits == split)).sum()) for split in SPLITS}
+    return Rationale(kind, documents, {split: float(shares.get(split, 0)) for split in SPLITS})

@@ -204,9 +204,9 @@ def split_columns(
         assert split.test is not None
         test = drawing.draw_split(np.arange(len(strata)), split.test, split.seed)
         return {"split": drawing.assign_splits(test, split.seed)}
-    counts = {part: int((source_split == part).sum()) for part in SPLITS}
+    counts = {name: int((source_split == name).sum()) for name in SPLITS}
     if not counts["train"] or not counts["test"]:
-        sizes = ", ".join(f"{count:,} {part}" for part, count in counts.items())
+        sizes = ", ".join(f"{count:,} {name}" for name, count in counts.items())
         raise HeedError(f"the given split needs documents to train and to test, found {sizes}")
     if counts["validation"]:
         return {"split": source_split.astype(object)}
@@ -333,7 +333,7 @@ def _draw(
     """Return a random share (or number) of the documents, sorted.
 
     With `stratify` the strata keep their proportions; strata of one document are drawn as one. It
-    is ignored when there are more strata than documents in one of the two parts.
+    is ignored when there are more strata than documents in the share or in the rest.
     """
     size = share if isinstance(share, int) else max(1, round(share * len(documents)))
     if size >= len(documents):
