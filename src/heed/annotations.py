@@ -41,7 +41,7 @@ def parse_spans(cell: str | list[str] | None, location: str, characters: int) ->
         if not start < end <= characters:
             raise HeedError(
                 f"{location}: the span {start}-{end} goes beyond the text, which has "
-                f"{characters:,} characters, or has none: the end is the position after the last"
+                f"{characters:,} characters, or is empty: the end is the position after the last"
             )
         spans.append((start, end))
     return tuple(spans)

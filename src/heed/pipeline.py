@@ -60,8 +60,8 @@ def check_up_to_date(root: Path) -> None:
     if stale := list(json.loads(done.stdout)):
         names = f"{', '.join(stale[:3])}{', ...' * (len(stale) > 3)}"
         raise HeedError(
-            f"dvc status: not up to date: {names}. The results are not those of params.yaml, the "
-            "code and the data. Run the study first: snakemake --cores 4"
+            f"dvc status: not up to date: {names}. The results are older than params.yaml, the "
+            "code or the data. Run the study first: snakemake --cores 4"
         )
 
 
@@ -150,8 +150,8 @@ def same_params(stage: str, key: str) -> Iterator[None]:
         old, new = (_declared_params(stage, key, text) for text in (before, after))
         if changed := [name for name in old if old[name] != new.get(name)]:
             raise HeedError(
-                f"{PARAMS}: {changed[0]} was edited while `heed {stage} {key}` ran, whose result "
-                "is of the value before. Run the same command again"
+                f"{PARAMS}: {changed[0]} was edited while `heed {stage} {key}` ran; its result "
+                "has the value before. Run the same command again"
             )
 
 

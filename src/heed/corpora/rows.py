@@ -297,7 +297,7 @@ def _table_lines(path: Path, file: TextIO) -> Iterator[str]:
     for number, line in enumerate(bounded_lines(path, file), 1):
         if number == 1 and (found := EXCEL.match(line)):
             raise HeedError(
-                f"{path}:1: {found[1]!r} is a line for Excel, and no row. Delete it: heed finds "
+                f"{path}:1: {found[1]!r} is a line for Excel, not a row. Delete it: heed finds "
                 "the delimiter itself"
             )
         if "__label__" in line and FASTTEXT.match(line):

@@ -81,9 +81,7 @@ class DocumentReader:
     def describe_unlabelled(self) -> str:
         """Return a sentence on the rows without a label."""
         count = f"{self.unlabelled:,} of {self.rows:,} rows"
-        return (
-            f"{self._first_unlabelled}: no label: so it is in {count}, of which this is the first."
-        )
+        return f"{self._first_unlabelled}: no label; {count} have none, and this is the first."
 
     def _split_of_file(self, key: str) -> str:
         is_given = self.corpus.split.kind == "given" and not self.corpus.split_column

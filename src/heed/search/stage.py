@@ -228,8 +228,8 @@ def _start(folder: str, cores: int, gpu: float) -> str:
     gpus = gpus if assigned is None else min(gpus, assigned)
     if gpu > gpus:
         raise HeedError(
-            f"a trial takes {gpu:g} GPUs, and this stage has {gpus}. Mend `gpu` of the search in "
-            "params.yaml"
+            f"a trial takes {gpu:g} GPUs, and this stage has {gpus}. Correct `gpu` of the search "
+            "in params.yaml"
         )
     # Ray passes the path to a shell. Only one that needs quotes is named: with an environment of
     # its own the first trial would wait for another worker than the one that Ray starts with.

@@ -296,7 +296,7 @@ def _doubt_names(table: "pa.Table", path: Path, form: Format, typed: CorpusOptio
             named = replace(typed, label_column=[text])
         raise UnclearError(
             f"{path}: the first row has {join_names([text])!r}: is that the name of a column, or "
-            "a text, and no column has a name?",
+            "a text, in a file without names of columns?",
             replace(typed, no_header=True),
             *[named] * (len(text) <= LONG_NAME),
         )
@@ -313,7 +313,7 @@ def _unclear_columns(
     question = f"{path}: which column has {' and '.join(unknown)}? Columns: {columns}."
     may_be_row = not labels and formats.describe_names(_names(table))
     if _has_names(path, form) and (not texts or may_be_row):
-        question += " Or has the first row a text, and no names of columns?"
+        question += " Or is the first row a text, and columns have no names?"
         answers.insert(0, replace(typed, no_header=True))
     return UnclearError(question, *answers[:2])
 
@@ -373,7 +373,7 @@ def _doubt_classes(
     if twice := _written_twice(names):
         raise UnclearError(
             f"{column}: the classes {' and '.join(map(repr, twice))} are one value that is written "
-            "in two ways (of a column that lacks a number, pandas writes 1 as 1.0). Write it in "
+            "in two ways (where a number is missing, pandas writes 1 as 1.0). Write it in "
             "one way, or say that they are classes.",
             replace(typed, as_labels=True),
         )
@@ -381,8 +381,8 @@ def _doubt_classes(
     if are_numbers or 2 * len(names) > documents > FEW_ROWS:
         raise UnclearError(
             f"{column} has {len(names):,} different {'numbers' if are_numbers else 'values'} in "
-            f"{documents:,} rows: is it a label, and no number to predict, which heed does not do, "
-            "or an id? Name another column, or say that they are classes.",
+            f"{documents:,} rows: is it a label, or a number to predict, which heed cannot, or an "
+            "id? Name another column, or say that they are classes.",
             replace(typed, label_column=["COLUMN"], id_column=""),
             replace(typed, as_labels=True),
         )

@@ -133,8 +133,8 @@ def _key_files(split_of_each: dict[Path, str]) -> UserFiles:
         return UserFiles(_number(paths))
     if not all(splits):
         raise HeedError(
-            f"{paths[splits.index('')]}: train, validation or test? Others are a split by their "
-            "names. Write the split of each file, as in heed corpus add train=FILE test=FILE. For "
+            f"{paths[splits.index('')]}: train, validation or test? The names of other files "
+            "say it. Write the split of each file, as in heed corpus add train=FILE test=FILE. For "
             "one corpus of all rows that heed splits at random: --no-split-column"
         )
     if missing := [split for split in ("train", "test") if split not in splits]:

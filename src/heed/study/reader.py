@@ -242,7 +242,7 @@ def set_seeds(path: Path, count: int) -> str:
                 tree["study"]["looked"] = as_yaml(looked)
 
         write_text(path, changed_text(text, path, change))
-    kept = " Those that are trained stay" if count > before else ""
+    kept = " Trained runs are kept" if count > before else ""
     kept += f". Decided, and not trained further: {', '.join(decided)}" * bool(decided)
     return f"{path}: seeds 1 to {count}, {before} before.{kept}"
 
@@ -250,7 +250,7 @@ def set_seeds(path: Path, count: int) -> str:
 def require_looked(params: Params, folder: Path = COMPARISON) -> None:
     """Raise HeedError where seeds were raised after a comparison, and params do not say so.
 
-    What was compared before is no input of a stage: a report can say only what stands in params.
+    What was compared before is no input of a stage: a report can say only what is in params.
     """
     compared = None
     with contextlib.suppress(HeedError):  # broken: it is made anew
@@ -258,9 +258,9 @@ def require_looked(params: Params, folder: Path = COMPARISON) -> None:
     count, looked = len(params.seeds), _looked(params, len(params.seeds), compared)
     if new := sorted({*looked} - {*params.study.looked}):
         raise HeedError(
-            f"{PARAMS}: seeds: the study was compared with {new[0]} before, and no plan of looks "
-            f"was declared, which its report has to say. Write looked: {looked} below `study:`, or "
-            f"run heed study --seeds {count}, which does"
+            f"{PARAMS}: seeds: the study was compared with {new[0]} before, without a declared "
+            f"plan of looks, and the report has to say so. Write looked: {looked} below `study:`, "
+            f"or run heed study --seeds {count}, which does"
         )
 
 
