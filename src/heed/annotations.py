@@ -17,7 +17,7 @@ SPAN = re.compile(r"(\d{1,15})-(\d{1,15})", re.ASCII)
 Link = tuple[int, int]  # a word of the source and a word of the target, each counted from 0
 LINK = re.compile(r"(\d+)([-?])(\d+)", re.ASCII)
 
-# planted: put there by heed, word by word; passage: a sentence that the label is of, beside others;
+# planted: put there by heed, word by word; passage: the one sentence of several that has the label;
 # human: marked by people as the reason for the label; given: marked in a column of the user's own
 # file, by whoever made it
 RationaleKind = Literal["planted", "passage", "human", "given"]
@@ -26,8 +26,8 @@ RationaleKind = Literal["planted", "passage", "human", "given"]
 def parse_spans(cell: str | list[str] | None, location: str, characters: int) -> tuple[Span, ...]:
     """Return the spans in a cell of a table, separated by white space; none of an empty cell.
 
-    `characters` is the length of the text. Raises HeedError, with `location`: an entry is no span,
-    has no character, or goes beyond the text.
+    `characters` is the length of the text. Raises HeedError, with `location`: an entry
+    is not a span, has no character, or goes beyond the text.
     """
     spans = []
     for entry in cell.split() if isinstance(cell, str) else cell or []:

@@ -21,7 +21,7 @@ HASH = "0123456789abcdef"
 def connect(address: str, otherwise: str, seconds: float | None = None) -> "Iterator[HfApi]":
     """Yield the interface of the hub; whatever it raises is one HeedError about an address.
 
-    It ends with what to do `otherwise`. What is asked is answered in so many `seconds` together.
+    It ends with what to do `otherwise`. All answers together may take `seconds`.
     """
     require_installed(["huggingface_hub"], address)
     from huggingface_hub import HfApi

@@ -141,7 +141,7 @@ def read_lock(root: Path = Path()) -> dict[str, Entry]:
 def same_params(stage: str, key: str) -> Iterator[None]:
     """Raise HeedError after a stage, if what it read of params.yaml is no longer there.
 
-    DVC reads params.yaml when a stage has ended, and would record new values beside an old result.
+    DVC reads params.yaml when a stage has ended, and would record new values with an old result.
     """
     before = PARAMS.read_bytes() if PARAMS.is_file() else b""
     yield
@@ -241,7 +241,7 @@ def md5(path: Path) -> str:
 
 
 def folder_md5(folder: Path, files: Iterable[Path] | None = None) -> str:
-    """Return DVC's hash of a folder, or of some `files` in it: that of their hashes and names."""
+    """Return DVC's hash of a folder, or of some `files` in it: a hash of their hashes and names."""
     paths = (path for path in folder.rglob("*") if path.is_file()) if files is None else files
     names = sorted(path.relative_to(folder).as_posix() for path in paths)
     listing = json.dumps([{"md5": md5(folder / name), "relpath": name} for name in names])

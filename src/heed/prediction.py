@@ -102,7 +102,7 @@ def _describe_run(name: str, run: RunInfo) -> dict[str, object]:
 def _describe_longer(longer: LongerInfo, statistics: pd.DataFrame) -> dict[str, object]:
     """Return what a comparison reads of a longer training; without scores where it diverged.
 
-    `statistics` are those of the validation items, by the run with the same seed.
+    `statistics` are of the validation items, by the run with the same seed.
     """
     recipe, facts = longer.recipe, ("seed", "best_epoch", "machine_kind", "diverged")
     validation = {} if longer.diverged else _read_validation(recipe.model, paths.LONGER)

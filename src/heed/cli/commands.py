@@ -185,7 +185,7 @@ def whole(text: str, most: int = MAX_SEED) -> int:
 
 def positive(text: str) -> float:
     """Return a number above 0."""
-    if not float(text) > 0:  # argparse reports the ValueError of what is no number
+    if not float(text) > 0:  # argparse reports the ValueError of text that is not a number
         raise ValueError
     return float(text)
 

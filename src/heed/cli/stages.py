@@ -90,7 +90,7 @@ def train(model: str, seeds: list[int] | None = None) -> None:
 def score(experiment: str, seeds: list[int] | None = None) -> None:
     """Predict and score the validation and test splits: results/predict and results/evaluate.
 
-    The predictions are those of the runs of the experiment's models, for each seed. To classify a
+    Reads the predictions of the runs of the experiment's models, for each seed. To classify a
     text of your own: heed classify.
     """
     from heed.evaluation.tested import evaluate

@@ -171,7 +171,7 @@ def _words(text: str) -> list[Span]:
 
 
 def read_movies(raw: Path) -> Documents:
-    """Yield the reviews with the official split; those of val are not in train.
+    """Yield the reviews with the official split; reviews of val are not in train.
 
     A span of rationale is a phrase; 20 phrases of the test split have no word and are left out.
     """

@@ -87,7 +87,7 @@ def read_table(path: Path, form: Format) -> "pa.Table":
     """Return the rows of a file: a column AT, then columns of text or of lists of text.
 
     A cell is null where it is missing, empty text where it is empty. Numbers are their text. The
-    metadata of a column name the first cell that is no text. A file is read once in a process.
+    metadata of a column name the first cell that is not text. A file is read once in a process.
     Raises HeedError when the file cannot be read, or has a row that does not fit.
     """
     require_readable(path, or_folder=True)
@@ -158,7 +158,7 @@ def _as_texts(cell: object) -> list[str] | None:
 
 
 def _kind_of(cell: object) -> str:
-    """Return the name of a cell's kind if it is no text, "" for text, numbers and nothing."""
+    """Return the name of a cell's kind if it is not text, "" for text, numbers and nothing."""
     if isinstance(cell, list):
         return "an object" if any(isinstance(value, dict | bytes) for value in cell) else "a list"
     return "an object" if isinstance(cell, dict) else "bytes" if isinstance(cell, bytes) else ""
@@ -377,7 +377,7 @@ Known = dict[int, set[str]]  # cells, reduced to what is compared, by column
 
 
 class _Text(NamedTuple):
-    """A row with lines in a quoted text: each divided, and its columns beside those of the text."""
+    """A row with a quoted text of several lines: its fields, and the lines, divided into fields."""
 
     row: Fields
     lines: list[list[str]]
@@ -563,7 +563,7 @@ def _name_classes(cell: object, names: list[str]) -> object:
 def choose_splits(files: Mapping[str, Sequence[Path]]) -> list[str]:
     """Return the splits of a published data set that make a corpus: with labels and a known name.
 
-    A test split may be published without labels, which are -1 then; `unsupervised` is no split.
+    A test split may be published without labels, which are -1 then; `unsupervised` is not a split.
     """
     labelled = [split for split, paths in files.items() if any(map(_has_labels, paths))]
     known = [split for split in labelled if split_of(split)]
@@ -599,7 +599,7 @@ def _read_text_folder(path: Path, form: Format) -> Rows:
 def text_files(folder: Path) -> list[Path]:
     """Return the .txt files in a folder's folders of classes, or of splits and classes.
 
-    Hidden files, such as those of macOS and Jupyter, are none. Raises HeedError where a file is at
+    Hidden files, such as macOS and Jupyter write, are left out. Raises HeedError where a file is at
     another depth.
     """
     names = _visible_files(folder)
@@ -607,7 +607,7 @@ def text_files(folder: Path) -> list[Path]:
     wanted = _depth(names.values())
     chosen = [path for path, parts in names.items() if len(parts) == wanted]
     for path, parts in names.items() if chosen else ():
-        # beside the classes of a split there may be other files
+        # a split may have other files besides the folders of its classes
         if len(parts) != wanted and not (len(parts) == 2 and split_of(parts[0])):
             raise HeedError(
                 f"{path}: is at another depth than {chosen[0]}. Put each text into the folder of "

@@ -1,14 +1,14 @@
 """The sample corpora: generated text with planted cues, to try the pipeline.
 
 A few cue words among distractors decide the label; the report can measure whether attention finds
-them. Python's random generator makes the same bytes on every machine. Of four it is known what
+them. Python's random generator makes the same bytes on every machine. For four it is known what
 attention can gain, and what it cannot:
 
 - `sample-place`: three cue words decide, mostly in the middle of a long text: the last state of a
   recurrent network has forgotten them, any pooling over all states keeps them.
 - `sample-rank`: of many voices those of the highest rank decide, few among many: an average dilutes
   them, attention selects them.
-- `sample-topic`: words of the topic stand all over the text: there is nothing to find.
+- `sample-topic`: words of the topic occur throughout the text: there is nothing to find.
 - `sample-match`: does a key in the text have its lock? Two distant words decide together.
 """
 
@@ -216,7 +216,7 @@ def place(generator: random.Random) -> Words:
     """Return a long text with a run of cues at its beginning, in its middle or at its end.
 
     Most are in the middle: where the three places are equally frequent, the texts with cues at
-    their ends teach the last state of a BiLSTM to carry those of the middle too.
+    their ends teach the last state of a BiLSTM to carry words of the middle too.
     """
     label = generator.choice(sorted(CUES))
     words = _distractors(generator, 200, 260)

@@ -1,7 +1,7 @@
 """The sample pair of languages: generated text that has one right translation.
 
 Norvic has subject, verb and object in this order, and adjectives before their noun. Soldan has the
-verb at the end of its clause, after the places, which stand before the object; adjectives follow
+verb at the end of its clause, after the places, which precede the object; adjectives follow
 their noun. Articles and adjectives of Soldan agree with the class of their noun, a verb in four has
 two words, and particles of Norvic have no translation. Each word of Soldan comes from one of
 Norvic: this is the gold alignment. Its paragraphs put sentences together, of up to 90 words.
@@ -145,7 +145,7 @@ class Grammar:
                 return clauses
 
     def _phrase(self, *kinds: str) -> list[Word]:
-        # a word may occur twice in a sentence: each occurrence is an object of its own
+        # a word may occur twice in a sentence: each occurrence is another object
         draw = self._generator.choice
         return [dataclasses.replace(draw(self._lexicon[kind])) for kind in kinds]
 

@@ -103,7 +103,7 @@ class DocumentReader:
         return map(_Row, places, zip(*texts, strict=True), labels, lists[-1], *named)
 
     def _document(self, row: _Row, name: str, split: str) -> RawDocument | None:
-        """Return the document of a row, with this name and split for want of its own, or None."""
+        """Return the document of a row, or None; `name` and `split` are for a row without them."""
         corpus, location, group = self.corpus, row.location, ""
         cells = zip(corpus.label_names, row.labels, strict=True)
         labels = {column: self._label(location, column, cell) for column, cell in cells}
@@ -158,7 +158,7 @@ def text_column(path: str, batch: "pa.RecordBatch", column: str) -> list[str]:
 
 
 def label_column(path: str, batch: "pa.RecordBatch", column: str) -> list[Cell]:
-    """Return the cells of a column: texts, lists of texts, or None; errors as of `text_column`."""
+    """Return the cells of a column: texts, lists of texts, or None. Raises as `text_column`."""
     return _column(path, batch, column, ("an object", "bytes"))
 
 

@@ -93,7 +93,7 @@ FREE = {"device", "max_source_tokens", "precision"}
 
 
 def besides_architecture(hyperparameters: Training, searched: Container[str] = ()) -> Configuration:
-    """Return the values of a model that are no architecture and were not searched."""
+    """Return the values of a model besides the architecture that were not searched."""
     kinds = [k for k in type(hyperparameters).__mro__ if k is Training or Reading in k.__bases__]
     of_kinds = ({field.name for field in dataclasses.fields(kind)} for kind in kinds)
     names = OTHERS.union(*of_kinds) - FREE

@@ -137,7 +137,7 @@ class NgramCounts:
     def _count_by_type(self, texts: Sequence[str]) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
         """Return the same as `_count`: n-grams within words are counted once for each type.
 
-        `char_wb` ends n-grams at white space, so a text's counts are those of its words: five times
+        `char_wb` ends n-grams at white space, so a text's counts are its words' counts: five times
         as fast.
         """
         words = [text.lower().split() for text in texts]
@@ -254,7 +254,7 @@ def _select_features(
 ) -> tuple[list[np.ndarray], int]:
     """Find the n-grams of each analyzer that are features, and the least number of their documents.
 
-    Of more than MAX_FEATURES those of the most documents are; of equally many, the smallest hashes.
+    Of more than MAX_FEATURES the n-grams of most documents are; of equals, the smallest hashes.
     """
     hashes, numbers = (np.concatenate(arrays) for arrays in zip(*counted, strict=True))
     kept, min_documents = np.ones(len(numbers), bool), MIN_DOCUMENTS

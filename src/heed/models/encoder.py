@@ -67,7 +67,7 @@ class Mean(Pooling):
 
 
 class Last(Pooling):
-    """The last state of each direction, and the mean of what `skip` puts beside the states.
+    """The last state of each direction, and the mean of what `skip` appends to the states.
 
     The first `hidden_size` features are the forward direction's, which ends at the last token, as
     many after them the backward one's, which ends at the first. Weights: the share of features.

@@ -24,7 +24,7 @@ class Trial:
     """A trial in search.json; `score` is the best of `scores`, by epoch, and None without one.
 
     `best_epoch` counts from 1, 0: none; ties: earliest. `stop` is why it ended.
-    `history` (docs/internals/contracts.md) stands in epochs.csv alone.
+    `history` (docs/internals/contracts.md) is in epochs.csv alone.
     """
 
     trial: int

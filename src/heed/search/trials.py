@@ -38,7 +38,7 @@ REPORTED, ENDED = "reported.jsonl", "ended"
 RAY = "ray"
 MAX_WAITING = 200  # trials that wait for a place on a cluster, as Ray itself has it
 RESTARTS = 3  # of a trial whose machine was lost
-THIRD = 3  # at each rung one trial in so many continues
+THIRD = 3  # at each rung one of three trials continues
 Key = tuple[str, int]  # of a trial: its model and its number
 
 
@@ -153,7 +153,7 @@ def _count_places(search: Search) -> int:
 
 def run_trial(setup: TrialSetup, number: int, configuration: Configuration) -> None:
     """Train one configuration in a Ray worker; Tune may stop it at each of its reports."""
-    if setup.gpu:  # the training claims a slot of a GPU with so many
+    if setup.gpu:  # the training claims one of the slots of a GPU
         os.environ["HEED_RUNS_PER_GPU"] = str(int(1 / setup.gpu))
     else:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""

@@ -121,7 +121,7 @@ def format_cost(params: Params, cores: int) -> str:
 
 
 def describe_trainings(params: Params, models: int, times: list[float], cores: int) -> str:
-    """Return how many trainings so many models are, and how long they take.
+    """Return the number of trainings of `models` models, and how long they take.
 
     `times` are the core-seconds of a training of each; fewer where they are not known.
     """

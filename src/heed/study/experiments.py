@@ -473,12 +473,12 @@ class Search:
     gpu: float = key(0.0, "share of a GPU that a trial reserves", or_zero=0.01, le=1)
 
     def resources(self, models: int) -> tuple[int, int]:
-        """Return the cores and GPUs that the trials of so many models can use on one machine."""
+        """Return the cores and GPUs that the trials of `models` can use on one machine."""
         at_once = min(models * self.trials, self.concurrent or models * self.trials)
         return max(1, math.ceil(at_once * self.cpu)), math.ceil(self.gpu)
 
     def budget(self, h: Training) -> dict[str, Value | None]:
-        """Return the budget, equal for compared variants; `h` are those of the search's model."""
+        """Return the budget, equal for compared variants; `h`: hyperparameters of its model."""
         keys = ("trials", "trainings", "metric", "scheduler")
         budget = {key: getattr(self, key) for key in keys}
         return {"epochs": self.epochs or h.epochs} | budget

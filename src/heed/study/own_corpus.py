@@ -116,7 +116,7 @@ def _fit(
     least takes longer.
     """
     trained, minutes = statistics.splits["train"], float(options.minutes or 0)
-    validated = PREDICTION * statistics.splits["validation"]  # they take as long as so many texts
+    validated = PREDICTION * statistics.splits["validation"]  # texts that take as long to train
     times = own_entries.training_times(entries, statistics, params)
     is_free, folds = _seeds_are_free(options, params), entries.split.get("k", 0)
     longer = LONGER_SHARE * params.study.longer_training
@@ -164,7 +164,7 @@ def _count_seeds(options: CorpusOptions) -> int:
 
 def _seeds_are_free(options: CorpusOptions, params: Params) -> bool:
     """Return whether nobody has chosen the seeds of a study, and no other corpus has them."""
-    is_given = params.seeds == [*range(1, studies.SEEDS + 1)]  # those of a new study
+    is_given = params.seeds == [*range(1, studies.SEEDS + 1)]  # of a new study
     return not options.seeds and len(params.corpora) == 1 and is_given
 
 
@@ -389,7 +389,7 @@ def _doubt_classes(
 
 
 def _written_twice(classes: Iterable[str]) -> list[str]:
-    """Return the names of classes that are one whole number; [] of others."""
+    """Return the names of classes that are one number in two ways, such as 1 and 1.0."""
     names: dict[str, list[str]] = {}
     for name in classes:
         names.setdefault(WHOLE.sub(r"\1", name), []).append(name)

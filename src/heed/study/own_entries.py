@@ -335,7 +335,7 @@ def _pretrained_sections(corpus: str) -> dict[str, dict[str, dict[str, object]]]
 
 
 def _choose_epochs(preset: Configuration, trained: int) -> tuple[int, int]:
-    """Return the epochs for so many documents, for STEPS steps, and the fewest that will do."""
+    """Return the epochs with STEPS steps over these documents, and the fewest that will do."""
     usual, batch_size = int(preset["epochs"]), int(preset["batch_size"])
     needed = min(MOST_EPOCHS, math.ceil(STEPS * batch_size / trained))
     epochs = max(usual, needed)

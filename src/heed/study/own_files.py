@@ -162,7 +162,7 @@ def _number(files: list[Named]) -> dict[str, Named]:
 
 
 def _files_of_hub(arguments: list[str], is_drawn: bool) -> UserFiles:
-    """Return the files of a data set on the hub; those of no test split are one corpus."""
+    """Return the files of a data set on the hub; without a test split all are one corpus."""
     if len(arguments) > 1:
         raise HeedError(f"{join_names(arguments)}: a data set on the hub is a corpus by itself")
     found = find_files(arguments[0])

@@ -30,7 +30,7 @@ MAX_SHOWN, MAX_MISTAKES = 200, 10  # characters of a key in a message; messages
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
 MAX_VALUES = 100_000  # keys and values, each as often as aliases repeat it; a large study has 5,000
 
-# Keys of heed 0.3.0 that are gone, and values as KEY=VALUE; a * stands for any name.
+# Keys of heed 0.3.0 that are gone, and values as KEY=VALUE; a * is any name.
 REMOVED = (
     "training", "later_searches", "study.language", "corpora.*.label_separator", "sources.*.flags",
     *(f"sources.*.format={name}" for name in ("prodigy", "label-studio", "saved-dataset", "arrow")),
@@ -176,7 +176,7 @@ def _removed(key: Key, value: str) -> str:
 
 
 def _misplaced(key: Key, values: Any) -> str:
-    """Return the message on looks that stand below the seeds, empty for any other mistake."""
+    """Return the message on looks that are written below the seeds; "": another mistake."""
     if key != ("seeds",) or not isinstance(values.get("seeds"), dict):
         return ""
     return (
@@ -223,7 +223,7 @@ def changed_text(text: str, path: Path, change: Callable[[Any], None]) -> str:
 
 def set_seeds(path: Path, count: int) -> str:
     """Write the seeds 1 to `count` into params; return a message. Raises HeedError."""
-    read_text(path)  # its message; no lock in a folder that is no clone
+    read_text(path)  # its message; no lock in a folder that is not a clone
     with locked(path.parent / LOCKS / path.name, f"{path}: another command edits it: waiting"):
         text = read_text(path)
         params = parse(text, path)
@@ -250,10 +250,10 @@ def set_seeds(path: Path, count: int) -> str:
 def require_looked(params: Params, folder: Path = COMPARISON) -> None:
     """Raise HeedError where seeds were raised after a comparison, and params do not say so.
 
-    What was compared before is no input of a stage: a report can say only what is in params.
+    What was compared before is not an input of a stage: a report can say only what is in params.
     """
     compared = None
-    with contextlib.suppress(HeedError):  # broken: it is made anew
+    with contextlib.suppress(HeedError):  # broken: it is made again
         compared = _comparison_of(params, folder)
     count, looked = len(params.seeds), _looked(params, len(params.seeds), compared)
     if new := sorted({*looked} - {*params.study.looked}):

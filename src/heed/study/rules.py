@@ -228,7 +228,7 @@ def _experiment_contradictions(params: Params, name: str) -> Mistakes:
 
 
 def _suboptimal_contradictions(params: Params, name: str, original: str) -> Mistakes:
-    """Yield why an experiment is no copy of another with worse hyperparameters."""
+    """Yield why an experiment is not a copy of another with worse hyperparameters."""
     both = (params.experiments[name], params.experiments[original])
     asked = [(entry.task, entry.corpus, entry.data, _metric(entry)) for entry in both]
     if both[1].suboptimal_of or asked[0] != asked[1]:
@@ -262,7 +262,7 @@ def _own_models(params: Params, experiment: str) -> dict[str, str]:
 
 
 def experiment_roles(params: Params, experiment: str, reference_models: Iterable[str]) -> Roles:
-    """Return the roles of an experiment's models, beside these reference models."""
+    """Return the roles of an experiment's models and of these reference models."""
     models = _own_models(params, experiment).items()
     values = {variant: params.hyperparameters(name) for variant, name in models}
     control = params.experiments[experiment].control

@@ -36,7 +36,7 @@ class TokenizedCorpus:
     def documents(self, columns: list[str], rows: np.ndarray | None = None) -> pd.DataFrame:
         """Return these columns of documents.parquet, one row per document.
 
-        With `rows` those of these documents, in this order; the file is read a part at a time, so
+        With `rows` only these documents, in this order; the file is read a part at a time, so
         that the texts of a large corpus are never in memory at once.
         """
         if rows is None:
@@ -179,7 +179,7 @@ def mark_rationale(starts: np.ndarray, ends: np.ndarray, spans: np.ndarray) -> n
 
 
 class MarkedTokens:
-    """The rationale of a corpus's documents, and where their tokens stand."""
+    """The rationale of a corpus's documents, and the places of their tokens."""
 
     def __init__(self, tokens: Tokens) -> None:
         """Open the positions of tokens and rationale."""
@@ -200,7 +200,7 @@ class MarkedTokens:
         return self._starts[part], self._ends[part]
 
     def mask(self, row: int) -> np.ndarray:
-        """Return whether each token of a document stands in its rationale, (tokens,)."""
+        """Return whether each token of a document is in its rationale, (tokens,)."""
         starts, ends = self.spans(row)
         first, end = np.searchsorted(self._documents, [row, row + 1])
         return mark_rationale(starts, ends, self._spans[first:end])

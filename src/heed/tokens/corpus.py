@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 DOCUMENTS = "documents.parquet"
 CLEANED = ".cleaned.arrow"  # the table of cleaned documents, in the folder of the tokens
-# Half a text is no translation, nor is none: parallel documents with one are dropped and counted.
+# A pair with an empty or a cut text is not a translation: it is dropped and counted.
 DROPPED = {"empty": "dropped_empty", "cut": "dropped_long"}
 BEYOND = 1 << 32  # more than the characters of any text
 

@@ -101,7 +101,7 @@ class SplitCorpus:
 def split_corpus(corpus: "Corpus", labels: DocumentLabels, texts: list[np.ndarray]) -> SplitCorpus:
     """Split the documents, drop duplicates, and leave out training documents beyond the limit.
 
-    `texts` are as of `find_duplicates`. Raises HeedError: too few documents, nothing to learn.
+    `texts` are as in `find_duplicates`. Raises HeedError: too few documents, nothing to learn.
     """
     columns = split_columns(corpus.split, labels.strata, labels.groups, labels.published_split)
     dropped, duplicates = find_duplicates(texts, columns, corpus.drop_duplicates)
@@ -263,7 +263,7 @@ class _Drawing:
         return [np.flatnonzero(fold_of[groups] == fold) for fold in range(len(loads))]
 
     def folds(self, k: int, seed: int) -> list[np.ndarray]:
-        """Return the documents of each of k folds; those of a group are in one if `grouped`."""
+        """Return the documents of each of k folds; if `grouped`, a group is in one fold."""
         kind: Any = StratifiedKFold if self.split.stratify else KFold
         kind = StratifiedGroupKFold if self.split.grouped else kind
         strata = self.strata if self.split.stratify else np.zeros(len(self.strata), np.int64)
@@ -319,7 +319,7 @@ class _Drawing:
 
 
 def draw_left_out(split: "Split", is_train: np.ndarray, strata: np.ndarray) -> np.ndarray:
-    """Find those of `is_train` that the split's `train` leaves out: (documents,) both."""
+    """Find the documents of `is_train` that the split's `train` leaves out: (documents,) both."""
     train, left_out = np.flatnonzero(is_train), np.zeros(len(is_train), bool)
     if split.train and split.train < len(train):
         kept = _draw(train, split.train, strata, split, split.seed)
@@ -388,7 +388,7 @@ def find_duplicates(
 
     Two documents are duplicates when their texts of any language are equal. `texts` has for each
     language the number of each document's text, the same for equal texts. `columns` are the split
-    columns; several are those of folds: (documents,) each. `drop` drops training documents whose
+    columns; of folds there are several: (documents,) each. `drop` drops training documents whose
     text is in another split too. With folds every document is tested, and the first of equal
     documents is kept.
     """
@@ -417,7 +417,7 @@ def shingle_blocks(
     """Yield the sets of shingles of some documents: the document and the hash of each shingle."""
     words_of_types = [w.casefold() if any(map(str.isalnum, w)) else None for w in lexicon]
     word_of_type, numbers = pd.factorize(np.asarray(words_of_types, object))
-    # the last hash is no word's: a document of one to four words is filled up to five by it
+    # the last hash is not of a word: a document of one to four words is filled up to five by it
     hashes = mix_bits(np.arange(1, len(numbers) + 2, dtype=np.uint64) * PRIME)
     for part in _blocks(np.diff(offsets), BLOCK_TOKENS):
         here = offsets[part.start : part.stop + 1]

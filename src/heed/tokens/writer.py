@@ -40,7 +40,7 @@ Link = tuple[str, int, int, bool]
 Cell = str | tuple[Span, ...] | tuple[Link, ...] | tuple[tuple[str, str], ...]
 
 AT_ONCE = 20_000  # lines between two updates
-LONGEST = 64 * MAX_SIZE  # bytes of a line: of each number of a vector so many
+LONGEST = 64 * MAX_SIZE  # bytes of a line, for each number of a vector
 LONGEST_WORD = 4096  # bytes of a word in a binary file
 # of a file with a header so many bytes tell whether it is binary: it has control characters in them
 SAMPLE, CONTROLS = 65_536, {*range(32)} - {*b"\t\n\v\f\r"}
@@ -254,7 +254,7 @@ def write_vectors(
 
 
 def _read_words(path: Path, size: int) -> Iterator[tuple[str, str, list[bytes] | bytes]]:
-    """Yield the place of each word in a file, the word, and its numbers as they stand there."""
+    """Yield the place of each word in a file, the word, and its numbers as they are written."""
     with open_compressed(path) as file:
         first = file.readline(LONGEST)
         is_binary = _is_header(first) and not CONTROLS.isdisjoint(file.read(SAMPLE))
