@@ -73,7 +73,7 @@ def test_what_is_no_span_is_an_error(cell):
 
 @pytest.mark.parametrize("cell", ["6-2", "2-2", "2-12"])
 def test_a_span_without_characters_of_the_text_is_an_error(cell):
-    message = rf"the span {cell} goes beyond the text, which has 11 characters, or has none"
+    message = rf"the span {cell} goes beyond the text, which has 11 characters, or is empty"
     with pytest.raises(HeedError, match=message):
         parse_spans(cell, "here", 11)
 
