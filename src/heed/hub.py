@@ -40,7 +40,7 @@ def connect(address: str, otherwise: str, seconds: float | None = None) -> "Iter
             f"{address}: the hub has nothing of this name, or it is not public. Write its "
             "whole name, OWNER/NAME"
         ) from None
-    except Exception as error:  # those of its HTTP library have no class of the hub's
+    except Exception as error:  # its HTTP library raises errors without a common class
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         message = f"{address}: cannot be read from the hub ({reason})."
         raise HeedError(f"{message} {otherwise}") from None

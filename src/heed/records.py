@@ -349,7 +349,7 @@ def _has_type(kind: Any, value: Any) -> bool:
 
 
 def _has_plain_type(kind: Any, items: int, value: Any) -> bool:
-    """The same of a type that is no union; `items` are those of a tuple."""
+    """The same of a type that is not a union; `items` is the length of a tuple."""
     if isinstance(value, bool) or kind is bool:
         return isinstance(value, bool) and kind is bool
     if isinstance(value, int) and not -(2**63) <= value < 2**63:

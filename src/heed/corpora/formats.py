@@ -209,7 +209,7 @@ def _are_names(first: list[str], columns: "list[SampledColumn]") -> bool:
 
 
 def describe_names(names: Iterable[str]) -> list[str]:
-    """Return a note where the names of columns, the first row, may be those of a text and label."""
+    """Return a note where the first row, taken for names of columns, may be a text and a label."""
     several = [name for name in names if len(name.split()) > 1]
     said = "is taken for the name of a column. If the first row is a text: --no-header"
     return [f"{name!r} {said}" for name in several[:1]]

@@ -1,6 +1,6 @@
 """The readers of published corpora, and their files with hashes (docs/reference/corpora.md).
 
-The file of the Federalist Papers is Project Gutenberg's, whose licence stands in it and is not read
+The file of the Federalist Papers is Project Gutenberg's, which has its licence; it is not read
 as text. Multi30k's repository states no licence: its text is read, and never published.
 """
 

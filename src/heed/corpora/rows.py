@@ -1,6 +1,6 @@
 """Read any file of the user's own, once, as an Arrow table of text columns.
 
-Its format stands in params.yaml, as `heed corpus add` found it (formats.py). `heed download` writes
+Its format is in params.yaml, as `heed corpus add` found it (formats.py). `heed download` writes
 the table as parquet; all stages after it read that.
 """
 

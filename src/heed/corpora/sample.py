@@ -6,7 +6,7 @@ attention can gain, and what it cannot:
 
 - `sample-place`: three cue words decide, mostly in the middle of a long text: the last state of a
   recurrent network has forgotten them, any pooling over all states keeps them.
-- `sample-rank`: of many voices those of the highest rank decide, few among many: an average dilutes
+- `sample-rank`: a few voices, of the highest rank, decide among many: an average dilutes
   them, attention selects them.
 - `sample-topic`: words of the topic occur throughout the text: there is nothing to find.
 - `sample-match`: does a key in the text have its lock? Two distant words decide together.

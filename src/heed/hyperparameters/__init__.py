@@ -1,8 +1,8 @@
 """The hyperparameters of networks and their training, each declared once.
 
-Here are those of every training, and the parts of a network, values such as `encoder: bilstm`, with
-their words in docs, glossary and drawing; `classifier` and `translator` have one architecture each.
-A task combines those that its models have (tasks/TASK/recipe.py).
+Here are the hyperparameters of every training, and the parts of a network, values such as
+`encoder: bilstm`, with their words in docs, glossary and drawing; `classifier` and `translator`
+have one architecture each. A task combines what its models have (tasks/TASK/recipe.py).
 """
 
 import dataclasses

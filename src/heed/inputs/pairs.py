@@ -5,8 +5,8 @@ or pieces of words.
 
 `Detokenizer` joins words to text again. For each word the share of its occurrences that are joined
 is counted, to the left and to the right; between two words the share decides that is further from
-one half. Pairs of words for which this rule is wrong in training are exceptions. Of words without
-letters and digits odd and even occurrences in a text are counted apart: quotation marks open and
+one half. Pairs of words for which this rule is wrong in training are exceptions. For words without
+letters and digits, odd and even occurrences are counted separately: quotation marks open and
 close. Pieces are sentencepiece's (Kudo and Richardson 2018, aclanthology.org/D18-2012), by
 byte-pair encoding (Sennrich et al. 2016).
 """

@@ -1,8 +1,8 @@
 """The TF-IDF features of the linear reference model.
 
-The texts may not fit in memory, so n-grams are counted a chunk at a time. Its features are
-those of scikit-learn's TfidfVectorizer (sublinear term frequencies, rows of norm 1) but that an
-n-gram is known by its hash, one of 2**31 - 1, and that of too many the rarest are left out. Few
+The texts may not fit in memory, so n-grams are counted a chunk at a time. The features are
+as in scikit-learn's TfidfVectorizer (sublinear term frequencies, rows of norm 1), except that an
+n-gram is known by its hash, one of 2**31 - 1, and that the rarest of too many are left out. Few
 models need scikit-learn, which takes a second to import.
 """
 
@@ -211,7 +211,7 @@ class TfIdfFile(NamedTuple):
 
     splits: dict[str, SparseFile]
     features: int
-    # n-grams of fewer training documents are no features; of so many, some are none; 0: vectors
+    # n-grams of fewer training documents are not features, of just as many in part; 0: vectors
     min_documents: int
 
 

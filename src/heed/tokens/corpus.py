@@ -1,7 +1,7 @@
 """Write the tokens of a corpus: one pass over its documents, which become a table, then arrays.
 
 The documents are read and cleaned into a table on disk, with a column of texts, or one for each
-language of a parallel corpus. Of all documents together only labels, groups and digests of texts
+language of a parallel corpus. For all documents at once, only labels, groups and digests of texts
 are in memory: the split and the duplicates follow from these. Then each column of texts is
 tokenised by chunks into arrays that grow on disk.
 """

@@ -37,7 +37,7 @@ from heed.tokens.arrays import mix_bits
 if TYPE_CHECKING:
     from heed.corpora.declared import Corpus, Split
 
-# A share of whole groups is drawn as some of so many folds, unless it is smaller than one of them.
+# A share of whole groups is drawn as some of these folds, unless it is smaller than one of them.
 GROUP_FOLDS = 20
 LABEL = "label_"  # a column of this name and a label's has the values of that label
 DRAWS = 100  # of a repeat's folds of groups, until no other repeat has one of them
@@ -360,7 +360,7 @@ def _drawable_strata(strata: np.ndarray, size: int) -> np.ndarray | None:
 
 # --- duplicates
 
-# Comparisons of shingles before the search ends with lower bounds: so many, and so many more for
+# Comparisons of shingles before the search ends with lower bounds: a number, and a number for
 # each token. A comparison takes about 20 nanoseconds.
 WORK, WORK_PER_TOKEN = 500_000_000, 50
 BLOCK = 1 << 22  # comparisons at once: a bound on memory
