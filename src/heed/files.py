@@ -49,7 +49,7 @@ def _writable(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _temporary_path(path: Path) -> Iterator[Path]:
-    """Yield a temporary path, removed when the block ends as those of killed writers are."""
+    """Yield a temporary path, removed when the block ends; files of killed writers are too."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with _writable(path):
@@ -119,7 +119,7 @@ def kind_of(path: Path) -> str:
 
 
 def _refuse_pipe(path: Path, made_by: str) -> None:
-    """Raise HeedError where a pipe, a device or a socket stands for what heed writes there."""
+    """Raise HeedError where a pipe, a device or a socket is in place of what heed writes."""
     with contextlib.suppress(OSError):
         if (found := kind_of(path)) not in ("a file", "a folder"):
             raise HeedError(f"{path}: not a file, but {found}. Remove it, and run again: {made_by}")
@@ -236,8 +236,8 @@ def require_readable(path: Path, advice: str = "", or_folder: bool = False) -> N
     except (OSError, ValueError) as error:  # such as a link to itself
         raise HeedError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
     if found == "a folder" and or_folder:
-        for each in itertools.filterfalse(Path.is_dir, path.rglob("*")):
-            require_readable(each)
+        for file in itertools.filterfalse(Path.is_dir, path.rglob("*")):
+            require_readable(file)
     elif found == "a folder":
         raise HeedError(f"{path}: expected a file, found a folder. Name a file in it")
     elif found != "a file":

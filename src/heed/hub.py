@@ -21,7 +21,7 @@ HASH = "0123456789abcdef"
 def connect(address: str, otherwise: str, seconds: float | None = None) -> "Iterator[HfApi]":
     """Yield the interface of the hub; whatever it raises is one HeedError about an address.
 
-    It ends with what to do `otherwise`. What is asked is answered in so many `seconds` together.
+    It ends with what to do `otherwise`. All answers together may take `seconds`.
     """
     require_installed(["huggingface_hub"], address)
     from huggingface_hub import HfApi
@@ -40,7 +40,7 @@ def connect(address: str, otherwise: str, seconds: float | None = None) -> "Iter
             f"{address}: the hub has nothing of this name, or it is not public. Write its "
             "whole name, OWNER/NAME"
         ) from None
-    except Exception as error:  # those of its HTTP library have no class of the hub's
+    except Exception as error:  # its HTTP library raises errors without a common class
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         message = f"{address}: cannot be read from the hub ({reason})."
         raise HeedError(f"{message} {otherwise}") from None
@@ -61,7 +61,7 @@ def fetch(address: str, otherwise: str, **place: Any) -> Path:
         found = hub.get_hf_file_metadata(url=huggingface_hub.hf_hub_url(**place))
         etag, size = found.etag or "", found.size
         if len(etag) not in (40, 64) or not {*etag} <= {*HASH}:  # of git, or SHA-256
-            raise ValueError(f"the ETag of {name} is no hash: {etag!r}")
+            raise ValueError(f"the ETag of {name} is not a hash: {etag!r}")
         if size is None:
             raise ValueError(f"it does not say how many bytes {name} has")
     with connect(address, otherwise, SECONDS + size / BYTES_A_SECOND) as hub:

@@ -53,7 +53,7 @@ def command_of(stage: str, model: str) -> str:
 
 
 def prediction_folder(model: str) -> Path:
-    """Return the folder of a model's predictions, in that of its experiment."""
+    """Return the folder of a model's predictions, in its experiment's folder."""
     return PREDICTIONS / experiment_of(model) / model
 
 

@@ -60,8 +60,8 @@ def check_up_to_date(root: Path) -> None:
     if stale := list(json.loads(done.stdout)):
         names = f"{', '.join(stale[:3])}{', ...' * (len(stale) > 3)}"
         raise HeedError(
-            f"dvc status: not up to date: {names}. The results are not those of params.yaml, the "
-            "code and the data. Run the study first: snakemake --cores 4"
+            f"dvc status: not up to date: {names}. The results are older than params.yaml, the "
+            "code or the data. Run the study first: snakemake --cores 4"
         )
 
 
@@ -141,7 +141,7 @@ def read_lock(root: Path = Path()) -> dict[str, Entry]:
 def same_params(stage: str, key: str) -> Iterator[None]:
     """Raise HeedError after a stage, if what it read of params.yaml is no longer there.
 
-    DVC reads params.yaml when a stage has ended, and would record new values beside an old result.
+    DVC reads params.yaml when a stage has ended, and would record new values with an old result.
     """
     before = PARAMS.read_bytes() if PARAMS.is_file() else b""
     yield
@@ -150,8 +150,8 @@ def same_params(stage: str, key: str) -> Iterator[None]:
         old, new = (_declared_params(stage, key, text) for text in (before, after))
         if changed := [name for name in old if old[name] != new.get(name)]:
             raise HeedError(
-                f"{PARAMS}: {changed[0]} was edited while `heed {stage} {key}` ran, whose result "
-                "is of the value before. Run the same command again"
+                f"{PARAMS}: {changed[0]} was edited while `heed {stage} {key}` ran; its result "
+                "has the value before. Run the same command again"
             )
 
 
@@ -241,7 +241,7 @@ def md5(path: Path) -> str:
 
 
 def folder_md5(folder: Path, files: Iterable[Path] | None = None) -> str:
-    """Return DVC's hash of a folder, or of some `files` in it: that of their hashes and names."""
+    """Return DVC's hash of a folder, or of some `files` in it: a hash of their hashes and names."""
     paths = (path for path in folder.rglob("*") if path.is_file()) if files is None else files
     names = sorted(path.relative_to(folder).as_posix() for path in paths)
     listing = json.dumps([{"md5": md5(folder / name), "relpath": name} for name in names])

@@ -85,10 +85,10 @@ def _check_folds(recipe: Recipe[Any, Any], runs: list[RunInfo]) -> None:
     name = recipe.model
     if moved := [run for run in runs if run.fold != recipe.fold(run.seed)]:
         first, *others = moved
-        more = f", and {len(others)} more of its runs are of other folds too" if others else ""
+        more = f", and {len(others)} more of its runs have changed folds too" if others else ""
         commands = "; ".join(paths.train_command(name, run.seed) for run in moved)
         raise HeedError(
-            f"{paths.run_folder(name, first.seed)}: was trained on fold {first.fold}, and is of "
+            f"{paths.run_folder(name, first.seed)}: was trained on fold {first.fold}, and has "
             f"fold {recipe.fold(first.seed)} now{more}. Run again: {commands}"
         )
 
@@ -102,7 +102,7 @@ def _describe_run(name: str, run: RunInfo) -> dict[str, object]:
 def _describe_longer(longer: LongerInfo, statistics: pd.DataFrame) -> dict[str, object]:
     """Return what a comparison reads of a longer training; without scores where it diverged.
 
-    `statistics` are those of the validation items, by the run with the same seed.
+    `statistics` are of the validation items, by the run with the same seed.
     """
     recipe, facts = longer.recipe, ("seed", "best_epoch", "machine_kind", "diverged")
     validation = {} if longer.diverged else _read_validation(recipe.model, paths.LONGER)

@@ -47,7 +47,7 @@ FILES = [*SETTINGS, WEIGHTS]  # all that vectors depend on
 README = "README.md"  # it has the licence
 INSTALL = "make pretrained, or pip install -e '.[pretrained]'"
 CHUNK_DOCUMENTS = 5_000  # that are cut into pieces and sorted by length at once
-CHARACTERS = 64  # of a piece at most: what stands behind max_tokens times so many is not looked at
+CHARACTERS = 64  # most characters of a piece: what follows max_tokens times as many is not read
 BATCH_PIECES = {"cpu": 4096, "cuda": 131_072}  # of a batch, padding included
 # a text on which a tapped encoder gives its own vector, but for rounding
 PROBE = "The film was not as good as the book, which we had read before."
@@ -106,7 +106,7 @@ def installed_encoder() -> tuple[str, dict[str, str | int]] | None:
 def find_model(encoder: Encoder) -> Path:
     """Return the folder of an encoder's files, those that are declared.
 
-    Of a package the sha256 is that of the weights; the stage `code` has the digest of its settings.
+    The sha256 of a package is its weights'; the stage `code` has the digest of its settings.
     Raises HeedError: no transformers, no such package, folder or model, or other files.
     """
     if find_spec("transformers") is None:
@@ -149,7 +149,7 @@ def _download(name: str, encoder: Encoder) -> Path:
 
 
 def load_encoder(folder: Path, encoder: Encoder, device: str) -> LoadedEncoder:
-    """Return the encoder in a folder. Raises HeedError where its files are those of another kind.
+    """Return the encoder in a folder. Raises HeedError where its files are of another kind.
 
     Only weights in safetensors are read, and no code of the model's own.
     """
@@ -180,7 +180,7 @@ def load_encoder(folder: Path, encoder: Encoder, device: str) -> LoadedEncoder:
     facts = EncoderFacts(
         name=encoder.name,
         kind=model.config.model_type,
-        parameters=sum(each.numel() for each in model.parameters()),
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
         size=model.config.hidden_size,
         **read_pooling(folder),
         max_tokens=encoder.max_tokens,
@@ -311,7 +311,7 @@ def tap_attention(loaded: LoadedEncoder) -> AttentionTap:
     """Return the tap of an encoder's attention.
 
     Raises HeedError: transformers has none, or the tap does not compute what the encoder does; a
-    tokenizer that does not say where its pieces stand.
+    tokenizer that does not say where its pieces begin.
     """
     import torch
     from transformers import AttentionInterface, AttentionMaskInterface
@@ -322,7 +322,7 @@ def tap_attention(loaded: LoadedEncoder) -> AttentionTap:
     before = pool(loaded, pieces)
     AttentionInterface.register("heed", tap.attend)
     AttentionMaskInterface.register("heed", eager_mask)
-    # a kind of encoder with an attention of its own, with grouped keys, or with more arguments
+    # a kind of encoder with another attention, with grouped keys, or with more arguments
     with contextlib.suppress(ValueError, RuntimeError):
         loaded.model.set_attn_implementation("heed")
         is_same = torch.allclose(pool(loaded, pieces), before, rtol=1e-4, atol=1e-5)
@@ -330,7 +330,7 @@ def tap_attention(loaded: LoadedEncoder) -> AttentionTap:
     if not works or not loaded.tokenizer.is_fast:
         raise HeedError(
             f"{loaded.facts.name}: transformers does not let the attention of this kind of encoder "
-            f"({loaded.facts.kind}) be changed, or its tokenizer does not say where pieces stand. "
+            f"({loaded.facts.kind}) be changed, or its tokenizer does not say where pieces begin. "
             "Set `explain: 0` of its entry in `pretrained`"
         )
     return tap

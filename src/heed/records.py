@@ -16,7 +16,7 @@ from types import FunctionType, MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 # Marks a field (`Annotated[…, FLATTENED]`), a record or a mapping, whose entries are written at the
-# level of the other fields. A mapping gets every key that is no field of the record.
+# level of the other fields. A mapping gets every key that is not a field of the record.
 FLATTENED = "flattened"
 OMITTED = "omitted"  # marks a field that is not written where it has its default
 
@@ -62,7 +62,7 @@ Mistake = tuple[Key, str]
 
 
 class Limits(dict[str, object]):
-    """Limits as a mark of a type that may stand in a union, for which it is hashed."""
+    """Limits as a mark of a type that a union may have, for which it is hashed."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(tuple(self))
@@ -185,7 +185,7 @@ def types_of(kind: Any) -> Mapping[str, Any]:
 
 @functools.cache
 def keys_of(kind: Any) -> dict[str, Field]:
-    """Return the fields of a record by key, and in their places those of a flattened record."""
+    """Return the fields of a record by key, a flattened record's in their places."""
     keys: dict[str, Field] = {}
     for name, field in fields_of(get_origin(plain_type(kind)) or plain_type(kind)).items():
         declared = types_of(kind).get(name, field.declared)
@@ -279,7 +279,7 @@ class _Reader:
         return self.read(one_of.kinds[name], value, key)
 
     def _read_fields(self, kind: Any, value: dict[str, object], key: Key) -> Any:
-        """Return a record. A key that is missing only by a misspelling is no mistake of its own."""
+        """Return a record. A key that is missing only by a misspelling is not a second mistake."""
         plain, values = get_origin(plain_type(kind)) or plain_type(kind), {}
         rest = {name: entry for name, entry in value.items() if name not in keys_of(kind)}
         unknown = [*map(str, rest)] if self.forbids_unknown else []
@@ -349,7 +349,7 @@ def _has_type(kind: Any, value: Any) -> bool:
 
 
 def _has_plain_type(kind: Any, items: int, value: Any) -> bool:
-    """The same of a type that is no union; `items` are those of a tuple."""
+    """The same of a type that is not a union; `items` is the length of a tuple."""
     if isinstance(value, bool) or kind is bool:
         return isinstance(value, bool) and kind is bool
     if isinstance(value, int) and not -(2**63) <= value < 2**63:

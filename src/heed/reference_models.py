@@ -65,7 +65,7 @@ def write_pretrained(
         vectors = open_array(folder / VECTORS)
     facts = read_json(folder / ENCODER_FACTS, command) | ({"tuned": True} if declared.tune else {})
     if len(vectors) != tokens.meta.documents:
-        raise HeedError(f"{folder}: of other documents than data/tokens. Run again: {command}")
+        raise HeedError(f"{folder}: has other documents than data/tokens. Run again: {command}")
     with (
         writing_folder(pretrained_folder(corpus), checksums=True) as out,
         writing_folder(encoder_explanation_folder(corpus), checksums=True) as explained,

@@ -1,9 +1,8 @@
 """Documents of a user's tables, as every stage reads them."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
-from heed.corpora.publication import Document
+from heed.corpora.publication import RawDocument
 from heed.corpora.rows import Format, read_table
 from heed.corpora.table import DocumentReader
 from heed.study import Corpus
@@ -11,7 +10,7 @@ from heed.study import Corpus
 PLAIN = Format()
 
 
-def read_files(files: Mapping[str, Path], corpus: Corpus, form: Format = PLAIN) -> list[Document]:
+def read_files(files: dict[str, Path], corpus: Corpus, form: Format = PLAIN) -> list[RawDocument]:
     """Return the documents of files, read in one format."""
     tables = {key: read_table(path, form).to_batches() for key, path in files.items()}
     return list(DocumentReader(corpus).read(tables))

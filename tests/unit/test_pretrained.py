@@ -202,5 +202,5 @@ def test_the_linear_model_learns_from_vectors_of_a_described_encoder(model, corp
         table = pd.read_parquet(folder / f"pretrained-{fold}.parquet")
         assert (table["predicted"] == table["label"]).mean() > 0.95
     corpus.meta.documents = 121
-    with pytest.raises(HeedError, match=r"of other documents than data/tokens\. Run again"):
+    with pytest.raises(HeedError, match=r"has other documents than data/tokens\. Run again"):
         reference_models.write_pretrained(*arguments)

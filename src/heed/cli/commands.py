@@ -1,4 +1,4 @@
-"""The commands that are no stage, each a function with its docstring as help; and the parser."""
+"""The commands besides the stages, each a function with its docstring as help; and the parser."""
 
 import argparse
 import contextlib
@@ -185,7 +185,7 @@ def whole(text: str, most: int = MAX_SEED) -> int:
 
 def positive(text: str) -> float:
     """Return a number above 0."""
-    if not float(text) > 0:  # argparse reports the ValueError of what is no number
+    if not float(text) > 0:  # argparse reports the ValueError of text that is not a number
         raise ValueError
     return float(text)
 
@@ -229,7 +229,7 @@ MEANINGS: dict[str, Meaning] = {
     "verify.folder": ("FOLDER", "docs/studies/NAME, which `heed publish` made", {"type": Path}),
     "study.name": ("STUDY", "the name of a study of heed's or of your own, or a file from "
         "elsewhere, which is checked first; without one they are listed", {"nargs": "?"}),
-    "force": ("", "overwrite a params.yaml with a mistake, or your study with edits of both files"),
+    "force": ("", "overwrite params.yaml that has a mistake, or your study if both were edited"),
     "study.seeds": ("N", "train each model of the active study with the seeds 1 to N",
         {"type": partial(whole, most=MAX_SEEDS)}),
     "changes": ("KEY=VALUE", "a key of the model's line in params.yaml and its new value; several "
@@ -244,32 +244,32 @@ MEANINGS: dict[str, Meaning] = {
         {"choices": ("text", "pharaoh", "json", "svg")}),
     "seed": ("SEED", "the run's seed; default: the smallest"),
     "verdict.files": ("FILE", "a table with the columns model, seed, item and score, or a file of "
-        "another tool (docs/read/verdict.md); NAME=FILE names the model of a file that does not",
+        "another tool (docs/read/verdict.md); NAME=FILE names the model if the file does not",
         {"nargs": "+"}),
     "editions": ("EDITION", "docs/studies/NAME, which `heed publish` made",
         {"nargs": "+", "type": Path}),
-    "join": ("EXPERIMENT=EXPERIMENT", "two experiments on the same texts are one corpus; several "
-        "times for several"),
-    "without": ("EXPERIMENT", "leave an experiment out; several times for several"),
+    "join": ("EXPERIMENT=EXPERIMENT", "count two experiments on the same texts as one corpus; may "
+        "be repeated"),
+    "without": ("EXPERIMENT", "leave an experiment out; may be repeated"),
     "control": ("MODEL", "compare the others with this model; default: all pairs"),
-    "margin": ("POINTS", "models whose difference is shown to be less are practically the same; "
-        "default: 1 where scores are shares"),
-    "metric": ("METRIC", "of a file with several"),
+    "margin": ("POINTS", "models shown to differ by less than this are practically the same; "
+        "default: 1 if scores are shares"),
+    "metric": ("METRIC", "the metric to compare, in a file with several"),
     "lower_is_better": ("", "scores are losses or errors"),
     "looks": ("SEEDS", "the numbers of seeds at which you look, such as 5,10,20, if they were "
         "fixed before the first look (docs/read/statistics.md)"),
-    "references": ("FILE", "the files are translations, a line each, and these their references"),
+    "references": ("FILE", "the files are translations, one a line; FILE has their references"),
     "csv": ("FILE", "write all pairs with their numbers"),
     "html": ("FILE", "write a page: sentences, tables and a figure of all intervals"),
     "latex": ("FILE", "write the tables for LaTeX"),
     "svg": ("FILE", "write the figure of all intervals"),
     "files": ("FILE", "a table, a folder with a folder of .txt files for each class "
         "(docs/reference/corpora.md has all formats), or a data set on the hub of Hugging Face, "
-        "hf://OWNER/NAME or hf://OWNER/NAME/CONFIG; several are one corpus, and "
-        "those named by train, dev or test, or given as test=FILE, are these parts of it",
+        "hf://OWNER/NAME or hf://OWNER/NAME/CONFIG; several are one corpus; a "
+        "file named by train, dev or test, or given as test=FILE, is that split",
         {"nargs": "+"}),
 }  # fmt: skip
-SEVERAL = "several times for several. Known names are found"
+SEVERAL = "may be repeated; default: by usual names and content"
 OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of CorpusOptions
     "text_column": ("COLUMN", f"the column with the text; {SEVERAL}", {"action": "append"}),
     "label_column": ("COLUMN", f"the column with the label; {SEVERAL}", {"action": "append"}),
@@ -284,26 +284,26 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
         "author, …"),
     "rationale_column": ("COLUMN", "the column with the rationale: spans of the text, such as 0-4 "
         "10-15"),
-    "delimiter": ("SIGN", "between the fields of a .csv or .tsv file; default: the one that fits",
+    "delimiter": ("SIGN", "character between fields of a .csv or .tsv file; default: what fits",
         {"type": character}),
-    "encoding": ("TEXT", "of a file that is not parquet, such as windows-1252; default: utf-8"),
+    "encoding": ("TEXT", "encoding of a file (not parquet), such as windows-1252; default: utf-8"),
     "quote": ("SIGN", "the character around fields, such as '; default: a double quote; empty "
         "(--quote=): none",
         {"type": character}),
-    "language": ("TEXT", "of the texts, such as en or de: spaCy's tokenizer; default: xx, of none"),
+    "language": ("TEXT", "language of spaCy's tokenizer, such as en or de; default: xx, of none"),
     "metric": ("TEXT", "the metric that decides (docs/internals/tasks.md)"),
-    "no_header": ("", "the first row has a text, and no names of columns"),
+    "no_header": ("", "the first row is a text, and columns have no names"),
     "drop_unlabelled": ("", "leave out the rows without a label"),
     "as_labels": ("", "accept a label with many values, or with some in the test split alone"),
     "similar_labels": ("", "labels that look the same, such as pos and Pos, are kept apart"),
-    "test": ("SHARE", "of one random split; default: .2, or folds of fewer than 2,000 texts",
+    "test": ("SHARE", "test texts of one random split; default: .2, or folds below 2,000 texts",
         {"type": share}),
-    "train": ("N", "train on at most so many texts", {"type": whole}),
-    "seeds": ("N", "of the study; default: 10",
+    "train": ("N", "train on at most N texts", {"type": whole}),
+    "seeds": ("N", "number of seeds of the study; default: 10",
         {"type": partial(whole, most=MAX_SEEDS)}),
-    "minutes": ("MINUTES", "that the trainings may take on all cores. Epochs: the preset's, or the "
-        "fewest that do where three seeds have no time for these; texts: all, or as many as three "
-        "seeds have time for; seeds: as many as fit, three to ten (with folds five or ten)",
+    "minutes": ("MINUTES", "time for the trainings, on all cores: it sets the number of seeds, "
+        "three to ten (with folds five or ten). If three take longer, they get fewer epochs, and "
+        "then fewer texts",
         {"type": positive}),
 }  # fmt: skip
 
@@ -319,7 +319,7 @@ def make_parser() -> argparse.ArgumentParser:
         required=True,
     )
     further = (verdict, pool, publish, verify, study, try_, classify, translate)
-    for function in (each for each in (*stages.STAGES, *further) if each != stages.embed):
+    for function in (command for command in (*stages.STAGES, *further) if command != stages.embed):
         _add_command(subparsers, function, function.__name__.rstrip("_"))
     subparsers.choices["pretrained"].add_argument(
         "--vectors", dest="function", action="store_const", const=stages.embed,
@@ -375,9 +375,9 @@ class _Intermixed(_Parser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Return the parsed arguments, and those that are not known."""
         namespace, rest = super().parse_known_args(args, namespace)
-        lists = [each for each in self._actions if each.nargs in ("*", "+")]
+        lists = [action for action in self._actions if action.nargs in ("*", "+")]
         if lists and not lists[0].option_strings:
             values = getattr(namespace, lists[0].dest)
-            values += [each for each in rest if not each.startswith("-")]
-            rest = [each for each in rest if each.startswith("-")]
+            values += [argument for argument in rest if not argument.startswith("-")]
+            rest = [argument for argument in rest if argument.startswith("-")]
         return namespace, rest

@@ -77,7 +77,7 @@ def _run_command() -> None:
 
 
 def _refuse_path(model: str) -> None:
-    """Raise HeedError where a path stands in place of a model's name."""
+    """Raise HeedError if a path was given in place of a model's name."""
     if "/" in model:
         names = [part for part in Path(model).parts if is_name(part) and not part.isdigit()]
         meant = f"the model's name: {names[-1]}" if names else "a model's name"

@@ -64,7 +64,7 @@ def train(model: str, seeds: list[int] | None = None) -> None:
 
     A run whose recipe and code are today's is kept. A training that was killed continues from its
     last checkpoint. Seeds are trained at the same time, as many as there are cores (HEED_THREADS)
-    or GPUs (HEED_GPUS). Where no seeds are named the first one is also trained longer, with twice
+    or GPUs (HEED_GPUS). Unless seeds are named, the first one is also trained longer, with twice
     the epochs, to see whether the model has converged: results/train/MODEL/longer.
     """
     from heed.training.run import LongerInfo, delete_other_runs, train_runs, write_trained
@@ -90,7 +90,7 @@ def train(model: str, seeds: list[int] | None = None) -> None:
 def score(experiment: str, seeds: list[int] | None = None) -> None:
     """Predict and score the validation and test splits: results/predict and results/evaluate.
 
-    The predictions are those of the runs of the experiment's models, for each seed. To classify a
+    Reads the predictions of the runs of the experiment's models, for each seed. To classify a
     text of your own: heed classify.
     """
     from heed.evaluation.tested import evaluate
@@ -162,8 +162,8 @@ def embed(corpus: str) -> None:
 def pretrained(corpus: str) -> None:
     """Fit linear models on an encoder's vectors: results/reference_models/CORPUS.pretrained.
 
-    --vectors computes these vectors first. Where the entry says so, test what the encoder's
-    attention explains: results/explain.
+    --vectors computes these vectors first. If the entry says so, test what the encoder's attention
+    explains: results/explain.
     """
     from heed.reference_models import write_pretrained
     from heed.study import load

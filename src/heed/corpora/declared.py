@@ -14,7 +14,7 @@ from heed.hyperparameters import hyperparameter as key
 
 MAX_DOCUMENTS = 100_000_000
 MAX_GENERATED = 1_000_000
-MIN_SHARE, MAX_SHARE = 0.0001, 0.99  # of a corpus, in a part of it
+MIN_SHARE, MAX_SHARE = 0.0001, 0.99  # of a corpus, in a split
 SHA256 = "^[0-9a-f]{64}$"
 SplitKind = Literal["given", "random", "folds"]
 

@@ -139,12 +139,12 @@ def _find_delimiter(
     """
     for count in (SAMPLE, FEW_ROWS):
         found = {  # of two quotes the first, which is read last
-            each: (sign, lines)
-            for each, sign in itertools.product(delimiters, reversed(quotes))
-            if _width(lines := _split(path, head, each, sign, count)) > 1
+            quote: (sign, lines)
+            for quote, sign in itertools.product(delimiters, reversed(quotes))
+            if _width(lines := _split(path, head, quote, sign, count)) > 1
         }
         if found:
-            best = max(found, key=lambda each: _rank(found[each][1]))
+            best = max(found, key=lambda quote: _rank(found[quote][1]))
             return best, *found[best]
     few = (_split(path, head, default, sign, FEW_ROWS) for sign in (quotes[0], ""))
     return default, quotes[0], next(filter(None, few), [])
@@ -165,17 +165,17 @@ def _width(rows: Lines) -> int:
 
 def _rank(rows: Lines) -> tuple[bool, int]:
     """Return whether a column may be labels, and the number of columns."""
-    return any(Column(cells).is_label for cells in zip(*rows[1:], strict=True)), _width(rows)
+    return any(SampledColumn(cells).is_label for cells in zip(*rows[1:], strict=True)), _width(rows)
 
 
 def _find_header(form: Format, no_header: bool, rows: Lines) -> Format:
     if not _width(rows) or (not no_header and _has_header(rows)):
         return form
-    columns = [*map(Column, zip(*rows, strict=True))]
+    columns = [*map(SampledColumn, zip(*rows, strict=True))]
     return dataclasses.replace(form, header=tuple(_make_names(columns)))
 
 
-def _make_names(columns: "list[Column]") -> list[str]:
+def _make_names(columns: "list[SampledColumn]") -> list[str]:
     names = [f"column_{i}" for i in range(1, len(columns) + 1)]
     texts = [i for i, column in enumerate(columns) if column.is_text]
     labels = [i for i, column in enumerate(columns) if column.is_label]
@@ -192,13 +192,13 @@ def _has_header(rows: Lines) -> bool:
     names = {*map(str.lower, first)}
     if not rest or names <= KNOWN_NAMES:
         return True
-    columns = [*map(Column, zip(*rest, strict=True))]
+    columns = [*map(SampledColumn, zip(*rest, strict=True))]
     if any(col.is_label and cell in col.values for cell, col in zip(first, columns, strict=True)):
         return False
     return not names.isdisjoint(KNOWN_NAMES) or _are_names(first, columns)
 
 
-def _are_names(first: list[str], columns: "list[Column]") -> bool:
+def _are_names(first: list[str], columns: "list[SampledColumn]") -> bool:
     """Return whether no cell of a first row is a text, or a number above texts and labels."""
     roles = (
         map(operator.attrgetter("is_label"), columns),
@@ -209,7 +209,7 @@ def _are_names(first: list[str], columns: "list[Column]") -> bool:
 
 
 def describe_names(names: Iterable[str]) -> list[str]:
-    """Return a note where the names of columns, the first row, may be those of a text and label."""
+    """Return a note where the first row, taken for names of columns, may be a text and a label."""
     several = [name for name in names if len(name.split()) > 1]
     said = "is taken for the name of a column. If the first row is a text: --no-header"
     return [f"{name!r} {said}" for name in several[:1]]
@@ -237,13 +237,13 @@ def is_number(cell: str) -> bool:
 # --- columns --------------------------------------------------------------------------------------
 
 
-class Column:
+class SampledColumn:
     """The content of a column, or of its first rows."""
 
     def __init__(self, cells: Sequence[str | list[str] | None]) -> None:
         filled = [cell for cell in cells[:SAMPLE] if cell]
         lists = (cell if isinstance(cell, list) else [cell.strip()] for cell in filled)
-        self.cells = [each for cell in lists for each in cell if each]
+        self.cells = [value for cell in lists for value in cell if value]
         self.values = {*self.cells}
         self.words = sum(len(cell.split()) for cell in self.cells) / max(1, len(self.cells))
 
@@ -266,7 +266,7 @@ def find_roles(table: "pa.Table", texts: list[str], labels: list[str]) -> tuple[
     texts = texts or _first_known(names, TEXT_NAMES, labels) or numbered
     labels = labels or _first_known(names, LABEL_NAMES, texts)
     rest = [name for name in names if name not in texts + labels]
-    columns = {name: Column(table.column(name)[:SAMPLE].to_pylist()) for name in rest}
+    columns = {name: SampledColumn(table.column(name)[:SAMPLE].to_pylist()) for name in rest}
     by_words = sorted(rest, key=lambda name: -columns[name].words)
     by_values = sorted(rest, key=lambda name: len(columns[name].values))
     return (

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heed.corpora.publication import (
-    Document,
     Documents,
     File,
     Kind,
+    RawDocument,
     SourceKind,
     read_published_lines,
     require_file,
@@ -142,7 +142,7 @@ def read_articles(raw: Path) -> Documents:
     """Yield every article as headline, a space, description; some have no description."""
     for number, row in read_version_2(raw):
         if category := merge_category(row["category"]):
-            yield Document(f"huffpost/{number}", text_of(row), {"category": category})
+            yield RawDocument(f"huffpost/{number}", text_of(row), {"category": category})
 
 
 def text_of(row: Mapping[str, str]) -> str:
@@ -163,7 +163,7 @@ def read_capped_articles(raw: Path, seed: int) -> Documents:
 def read_sample(raw: Path) -> Documents:
     """Yield the articles of the sample."""
     for number, row in read_published_lines(require_file(raw, SAMPLE_FILE.name)):
-        yield Document(f"news-sample/{number}", text_of(row), {"category": row["category"]})
+        yield RawDocument(f"news-sample/{number}", text_of(row), {"category": row["category"]})
 
 
 def read_headlines(raw: Path) -> Documents:
@@ -172,7 +172,7 @@ def read_headlines(raw: Path) -> Documents:
         path = require_file(raw, file.name)
         for number, row in read_published_lines(path):
             if category := merge_category(row["class_name"].upper()):
-                yield Document(f"{path.stem}/{number}", row["sentence"], {"category": category})
+                yield RawDocument(f"{path.stem}/{number}", row["sentence"], {"category": category})
 
 
 def read_joined_headlines(raw: Path) -> Documents:
@@ -182,7 +182,7 @@ def read_joined_headlines(raw: Path) -> Documents:
         texts = waiting[document.labels["category"]]
         texts.append(str(document.text))
         if len(texts) == JOINED:
-            yield Document(f"joined/{next(numbers)}", " ".join(texts), document.labels)
+            yield RawDocument(f"joined/{next(numbers)}", " ".join(texts), document.labels)
             texts.clear()
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 WAITS = (0.0, 1.0, 2.0, 4.0, 8.0)  # seconds before each try
 TIMEOUT = (10.0, 30.0)  # seconds to connect, and between two blocks
 BLOCK = 1 << 14  # bytes
-SIZE_FACTOR = 2  # a file may be so many times as large as all files that its source declares
+SIZE_FACTOR = 2  # limit of a file: this times the size of all files that its source declares
 PUBLICATIONS = (sample, published, huffpost, sample_translation, table)
 KINDS: dict[str, Kind] = {kind.name: kind for module in PUBLICATIONS for kind in module.KINDS}
 SOURCE_KINDS: dict[str, SourceKind] = {kind.source.name: kind.source for kind in KINDS.values()}

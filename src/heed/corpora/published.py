@@ -1,6 +1,6 @@
 """The readers of published corpora, and their files with hashes (docs/reference/corpora.md).
 
-The file of the Federalist Papers is Project Gutenberg's, whose licence stands in it and is not read
+The file of the Federalist Papers is Project Gutenberg's, which has its licence; it is not read
 as text. Multi30k's repository states no licence: its text is read, and never published.
 """
 
@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 from heed.annotations import Span
 from heed.corpora.publication import (
     ANY_SPLIT,
-    Document,
     Documents,
     File,
     Kind,
+    RawDocument,
     SourceKind,
     open_compressed,
     read_members,
@@ -131,7 +131,7 @@ SOURCES = {source.name: source for source in DECLARED}
 
 def read_imdb(raw: Path) -> Documents:
     """Yield the labelled reviews, sorted by name, with the official split; texts are bytes."""
-    reviews: list[Document] = []
+    reviews: list[RawDocument] = []
     for name, content in read_members(require_file(raw, IMDB_ARCHIVE)):
         match PurePosixPath(name).parts:
             case ("aclImdb", ("train" | "test") as split, ("neg" | "pos") as label, file) if (
@@ -139,7 +139,7 @@ def read_imdb(raw: Path) -> Documents:
             ):
                 id_ = f"{split}/{label}/{file.removesuffix('.txt')}"
                 labels = {"sentiment": SENTIMENT[label]}
-                reviews.append(Document(id_, content, labels, split=split))
+                reviews.append(RawDocument(id_, content, labels, split=split))
     yield from sorted(reviews, key=lambda review: review.id)
 
 
@@ -150,7 +150,7 @@ def read_pieces(path: Path, split: str = "") -> Documents:
     """Yield the pieces in one of the course's files; their group is the letter they come from."""
     for number, row in read_published_lines(path):
         labels = {"author": row["author"], "language": row["lang"]}
-        yield Document(f"{path.stem}/{number}", row["text"], labels, row["file"], split)
+        yield RawDocument(f"{path.stem}/{number}", row["text"], labels, row["file"], split)
 
 
 def read_train_and_eval(raw: Path) -> Documents:
@@ -171,7 +171,7 @@ def _words(text: str) -> list[Span]:
 
 
 def read_movies(raw: Path) -> Documents:
-    """Yield the reviews with the official split; those of val are not in train.
+    """Yield the reviews with the official split; reviews of val are not in train.
 
     A span of rationale is a phrase; 20 phrases of the test split have no word and are left out.
     """
@@ -184,31 +184,31 @@ def read_movies(raw: Path) -> Documents:
             case (_, file):
                 annotations[file.removesuffix(".jsonl")] = content
     read: set[str] = set()
-    for part, split in MOVIES_SPLITS.items():
-        for row in map(json.loads, annotations[part].splitlines()):
+    for stem, split in MOVIES_SPLITS.items():
+        for row in map(json.loads, annotations[stem].splitlines()):
             id_, label = row["annotation_id"], {"sentiment": SENTIMENT[row["classification"]]}
             if id_ not in read:
                 read.add(id_)
                 evidences = itertools.chain.from_iterable(row["evidences"])
-                phrases = {(each["start_token"], each["end_token"]) for each in evidences}
+                phrases = {(phrase["start_token"], phrase["end_token"]) for phrase in evidences}
                 words = _words(texts[id_])
                 spans = [(words[a][0], words[b - 1][1]) for a, b in sorted(phrases) if a < b]
-                yield Document(id_, texts[id_], label, split=split, rationale=tuple(spans))
+                yield RawDocument(id_, texts[id_], label, split=split, rationale=tuple(spans))
 
 
 def read_sst_wiki(raw: Path) -> Documents:
     """Yield the texts with their split; the words of the review's sentence are the rationale."""
-    for part, split in SST_SPLITS.items():
-        paths = (require_file(raw, f"{part}{end}") for end in (".txt", ".block"))
+    for stem, split in SST_SPLITS.items():
+        paths = (require_file(raw, f"{stem}{end}") for end in (".txt", ".block"))
         texts = (path.read_text("utf-8", "replace") for path in paths)
-        lines, marks = (each.removesuffix("\n").split("\n") for each in texts)
+        lines, marks = (content.removesuffix("\n").split("\n") for content in texts)
         for number, (line, line_marks) in enumerate(zip(lines, marks, strict=True), 1):
             label, _, text = line.partition("\t")
             words = _words(text)
             runs = re.finditer("1+", "".join(line_marks.split()))  # 1: a word of the review
             rationale = tuple((words[run.start()][0], words[run.end() - 1][1]) for run in runs)
             labels = {"sentiment": SENTIMENT[label]}
-            yield Document(f"{part}/{number}", text, labels, split=split, rationale=rationale)
+            yield RawDocument(f"{stem}/{number}", text, labels, split=split, rationale=rationale)
 
 
 # --- Yelp -----------------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ def read_yelp(raw: Path) -> Documents:
             file = stack.enter_context(open_compressed(require_file(raw, YELP_COLUMNS)))
         rows = csv.DictReader(io.TextIOWrapper(file, "utf-8", newline=""))
         for number, row in enumerate(rows, 1):
-            yield Document(f"yelp/{number}", row["text"], {"stars": row["stars"]})
+            yield RawDocument(f"yelp/{number}", row["text"], {"stars": row["stars"]})
 
 
 # --- The Federalist Papers ------------------------------------------------------------------------
@@ -264,7 +264,7 @@ def read_federalist(raw: Path, corpus: "Corpus") -> Documents:
         split = "test" if is_disputed else split if is_given else ""
         for place, text in enumerate(_read_paragraphs(paper), 1):
             labels = {"author": author}
-            yield Document(f"{number}/{place}", text, labels, str(number), split)
+            yield RawDocument(f"{number}/{place}", text, labels, str(number), split)
 
 
 # --- Multi30k -------------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ def read_captions(raw: Path) -> Documents:
         paths = [require_file(raw, f"{name}.{language}.gz") for language in CAPTIONED]
         for number, lines in enumerate(_read_aligned(paths), 1):
             texts = dict(zip(CAPTIONED, lines, strict=True))
-            yield Document(f"{name}/{number}", texts=texts, split=split)
+            yield RawDocument(f"{name}/{number}", texts=texts, split=split)
 
 
 # --- Europarl -------------------------------------------------------------------------------------
@@ -298,7 +298,7 @@ def read_europarl(raw: Path) -> Documents:
     paths = {"en": require_file(raw, "src-train.txt"), "de": require_file(raw, "tgt-train.txt")}
     for number, lines in enumerate(_read_aligned(paths.values()), 1):
         texts = (html.unescape(line.decode()).strip() for line in lines)
-        yield Document(f"europarl/{number}", texts=dict(zip(paths, texts, strict=True)))
+        yield RawDocument(f"europarl/{number}", texts=dict(zip(paths, texts, strict=True)))
 
 
 # --- kinds ----------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Read any file of the user's own, once, as an Arrow table of text columns.
 
-Its format stands in params.yaml, as `heed corpus add` found it (formats.py). `heed download` writes
+Its format is in params.yaml, as `heed corpus add` found it (formats.py). `heed download` writes
 the table as parquet; all stages after it read that.
 """
 
@@ -87,7 +87,7 @@ def read_table(path: Path, form: Format) -> "pa.Table":
     """Return the rows of a file: a column AT, then columns of text or of lists of text.
 
     A cell is null where it is missing, empty text where it is empty. Numbers are their text. The
-    metadata of a column name the first cell that is no text. A file is read once in a process.
+    metadata of a column name the first cell that is not text. A file is read once in a process.
     Raises HeedError when the file cannot be read, or has a row that does not fit.
     """
     require_readable(path, or_folder=True)
@@ -158,9 +158,9 @@ def _as_texts(cell: object) -> list[str] | None:
 
 
 def _kind_of(cell: object) -> str:
-    """Return the name of a cell's kind if it is no text, "" for text, numbers and nothing."""
+    """Return the name of a cell's kind if it is not text, "" for text, numbers and nothing."""
     if isinstance(cell, list):
-        return "an object" if any(isinstance(each, dict | bytes) for each in cell) else "a list"
+        return "an object" if any(isinstance(value, dict | bytes) for value in cell) else "a list"
     return "an object" if isinstance(cell, dict) else "bytes" if isinstance(cell, bytes) else ""
 
 
@@ -297,7 +297,7 @@ def _table_lines(path: Path, file: TextIO) -> Iterator[str]:
     for number, line in enumerate(bounded_lines(path, file), 1):
         if number == 1 and (found := EXCEL.match(line)):
             raise HeedError(
-                f"{path}:1: {found[1]!r} is a line for Excel, and no row. Delete it: heed finds "
+                f"{path}:1: {found[1]!r} is a line for Excel, not a row. Delete it: heed finds "
                 "the delimiter itself"
             )
         if "__label__" in line and FASTTEXT.match(line):
@@ -339,7 +339,7 @@ def xlsx_lines(path: Path) -> Iterator[tuple[int, list[str | None]]]:
 
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        sheet = next(each for each in book.worksheets if each.sheet_state == "visible")
+        sheet = next(sheet for sheet in book.worksheets if sheet.sheet_state == "visible")
         sheet.reset_dimensions()  # which some programs write too small
         for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
             if any(cell is not None for cell in row):
@@ -377,7 +377,7 @@ Known = dict[int, set[str]]  # cells, reduced to what is compared, by column
 
 
 class _Text(NamedTuple):
-    """A row with lines in a quoted text: each divided, and its columns beside those of the text."""
+    """A row with a quoted text of several lines: its fields, and the lines, divided into fields."""
 
     row: Fields
     lines: list[list[str]]
@@ -544,8 +544,8 @@ def _class_names(schema: "pa.Schema") -> dict[str, list[str]]:
     content = (schema.metadata or {}).get(b"huggingface", b"{}")
     names = {}
     try:
-        for key, each in json.loads(content).get("info", {}).get("features", {}).items():
-            inner = each.get("feature", each) if isinstance(each, dict) else each
+        for key, feature in json.loads(content).get("info", {}).get("features", {}).items():
+            inner = feature.get("feature", feature) if isinstance(feature, dict) else feature
             if key in schema.names and isinstance(inner, dict) and inner.get("names"):
                 names[key] = [*map(str, inner["names"])]
     except (AttributeError, TypeError, ValueError):
@@ -556,14 +556,14 @@ def _class_names(schema: "pa.Schema") -> dict[str, list[str]]:
 
 def _name_classes(cell: object, names: list[str]) -> object:
     if isinstance(cell, list):
-        return [_name_classes(each, names) for each in cell]
+        return [_name_classes(value, names) for value in cell]
     return names[cell] if isinstance(cell, int) and 0 <= cell < len(names) else None
 
 
 def choose_splits(files: Mapping[str, Sequence[Path]]) -> list[str]:
     """Return the splits of a published data set that make a corpus: with labels and a known name.
 
-    A test split may be published without labels, which are -1 then; `unsupervised` is no split.
+    A test split may be published without labels, which are -1 then; `unsupervised` is not a split.
     """
     labelled = [split for split, paths in files.items() if any(map(_has_labels, paths))]
     known = [split for split in labelled if split_of(split)]
@@ -580,7 +580,7 @@ def _has_labels(path: Path) -> bool:
         columns = [table[column] for column in _class_names(table.schema)]
     numbers = [column for column in columns if pa.types.is_integer(column.type)]
     highest = [pyarrow.compute.max(column).as_py() for column in numbers]
-    return not numbers or any(each is not None and each >= 0 for each in highest)
+    return not numbers or any(number is not None and number >= 0 for number in highest)
 
 
 # --- folders --------------------------------------------------------------------------------------
@@ -599,7 +599,7 @@ def _read_text_folder(path: Path, form: Format) -> Rows:
 def text_files(folder: Path) -> list[Path]:
     """Return the .txt files in a folder's folders of classes, or of splits and classes.
 
-    Hidden files, such as those of macOS and Jupyter, are none. Raises HeedError where a file is at
+    Hidden files, such as macOS and Jupyter write, are left out. Raises HeedError where a file is at
     another depth.
     """
     names = _visible_files(folder)
@@ -607,7 +607,7 @@ def text_files(folder: Path) -> list[Path]:
     wanted = _depth(names.values())
     chosen = [path for path, parts in names.items() if len(parts) == wanted]
     for path, parts in names.items() if chosen else ():
-        # beside the classes of a split there may be other files
+        # a split may have other files besides the folders of its classes
         if len(parts) != wanted and not (len(parts) == 2 and split_of(parts[0])):
             raise HeedError(
                 f"{path}: is at another depth than {chosen[0]}. Put each text into the folder of "
@@ -626,7 +626,7 @@ def describe_left_out(folder: Path) -> str:
     """Return how many files of a folder of texts are none, and their endings; "": all are."""
     others = filter(Path.is_file, _visible_files(folder).keys() - {*text_files(folder)})
     endings = Counter(path.suffix or "none" for path in sorted(others))
-    found = f"{endings.total():,} files that are no text of a class ({join_names(endings)})"
+    found = f"{endings.total():,} files that are not texts of a class ({join_names(endings)})"
     return found * bool(endings)
 
 

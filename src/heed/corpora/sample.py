@@ -1,14 +1,14 @@
 """The sample corpora: generated text with planted cues, to try the pipeline.
 
 A few cue words among distractors decide the label; the report can measure whether attention finds
-them. Python's random generator makes the same bytes on every machine. Of four it is known what
+them. Python's random generator makes the same bytes on every machine. For four it is known what
 attention can gain, and what it cannot:
 
 - `sample-place`: three cue words decide, mostly in the middle of a long text: the last state of a
   recurrent network has forgotten them, any pooling over all states keeps them.
-- `sample-rank`: of many voices those of the highest rank decide, few among many: an average dilutes
+- `sample-rank`: a few voices, of the highest rank, decide among many: an average dilutes
   them, attention selects them.
-- `sample-topic`: words of the topic stand all over the text: there is nothing to find.
+- `sample-topic`: words of the topic occur throughout the text: there is nothing to find.
 - `sample-match`: does a key in the text have its lock? Two distant words decide together.
 """
 
@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 
 from heed.annotations import Span
 from heed.corpora.publication import (
-    Document,
     Documents,
     Kind,
+    RawDocument,
     SourceKind,
     read_published_lines,
     require_file,
@@ -180,7 +180,7 @@ def read_sample(raw: Path, corpus: "Corpus") -> Documents:
             # the cue and the blank after it, or before it at the end of the text
             text = f"{text[:start]}{text[end:].lstrip(' ')}".replace(" .", ".")
             labels, rationale = {"sentiment": "neutral"}, ()
-        yield Document(row["id"], text, labels, rationale=rationale)
+        yield RawDocument(row["id"], text, labels, rationale=rationale)
 
 
 # --- what attention can gain
@@ -216,7 +216,7 @@ def place(generator: random.Random) -> Words:
     """Return a long text with a run of cues at its beginning, in its middle or at its end.
 
     Most are in the middle: where the three places are equally frequent, the texts with cues at
-    their ends teach the last state of a BiLSTM to carry those of the middle too.
+    their ends teach the last state of a BiLSTM to carry words of the middle too.
     """
     label = generator.choice(sorted(CUES))
     words = _distractors(generator, 200, 260)
@@ -300,7 +300,7 @@ def read_generated(raw: Path, corpus: "Corpus") -> Documents:
     """Yield the documents of a corpus of one of these kinds."""
     for _, row in read_published_lines(require_file(raw, f"{corpus.kind}.jsonl")):
         rationale = tuple((start, end) for start, end in row["evidence"])
-        yield Document(row["id"], row["text"], row["labels"], rationale=rationale)
+        yield RawDocument(row["id"], row["text"], row["labels"], rationale=rationale)
 
 
 # --- kinds

@@ -1,7 +1,7 @@
 """The sample pair of languages: generated text that has one right translation.
 
 Norvic has subject, verb and object in this order, and adjectives before their noun. Soldan has the
-verb at the end of its clause, after the places, which stand before the object; adjectives follow
+verb at the end of its clause, after the places, which precede the object; adjectives follow
 their noun. Articles and adjectives of Soldan agree with the class of their noun, a verb in four has
 two words, and particles of Norvic have no translation. Each word of Soldan comes from one of
 Norvic: this is the gold alignment. Its paragraphs put sentences together, of up to 90 words.
@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 from heed.annotations import parse_links
 from heed.corpora.publication import (
     ANY_SPLIT,
-    Document,
     Documents,
     Kind,
     Links,
+    RawDocument,
     read_published_lines,
     require_file,
 )
@@ -112,7 +112,7 @@ def in_order(clause: Clause, language: str) -> list[tuple[Word, int]]:
     """Return the words of a clause in the order of a language, each with the class of its noun."""
     roles, kinds = ORDER[language]
     return [
-        (word, max(each.noun_class for each in phrase))
+        (word, max(member.noun_class for member in phrase))
         for role in roles
         for phrase in clause[role]
         for word in sorted(phrase, key=lambda word: kinds.find(word.kind))
@@ -137,7 +137,7 @@ class Grammar:
         """Return clauses that have `length` words of Norvic together."""
         while True:
             clauses = [self._clause()]
-            while (missing := length - sum(len(in_order(each, NORVIC)) for each in clauses)) > 0:
+            while (missing := length - sum(len(in_order(made, NORVIC)) for made in clauses)) > 0:
                 if not (growths := self._growths(clauses[-1], missing)):
                     break
                 self._grow(clauses, *self._generator.choices([*growths], [*growths.values()]))
@@ -145,7 +145,7 @@ class Grammar:
                 return clauses
 
     def _phrase(self, *kinds: str) -> list[Word]:
-        # a word may occur twice in a sentence: each occurrence is an object of its own
+        # a word may occur twice in a sentence: each occurrence is another object
         draw = self._generator.choice
         return [dataclasses.replace(draw(self._lexicon[kind])) for kind in kinds]
 
@@ -233,7 +233,7 @@ def read_pairs(raw: Path, corpus: "Corpus") -> Documents:
             links = Links(*map(tuple, parse_links(row[LINKS], f"{path}:{number}")))
             texts = {NORVIC: row[NORVIC], SOLDAN: row[SOLDAN]}
             split = splits[row["part"]]
-            yield Document(row["id"], texts=texts, alignments={LINKS: links}, split=split)
+            yield RawDocument(row["id"], texts=texts, alignments={LINKS: links}, split=split)
 
 
 STOP = "."
@@ -241,20 +241,20 @@ LENGTHS = 10, 90  # a paragraph takes sentences up to a number of words drawn be
 
 
 def read_paragraphs(raw: Path, corpus: "Corpus") -> Documents:
-    """Yield the paragraphs of each part of the sample pair; every sentence is in one of them."""
-    by_split: dict[str, list[Document]] = defaultdict(list)
+    """Yield the paragraphs of each split of the sample pair; every sentence is in one of them."""
+    by_split: dict[str, list[RawDocument]] = defaultdict(list)
     for pair in read_pairs(raw, corpus):
         by_split[pair.split].append(pair)
-    for part, pairs in by_split.items():
-        generator = random.Random(part)
+    for split, pairs in by_split.items():
+        generator = random.Random(split)
         generator.shuffle(pairs)
         for number, paragraph in enumerate(_group(pairs, generator)):
-            yield _join(f"{part}/{number}", paragraph)
+            yield _join(f"{split}/{number}", paragraph)
 
 
-def _group(pairs: list[Document], generator: random.Random) -> Iterator[list[Document]]:
+def _group(pairs: list[RawDocument], generator: random.Random) -> Iterator[list[RawDocument]]:
     """Yield the pairs in groups: of as many words of Norvic as are drawn, or of one pair."""
-    group, words, limit = list[Document](), 0, generator.randint(*LENGTHS)
+    group, words, limit = list[RawDocument](), 0, generator.randint(*LENGTHS)
     for pair in pairs:
         length = len(_words(pair, NORVIC))
         if group and words + length > limit:
@@ -265,7 +265,7 @@ def _group(pairs: list[Document], generator: random.Random) -> Iterator[list[Doc
     yield group
 
 
-def _join(name: str, pairs: list[Document]) -> Document:
+def _join(name: str, pairs: list[RawDocument]) -> RawDocument:
     source, target, links = list[str](), list[str](), []
     for pair in pairs:
         links += [(len(source) + i, len(target) + j) for i, j in pair.alignments[LINKS].sure]
@@ -273,10 +273,10 @@ def _join(name: str, pairs: list[Document]) -> Document:
         target += _words(pair, SOLDAN)
         links.append((len(source) - 1, len(target) - 1))  # of the full stops
     texts, gold = {NORVIC: " ".join(source), SOLDAN: " ".join(target)}, Links(tuple(links))
-    return Document(name, texts=texts, alignments={LINKS: gold}, split=pairs[0].split)
+    return RawDocument(name, texts=texts, alignments={LINKS: gold}, split=pairs[0].split)
 
 
-def _words(pair: Document, language: str) -> list[str]:
+def _words(pair: RawDocument, language: str) -> list[str]:
     return [*str(pair.texts[language]).split(), STOP]
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from heed.annotations import parse_spans
 from heed.corpora.publication import (
     ANY_SPLIT,
-    Document,
     Documents,
     Kind,
+    RawDocument,
     SourceKind,
     require_split,
     split_of_key,
@@ -81,9 +81,7 @@ class DocumentReader:
     def describe_unlabelled(self) -> str:
         """Return a sentence on the rows without a label."""
         count = f"{self.unlabelled:,} of {self.rows:,} rows"
-        return (
-            f"{self._first_unlabelled}: no label: so it is in {count}, of which this is the first."
-        )
+        return f"{self._first_unlabelled}: no label; {count} have none, and this is the first."
 
     def _split_of_file(self, key: str) -> str:
         is_given = self.corpus.split.kind == "given" and not self.corpus.split_column
@@ -104,8 +102,8 @@ class DocumentReader:
         labels = zip(*lists[:-1], strict=True)
         return map(_Row, places, zip(*texts, strict=True), labels, lists[-1], *named)
 
-    def _document(self, row: _Row, name: str, split: str) -> Document | None:
-        """Return the document of a row, with this name and split for want of its own, or None."""
+    def _document(self, row: _Row, name: str, split: str) -> RawDocument | None:
+        """Return the document of a row, or None; `name` and `split` are for a row without them."""
         corpus, location, group = self.corpus, row.location, ""
         cells = zip(corpus.label_names, row.labels, strict=True)
         labels = {column: self._label(location, column, cell) for column, cell in cells}
@@ -129,7 +127,7 @@ class DocumentReader:
             split = require_split(row.split, corpus.split_column, location)
         place = f"{location}: column {corpus.rationale_column!r}"
         rationale = parse_spans(row.rationale, place, len(text))
-        return Document(name, text, labels, group, split, rationale)
+        return RawDocument(name, text, labels, group, split, rationale)
 
     def _label(self, location: str, column: str, cell: Cell) -> str:
         """Return the label of a cell without the blanks around it; "" of an empty one."""
@@ -160,7 +158,7 @@ def text_column(path: str, batch: "pa.RecordBatch", column: str) -> list[str]:
 
 
 def label_column(path: str, batch: "pa.RecordBatch", column: str) -> list[Cell]:
-    """Return the cells of a column: texts, lists of texts, or None; errors as of `text_column`."""
+    """Return the cells of a column: texts, lists of texts, or None. Raises as `text_column`."""
     return _column(path, batch, column, ("an object", "bytes"))
 
 
@@ -210,7 +208,7 @@ def read_parallel_table(raw: Path, corpus: "Corpus") -> Documents:
             if corpus.split_column:
                 split = require_split(row.pop(), corpus.split_column, f"{file}{at}")
             texts = dict(zip(corpus.columns, row, strict=True))
-            yield Document(f"row/{next(numbers)}", texts=texts, split=split)
+            yield RawDocument(f"row/{next(numbers)}", texts=texts, split=split)
 
 
 def _tables(raw: Path) -> list[Path]:
@@ -235,7 +233,7 @@ def require_distinct(places: Mapping[str, str], column: str) -> None:
         groups.setdefault(_drawn(label), []).append(label)
     for labels in groups.values():
         if len(labels) > 1:
-            shown = ", ".join(f"{places[each]} {each!r}" for each in labels)
+            shown = ", ".join(f"{places[label]} {label!r}" for label in labels)
             raise SimilarLabelsError(
                 f"column {column!r}: labels that look the same would be {len(labels)} classes: "
                 f"{shown}. Write them alike in the file, or keep them as they are: "

@@ -158,7 +158,7 @@ def find_files(address: str) -> HubFiles:
     if cut:
         print_line(
             f"{PREFIX}{dataset}: the hub has only the first part of {join_names(cut)} as parquet, "
-            "some 5 GB: the corpus has these rows alone"
+            "some 5 GB: the corpus has only these rows"
         )
     return HubFiles("-".join([*names[:1], config] if names else [owner]).strip("-"), found[chosen])
 

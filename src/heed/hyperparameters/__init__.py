@@ -1,8 +1,8 @@
 """The hyperparameters of networks and their training, each declared once.
 
-Here are those of every training, and the parts of a network, values such as `encoder: bilstm`, with
-their words in docs, glossary and drawing; `classifier` and `translator` have one architecture each.
-A task combines those that its models have (tasks/TASK/recipe.py).
+Here are the hyperparameters of every training, and the parts of a network, values such as
+`encoder: bilstm`, with their words in docs, glossary and drawing; `classifier` and `translator`
+have one architecture each. A task combines what its models have (tasks/TASK/recipe.py).
 """
 
 import dataclasses
@@ -93,9 +93,9 @@ FREE = {"device", "max_source_tokens", "precision"}
 
 
 def besides_architecture(hyperparameters: Training, searched: Container[str] = ()) -> Configuration:
-    """Return the values of a model that are no architecture and were not searched."""
+    """Return the values of a model besides the architecture that were not searched."""
     kinds = [k for k in type(hyperparameters).__mro__ if k is Training or Reading in k.__bases__]
-    of_kinds = ({each.name for each in dataclasses.fields(kind)} for kind in kinds)
+    of_kinds = ({field.name for field in dataclasses.fields(kind)} for kind in kinds)
     names = OTHERS.union(*of_kinds) - FREE
     return {
         key: value

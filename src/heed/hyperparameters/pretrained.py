@@ -7,7 +7,7 @@ from heed.hyperparameters import hyperparameter as key
 from heed.hyperparameters import required
 
 MAX_PIECES = 8192
-MAX_EXPLAINED = 500  # documents, as of heed's own models
+MAX_EXPLAINED = 500  # documents, as for heed's own models
 OF_TUNE = "epochs", "learning_rate", "batch_size", "device"  # keys that `tune` alone reads
 PRETRAINED = "pretrained"  # the name of the reference model
 

@@ -80,8 +80,8 @@ class OnDevice:
         """Return the record with its tensors, and its records of tensors, on `device`."""
         if device == "cpu":
             return self
-        tensors = {name: each for name, each in vars(self).items() if hasattr(each, "to")}
-        moved = {name: each.to(device) for name, each in tensors.items()}
+        tensors = {name: tensor for name, tensor in vars(self).items() if hasattr(tensor, "to")}
+        moved = {name: tensor.to(device) for name, tensor in tensors.items()}
         return dataclasses.replace(self, **moved)
 
 

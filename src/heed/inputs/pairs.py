@@ -5,8 +5,8 @@ or pieces of words.
 
 `Detokenizer` joins words to text again. For each word the share of its occurrences that are joined
 is counted, to the left and to the right; between two words the share decides that is further from
-one half. Pairs of words for which this rule is wrong in training are exceptions. Of words without
-letters and digits odd and even occurrences in a text are counted apart: quotation marks open and
+one half. Pairs of words for which this rule is wrong in training are exceptions. For words without
+letters and digits, odd and even occurrences are counted separately: quotation marks open and
 close. Pieces are sentencepiece's (Kudo and Richardson 2018, aclanthology.org/D18-2012), by
 byte-pair encoding (Sennrich et al. 2016).
 """
@@ -177,7 +177,7 @@ class Detokenizer:
 
     left: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))  # (forms,)
     right: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
-    alternates: frozenset[int] = frozenset()  # words whose even occurrences are forms of their own
+    alternates: frozenset[int] = frozenset()  # words whose even occurrences are other forms
     exceptions: dict[tuple[int, int], bool] = dataclasses.field(default_factory=dict)  # of forms
 
     def joined(self, words: np.ndarray) -> np.ndarray:
@@ -321,7 +321,7 @@ class Pieces:
         return [np.asarray(ids or [UNKNOWN], np.int32) for ids in encoded]
 
     def units(self, ids: np.ndarray) -> list[str]:
-        """Return the pieces; the mark of a blank stands for it."""
+        """Return the pieces, with the mark in place of a blank."""
         return [self._model.id_to_piece(int(i)) for i in ids]
 
     def decode(self, ids: np.ndarray) -> str:

@@ -1,8 +1,8 @@
 """The TF-IDF features of the linear reference model.
 
-The texts may not fit in memory, so n-grams are counted a chunk at a time. Its features are
-those of scikit-learn's TfidfVectorizer (sublinear term frequencies, rows of norm 1) but that an
-n-gram is known by its hash, one of 2**31 - 1, and that of too many the rarest are left out. Few
+The texts may not fit in memory, so n-grams are counted a chunk at a time. The features are
+as in scikit-learn's TfidfVectorizer (sublinear term frequencies, rows of norm 1), except that an
+n-gram is known by its hash, one of 2**31 - 1, and that the rarest of too many are left out. Few
 models need scikit-learn, which takes a second to import.
 """
 
@@ -137,7 +137,7 @@ class NgramCounts:
     def _count_by_type(self, texts: Sequence[str]) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
         """Return the same as `_count`: n-grams within words are counted once for each type.
 
-        `char_wb` ends n-grams at white space, so a text's counts are those of its words: five times
+        `char_wb` ends n-grams at white space, so a text's counts are its words' counts: five times
         as fast.
         """
         words = [text.lower().split() for text in texts]
@@ -211,7 +211,7 @@ class TfIdfFile(NamedTuple):
 
     splits: dict[str, SparseFile]
     features: int
-    # n-grams of fewer training documents are no features; of so many, some are none; 0: vectors
+    # n-grams of fewer training documents are not features, of just as many in part; 0: vectors
     min_documents: int
 
 
@@ -254,7 +254,7 @@ def _select_features(
 ) -> tuple[list[np.ndarray], int]:
     """Find the n-grams of each analyzer that are features, and the least number of their documents.
 
-    Of more than MAX_FEATURES those of the most documents are; of equally many, the smallest hashes.
+    Of more than MAX_FEATURES the n-grams of most documents are; of equals, the smallest hashes.
     """
     hashes, numbers = (np.concatenate(arrays) for arrays in zip(*counted, strict=True))
     kept, min_documents = np.ones(len(numbers), bool), MIN_DOCUMENTS

@@ -76,7 +76,7 @@ def _count_types(tokens: Tokens | Side, rows: np.ndarray) -> np.ndarray:
 def vocabulary_vectors(tokens: Tokens, vocabulary: Vocabulary) -> tuple[np.ndarray, np.ndarray]:
     """Return the entries that have a vector, sorted, and their vectors, float32 (entries, size).
 
-    An entry that stands for several types has the vector of the type that is the entry itself, or
+    An entry for several types has the vector of the type that is the entry itself, or
     else of the first type in the lexicon that has any.
     """
     vectors = tokens.vectors()

@@ -27,7 +27,7 @@ def masked_softmax(scores: Tensor, key_padding_mask: Tensor) -> Tensor:
 
 
 def sum_type(values: Tensor) -> torch.dtype:
-    """Return the type in which weights are summed: that of `values`, for bfloat16 float32."""
+    """Return the type in which weights are summed: the type of `values`; for bfloat16 float32."""
     return torch.promote_types(values.dtype, torch.float32)
 
 
@@ -102,7 +102,7 @@ class SingleHeadAttention(AttentionLayer):
 
 
 def uniform_weights(query: Tensor, key: Tensor, key_padding_mask: Tensor) -> Tensor:
-    """Return equal weights over the keys that are no padding, (batch, heads, queries, keys)."""
+    """Return equal weights over the keys that are not padding, (batch, heads, queries, keys)."""
     token_mask = (~key_padding_mask).to(sum_type(query))
     weights = token_mask / token_mask.sum(-1, keepdim=True).clamp(min=1)
     return weights[:, None, None].expand(*query.shape[:3], key.shape[2])

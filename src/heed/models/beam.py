@@ -205,7 +205,7 @@ def translate(
 
 @torch.no_grad()
 def score(model: Translator, batch: PairBatch, length_penalty: float) -> tuple[Tensor, Tensor]:
-    """Return log_probability and score, as of `Hypothesis`, of the targets of a batch, (batch,)."""
+    """Return log_probability and score (see `Hypothesis`) of the targets of a batch, (batch,)."""
     memory, state = model.encode(batch.source, batch.source_lengths)
     decoded = model.decode(batch.target[:, :-1], memory, state)
     log_p = model.logits(decoded.features).log_softmax(-1)

@@ -181,7 +181,7 @@ class WeightedSum:
     document they have no `batch`.
 
     values: (batch, time, heads, d)
-    weights: (batch, time, heads); those of a head sum to 1, 0 at padding
+    weights: (batch, time, heads); the weights of a head sum to 1, 0 at padding
     lengths: (batch,)
     projected: (batch, time, heads, L), the values after the linear map from z to the GELU
     bias: (batch, L), of that map

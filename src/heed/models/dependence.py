@@ -3,7 +3,7 @@
 **Gradients** are of the mean log probability of the T predicted tokens, EOS included: g(v) = d/dv
 (1/T) sum over t of log P(y(t) | y(1) ... y(t-1), source). A backward direction has a short way to
 the first word, which would hide the long one through every state (lecture 001). So each direction
-has a gradient of its own: g(e(i)) = g(f(i)) + g(b(i)), f being e and added zeros. Truncation to k
+has a separate gradient: g(e(i)) = g(f(i)) + g(b(i)), f being e and added zeros. Truncation to k
 steps detaches the state of every recurrent layer after every k tokens that it reads; the decoder's
 first state and the states that attention reads stay attached.
 
@@ -75,7 +75,7 @@ def source_gradients(
         log_p = _mean_log_probability(model, pair, memory, state, truncation)
         # of zeros that the model does not read: zeros
         gradients = torch.autograd.grad(log_p, (embedded, added), materialize_grads=True)
-    whole, ahead = (each[0].double().norm(dim=-1).cpu().numpy() for each in gradients)
+    whole, ahead = (gradient[0].double().norm(dim=-1).cpu().numpy() for gradient in gradients)
     return SourceGradients(whole, ahead if isinstance(model, RecurrentTranslator) else None)
 
 
@@ -108,7 +108,7 @@ def _mean_log_probability(
 class TargetSteps:
     """Some steps of a decoder, or (by indexing) one of them.
 
-    weights: the model's own, (steps, source time, heads); those of a head sum to 1, 0 at padding
+    weights: the model's own, (steps, source time, heads); a head's sum to 1, 0 at padding
     values: what they weigh, (steps, source time, heads, d)
     lengths: of the sources, (steps,)
     held: what else the steps read, each (steps, …)
@@ -207,7 +207,7 @@ def _recurrent_steps(model: Translator, batch: PairBatch) -> _Parts:
 
 
 def _finish_recurrent(model: Translator, sums: Tensor, word: Tensor, *state: Tensor) -> Tensor:
-    """Return the logits of a step with the sums (n, 1, d): as of a source with this one state."""
+    """Return the logits of a step with the sums (n, 1, d), as if the source had this one state."""
     padding = torch.zeros(sums.shape[:2], dtype=torch.bool)
     decoded = model.decode(word, Memory(sums, padding), state, torch.ones_like(sums[..., :1]))
     return model.logits(decoded.features[:, 0])

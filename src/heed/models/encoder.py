@@ -67,7 +67,7 @@ class Mean(Pooling):
 
 
 class Last(Pooling):
-    """The last state of each direction, and the mean of what `skip` puts beside the states.
+    """The last state of each direction, and the mean of what `skip` appends to the states.
 
     The first `hidden_size` features are the forward direction's, which ends at the last token, as
     many after them the backward one's, which ends at the first. Weights: the share of features.
@@ -86,7 +86,7 @@ class Last(Pooling):
         """Return the pooled vectors."""
         sizes, weights = self._parts(states, lengths, padding)
         parts = zip(weights, states.split(sizes, -1), strict=True)
-        return torch.cat([(each[:, None] @ part).squeeze(1) for each, part in parts], -1)
+        return torch.cat([(weight[:, None] @ part).squeeze(1) for weight, part in parts], -1)
 
     def weights(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
         """Return the weights."""
@@ -106,7 +106,7 @@ class Max(Pooling):
     """The maximum of each feature; weights: the share of features whose maximum is there."""
 
     no_sum_reason = (
-        "pooling `max` takes each feature from a token of its own: one weight for each token "
+        "pooling `max` takes each feature from a different token: one weight for each token "
         "cannot make that vector"
     )
 

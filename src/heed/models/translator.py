@@ -126,7 +126,7 @@ class Translator(nn.Module, abc.ABC):
     ) -> Decoded:
         """Return features, weights and the state after `tokens`, indices (batch, target time).
 
-        The first is BOS; what stands behind EOS does not matter. `weights` (batch, target time,
+        The first is BOS; what follows EOS does not matter. `weights` (batch, target time,
         source time) are used in place of the decoder's own.
         """
 

@@ -27,7 +27,7 @@ from heed.models.translator import Decoded, Memory, State, Translator
 class SourceAttention(nn.Module):
     """ATT(q, H): the sum of the source's states, each times its weight softmax(score(q, h)).
 
-    The score `location` has parameters for so many positions: those after them have weight 0.
+    The score `location` has parameters for `positions` positions: later ones have weight 0.
     """
 
     def __init__(self, score: str, size: int, positions: int) -> None:
@@ -108,7 +108,7 @@ class PlainDecoder(RecurrentDecoder):
 
 
 class AttentionDecoder(RecurrentDecoder, abc.ABC):
-    """A decoder with attention over the source: its features have the context beside the state."""
+    """A decoder with attention over the source: its features are the state and the context."""
 
     def __init__(self, stack: RecurrentStack, size: int, score: str, positions: int) -> None:
         super().__init__(stack)

@@ -24,7 +24,7 @@ class Trial:
     """A trial in search.json; `score` is the best of `scores`, by epoch, and None without one.
 
     `best_epoch` counts from 1, 0: none; ties: earliest. `stop` is why it ended.
-    `history` (docs/internals/contracts.md) stands in epochs.csv alone.
+    `history` (docs/internals/contracts.md) is in epochs.csv alone.
     """
 
     trial: int
@@ -89,7 +89,7 @@ class Search:
     def changed(self) -> dict[str, tuple[Any, Any]]:
         """Hyperparameter → the model's own value, and the winner's; empty as `trainings`."""
         own, best = (
-            next(each.configuration for each in self.trials if each.trial == number)
+            next(trial.configuration for trial in self.trials if trial.trial == number)
             for number in (0, self.best.trial)
         )
         return {key: (own[key], best[key]) for key in own} if self.training else {}
@@ -132,10 +132,10 @@ def winner(trials: Sequence[Trial], metric: str) -> Trial:
 def trial_table(trials: Sequence[Trial]) -> pd.DataFrame:
     """Return trials.csv: one row for each trial, with the scores of its epochs in `scores`."""
     rows = [
-        {"trial": each.trial, **each.configuration, "score": each.score}
-        | {"best_epoch": each.best_epoch, "epochs": f"{each.epochs:g}", "stop": each.stop}
-        | {"scores": " ".join(f"{score:.6f}" for score in each.scores)}
-        for each in trials
+        {"trial": trial.trial, **trial.configuration, "score": trial.score}
+        | {"best_epoch": trial.best_epoch, "epochs": f"{trial.epochs:g}", "stop": trial.stop}
+        | {"scores": " ".join(f"{score:.6f}" for score in trial.scores)}
+        for trial in trials
     ]
     return pd.DataFrame(rows)
 

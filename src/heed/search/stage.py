@@ -58,11 +58,11 @@ def run_searches(params: Params, experiment: str, tokens: Path, cores: int) -> I
     setups = {name: _make_setups(params, name, tokens) for name in params.searches_of(experiment)}
     if not all((folder / name).is_dir() for name in setups):  # such as after another study
         restore_files(stage_name("recipe", experiment), folder)
-    for name, each in setups.items():
-        if _is_todays(folder / name, _digest(params, name, each)):
+    for name, setup in setups.items():
+        if _is_todays(folder / name, _digest(params, name, setup)):
             yield f"{name}: kept"
         else:
-            yield _run(params, name, each, folder, cores)
+            yield _run(params, name, setup, folder, cores)
 
 
 def _make_setups(params: Params, name: str, tokens: Path) -> dict[str, TrialSetup]:
@@ -114,7 +114,7 @@ def _run_on_ray(
 ) -> tuple[dict[str, list[results.Trial]], str]:
     search = params.search(name)
     # before Ray starts: the error of a space that is too small
-    candidates = {model: find_candidates(params, name, each) for model, each in setups.items()}
+    candidates = {model: find_candidates(params, name, setup) for model, setup in setups.items()}
     for setup in setups.values():
         setup.work.mkdir(parents=True, exist_ok=True)
     with (
@@ -148,7 +148,7 @@ def _write_results(
     result = results.Search(
         name, model, search.experiment, setup.recipe.corpus, search.scheduler, search.seed,
         metric=search.metric, trials=list(trials),
-        space={key: {each.kind: each.values} for key, each in space.items()},
+        space={key: {dimension.kind: dimension.values} for key, dimension in space.items()},
         best=results.Best(best.trial, best.score or 0.0, best.best_epoch),
         stops=dict(sorted(Counter(trial.stop for trial in trials).items())),
         epochs=sum(trial.epochs for trial in trials),
@@ -228,8 +228,8 @@ def _start(folder: str, cores: int, gpu: float) -> str:
     gpus = gpus if assigned is None else min(gpus, assigned)
     if gpu > gpus:
         raise HeedError(
-            f"a trial takes {gpu:g} GPUs, and this stage has {gpus}. Mend `gpu` of the search in "
-            "params.yaml"
+            f"a trial takes {gpu:g} GPUs, and this stage has {gpus}. Correct `gpu` of the search "
+            "in params.yaml"
         )
     # Ray passes the path to a shell. Only one that needs quotes is named: with an environment of
     # its own the first trial would wait for another worker than the one that Ray starts with.
@@ -245,7 +245,7 @@ def _start(folder: str, cores: int, gpu: float) -> str:
     except Exception as error:  # Ray raises no other where a node is not there in time
         reason = " ".join(str(error).split())[:200]
         raise HeedError(
-            f"Ray did not start ({reason}). Where the machine is busy it needs more time than Ray "
+            f"Ray did not start ({reason}). On a busy machine it needs more time than Ray "
             "allows: run the same command again"
         ) from None
     return f"this machine, {cores} cores" + (f", {gpus} GPUs" if gpus else "")

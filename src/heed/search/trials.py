@@ -38,7 +38,7 @@ REPORTED, ENDED = "reported.jsonl", "ended"
 RAY = "ray"
 MAX_WAITING = 200  # trials that wait for a place on a cluster, as Ray itself has it
 RESTARTS = 3  # of a trial whose machine was lost
-THIRD = 3  # at each rung one trial in so many continues
+THIRD = 3  # at each rung one of three trials continues
 Key = tuple[str, int]  # of a trial: its model and its number
 
 
@@ -82,7 +82,7 @@ class Budget:
         self.job, self.reports = job, setup.recipe.hyperparameters.epochs
         self.total = search.trainings * self.reports or math.inf
         # of a search that was killed, too
-        past = {each: read_reports(setup.trial_folder(each)) for each in range(search.trials)}
+        past = {number: read_reports(setup.trial_folder(number)) for number in range(search.trials)}
         self.spent = {number: max(reports) for number, reports in past.items() if reports}
         folders = {number: setup.trial_folder(number) for number in past}
         self.ended = {number for number, folder in folders.items() if (folder / ENDED).exists()}
@@ -153,7 +153,7 @@ def _count_places(search: Search) -> int:
 
 def run_trial(setup: TrialSetup, number: int, configuration: Configuration) -> None:
     """Train one configuration in a Ray worker; Tune may stop it at each of its reports."""
-    if setup.gpu:  # the training claims a slot of a GPU with so many
+    if setup.gpu:  # the training claims one of the slots of a GPU
         os.environ["HEED_RUNS_PER_GPU"] = str(int(1 / setup.gpu))
     else:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -161,8 +161,8 @@ def run_trial(setup: TrialSetup, number: int, configuration: Configuration) -> N
     folder.mkdir(parents=True, exist_ok=True)
     reporter = _Reporter(setup, folder)
     if (folder / ENDED).exists():
-        for each in reporter.reported.values():
-            tune.report(each)
+        for report in reporter.reported.values():
+            tune.report(report)
         return
     saved = checkpoint.load(folder / checkpoint.CHECKPOINT)
     history = saved[1]["history"] if saved else []
@@ -283,7 +283,7 @@ class _Suggester(Searcher):
 
     def suggest(self, trial_id: str) -> Any:
         """Return model, number and configuration; None to wait, `FINISHED` after the last."""
-        for model, job in sorted(self.jobs.items(), key=lambda each: each[1].started):
+        for model, job in sorted(self.jobs.items(), key=lambda item: item[1].started):
             number = job.started
             if number == job.search.trials or not job.budget.promise(number):
                 continue
@@ -364,7 +364,7 @@ class _Monitor(tune.Callback):
 
     def trials(self, model: str) -> list[results.Trial]:
         tried, errors = (
-            {number: each for (name, number), each in sorted(found.items()) if name == model}
+            {number: value for (name, number), value in sorted(found.items()) if name == model}
             for found in (self.configurations, self.errors)
         )
         of_model = "" if self.jobs[model].candidates.own is None else f"{model}: "
@@ -378,7 +378,7 @@ class _Monitor(tune.Callback):
         setup, key = self.jobs[model].setup, (model, number)
         reports, has_failed = read_reports(setup.trial_folder(number)), key in self.errors
         rows = [] if has_failed else [*reports.values()]  # no score: earlier epochs cannot win
-        history = [each["row"] for each in rows if "row" in each]
+        history = [report["row"] for report in rows if "row" in report]
         length, h = max(reports, default=0), setup.recipe.hyperparameters
         trial = results.Trial.from_history(
             number, self.configurations[key], history, length, results.WAITING, setup.metric

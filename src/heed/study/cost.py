@@ -121,7 +121,7 @@ def format_cost(params: Params, cores: int) -> str:
 
 
 def describe_trainings(params: Params, models: int, times: list[float], cores: int) -> str:
-    """Return how many trainings so many models are, and how long they take.
+    """Return the number of trainings of `models` models, and how long they take.
 
     `times` are the core-seconds of a training of each; fewer where they are not known.
     """
@@ -129,8 +129,8 @@ def describe_trainings(params: Params, models: int, times: list[float], cores: i
     seeds = [len(params.seeds_of(model.experiment)) for model in params.models.values()][-models:]
     longer = f" and {models} longer ones" * has_longer
     few, many = min(seeds), max(seeds)
-    each = f"x {many}" if few == many else f"of {few} to {many}"
-    trainings = f"{sum(seeds)} trainings ({models} models {each} seeds){longer}"
+    per_model = f"x {many}" if few == many else f"of {few} to {many}"
+    trainings = f"{sum(seeds)} trainings ({models} models {per_model} seeds){longer}"
     if len(times) < models:
         return f"{trainings}. The same command says how long, once the corpora are tokenized"
     longest = max(times, default=0) * (LONGER_SHARE if has_longer else 1)
@@ -166,11 +166,11 @@ def _describe_power(params: Params, known: dict[str, Meta]) -> Iterator[str]:
             unknown.append(name)
     if unknown:
         names = ", ".join(unknown)
-        yield f"Which gain is found, is known when the corpora are tokenized: {names}."
+        yield f"The gain that can be found is known once the corpora are tokenized: {names}."
 
 
 def describe_gain(params: Params, name: str, tested: int) -> str:
-    """Return which gain an experiment finds over so many test documents, and with more seeds."""
+    """Return the gain that an experiment can find with `tested` documents, and with more seeds."""
     planned = task_module(params.experiments[name].task, "recipe").SCALE.planned
     seeds, corpus = len(params.seeds_of(name)), params.experiments[name].corpus
     split = params.corpora[corpus].split
@@ -187,10 +187,10 @@ def describe_gain(params: Params, name: str, tested: int) -> str:
         folds, repeats, is_repeated = split.folds, split.repeats, False
     given = planned_difference(seeds, tested, planned, split.folds, split.repeats, level)
     better = planned_difference(more, tested, planned, folds, repeats, last)
-    coarse = f" Nothing below {COARSE_PP:.0f} points is found so often." * is_coarse(given)
+    coarse = f" Gains below {COARSE_PP:.0f} points are often missed." * is_coarse(given)
     return (
         "a gain over the control that is found in 80% of cases is "
-        f"{f'about {given:.1f} points' if given else 'none with so few seeds'}; with "
+        f"{f'about {given:.1f} points' if given else 'none with these seeds'}; with "
         f"{f'`repeats: {repeats}` and ' * is_repeated}the seeds 1 to {more} {better:.1f}.{coarse}"
     )
 

@@ -247,10 +247,10 @@ def task_of_labels() -> str:
 def _make_defaults(task: str) -> type:
     schema, fields = RECIPES[task], []
     for declaration in (schema.Hyperparameters, schema.Prediction):
-        for each in dataclasses.fields(declaration):
-            if "description" in each.metadata:  # else it is one of the experiment's `data`
-                field = dataclasses.field(default=each.default, metadata=each.metadata)
-                fields.append((each.name, fields_of(declaration)[each.name].declared, field))
+        for source in dataclasses.fields(declaration):
+            if "description" in source.metadata:  # else it is one of the experiment's `data`
+                field = dataclasses.field(default=source.default, metadata=source.metadata)
+                fields.append((source.name, fields_of(declaration)[source.name].declared, field))
     made = dataclasses.make_dataclass(f"{task.capitalize()}Defaults", fields, frozen=True)
     made.__doc__ = schema.Hyperparameters.__doc__
     return made
@@ -346,7 +346,7 @@ class ExpectedResult:
 
 def check_expected_result(result: ExpectedResult) -> None:
     """Raise ValueError unless an expected result has one form, with the keys that belong to it."""
-    limits = [each for each in (result.at_least, result.at_most) if each is not None]
+    limits = [limit for limit in (result.at_least, result.at_most) if limit is not None]
     given = {*_given(result)} - ABOUT
     forms = {"metric": LIMITS} if result.adversarial_model else FORMS
     allowed = ", or ".join(f"`{form}` with {' or '.join(keys)}" for form, keys in forms.items())
@@ -474,12 +474,12 @@ class Search:
     gpu: float = key(0.0, "share of a GPU that a trial reserves", or_zero=0.01, le=1)
 
     def resources(self, models: int) -> tuple[int, int]:
-        """Return the cores and GPUs that the trials of so many models can use on one machine."""
+        """Return the cores and GPUs that the trials of `models` can use on one machine."""
         at_once = min(models * self.trials, self.concurrent or models * self.trials)
         return max(1, math.ceil(at_once * self.cpu)), math.ceil(self.gpu)
 
     def budget(self, h: Training) -> dict[str, Value | None]:
-        """Return the budget, equal for compared variants; `h` are those of the search's model."""
+        """Return the budget, equal for compared variants; `h`: hyperparameters of its model."""
         keys = ("trials", "trainings", "metric", "scheduler")
         budget = {key: getattr(self, key) for key in keys}
         return {"epochs": self.epochs or h.epochs} | budget

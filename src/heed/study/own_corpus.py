@@ -73,7 +73,7 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
     name = typed.name or default_name(files)
     if not is_name(name):
         raise HeedError(
-            f"{name!r} is no name: lower-case letters, digits and single '-'. Use --name NAME"
+            f"{name!r} is not a name: lower-case letters, digits and single '-'. Use --name NAME"
         )
     options, form, tables = _read(files, typed)
     rows = sum(table.num_rows for table in tables.values())
@@ -116,7 +116,7 @@ def _fit(
     least takes longer.
     """
     trained, minutes = statistics.splits["train"], float(options.minutes or 0)
-    validated = PREDICTION * statistics.splits["validation"]  # they take as long as so many texts
+    validated = PREDICTION * statistics.splits["validation"]  # texts that take as long to train
     times = own_entries.training_times(entries, statistics, params)
     is_free, folds = _seeds_are_free(options, params), entries.split.get("k", 0)
     longer = LONGER_SHARE * params.study.longer_training
@@ -164,7 +164,7 @@ def _count_seeds(options: CorpusOptions) -> int:
 
 def _seeds_are_free(options: CorpusOptions, params: Params) -> bool:
     """Return whether nobody has chosen the seeds of a study, and no other corpus has them."""
-    is_given = params.seeds == [*range(1, studies.SEEDS + 1)]  # those of a new study
+    is_given = params.seeds == [*range(1, studies.SEEDS + 1)]  # of a new study
     return not options.seeds and len(params.corpora) == 1 and is_given
 
 
@@ -237,7 +237,7 @@ def _find_split_column(tables: Tables, options: CorpusOptions) -> str:
     if options.split_column or options.no_split_column or options.test or options.group_column:
         return options.split_column
     for column in _split_columns(tables, options):
-        cells = itertools.chain(*(_column(each, column) for each in tables.values()))
+        cells = itertools.chain(*(_column(table, column) for table in tables.values()))
         if {"train", "test"} <= {*map(split_of, {*map(str, cells)})} <= {*SPLITS}:
             return column
     return ""
@@ -261,7 +261,7 @@ def _require_no_quotes(files: UserFiles, form: Format, typed: CorpusOptions) -> 
             quoted = read_table(path, replace(form, quote=None))
         if quoted != table:
             raise UnclearError(
-                f"{path}: double quotes stand around its texts, and those of another of the files "
+                f"{path}: its texts are in double quotes, and the quotes of another of the files "
                 "do not pair up: correct them there. If all are characters of the texts:",
                 replace(typed, quote=""),
             )
@@ -292,11 +292,11 @@ def _doubt_names(table: "pa.Table", path: Path, form: Format, typed: CorpusOptio
     text = formats.find_text(_names(table))
     if text and _may_be_row(table, path, form, typed):
         named = replace(typed, text_column=[text])
-        if formats.Column(_column(table, text)).is_label:
+        if formats.SampledColumn(_column(table, text)).is_label:
             named = replace(typed, label_column=[text])
         raise UnclearError(
             f"{path}: the first row has {join_names([text])!r}: is that the name of a column, or "
-            "a text, and no column has a name?",
+            "a text, in a file without names of columns?",
             replace(typed, no_header=True),
             *[named] * (len(text) <= LONG_NAME),
         )
@@ -308,12 +308,12 @@ def _unclear_columns(
 ) -> UnclearError:  # fmt: skip
     unknown = ["the text"] * (len(texts) != 1) + ["the label"] * (len(labels) != 1)
     pairs = itertools.product(texts[:2] or [["COLUMN"]], labels[:2] or [["COLUMN"]])
-    answers = [replace(typed, text_column=each, label_column=label) for each, label in pairs]
+    answers = [replace(typed, text_column=text, label_column=label) for text, label in pairs]
     columns = join_names(_names(table))
     question = f"{path}: which column has {' and '.join(unknown)}? Columns: {columns}."
     may_be_row = not labels and formats.describe_names(_names(table))
     if _has_names(path, form) and (not texts or may_be_row):
-        question += " Or has the first row a text, and no names of columns?"
+        question += " Or is the first row a text, and columns have no names?"
         answers.insert(0, replace(typed, no_header=True))
     return UnclearError(question, *answers[:2])
 
@@ -373,7 +373,7 @@ def _doubt_classes(
     if twice := _written_twice(names):
         raise UnclearError(
             f"{column}: the classes {' and '.join(map(repr, twice))} are one value that is written "
-            "in two ways (of a column that lacks a number, pandas writes 1 as 1.0). Write it in "
+            "in two ways (where a number is missing, pandas writes 1 as 1.0). Write it in "
             "one way, or say that they are classes.",
             replace(typed, as_labels=True),
         )
@@ -381,15 +381,15 @@ def _doubt_classes(
     if are_numbers or 2 * len(names) > documents > FEW_ROWS:
         raise UnclearError(
             f"{column} has {len(names):,} different {'numbers' if are_numbers else 'values'} in "
-            f"{documents:,} rows: is it a label, and no number to predict, which heed does not do, "
-            "or an id? Name another column, or say that they are classes.",
+            f"{documents:,} rows: is it a label, or a number to predict, which heed cannot, or an "
+            "id? Name another column, or say that they are classes.",
             replace(typed, label_column=["COLUMN"], id_column=""),
             replace(typed, as_labels=True),
         )
 
 
 def _written_twice(classes: Iterable[str]) -> list[str]:
-    """Return the names of classes that are one whole number; [] of others."""
+    """Return the names of classes that are one number in two ways, such as 1 and 1.0."""
     names: dict[str, list[str]] = {}
     for name in classes:
         names.setdefault(WHOLE.sub(r"\1", name), []).append(name)

@@ -24,7 +24,7 @@ from heed.study.reader import as_yaml
 
 if TYPE_CHECKING:
     from heed.corpora.declared import Corpus
-    from heed.corpora.publication import Document
+    from heed.corpora.publication import RawDocument
     from heed.corpora.rows import Format
     from heed.study.schema import Params
     from heed.tokens.splits import DocumentLabels
@@ -83,7 +83,7 @@ def count_tokens(text: str, tokenizer: str) -> int:
 
 
 def read_labels(
-    documents: Iterable["Document"], corpus: "Corpus", name: str
+    documents: Iterable["RawDocument"], corpus: "Corpus", name: str
 ) -> tuple["DocumentLabels", list[int]]:
     """Return the labels of all documents, read as `heed tokenize` will, and their tokens.
 
@@ -93,7 +93,7 @@ def read_labels(
 
     counts: list[int] = []
 
-    def counted() -> Iterator["Document"]:
+    def counted() -> Iterator["RawDocument"]:
         for document in documents:
             # a table's text is decoded
             counts.append(count_tokens(str(document.text), corpus.tokenizer))
@@ -122,8 +122,8 @@ def split_statistics(
         columns = splits.split_columns(
             corpus.split, known.strata, known.groups, known.published_split
         )
-        part_of_each, lengths = next(iter(columns.values())), np.asarray(counts, np.int32)
-        left_out = splits.draw_left_out(corpus.split, part_of_each == "train", known.strata)
+        first_column, lengths = next(iter(columns.values())), np.asarray(counts, np.int32)
+        left_out = splits.draw_left_out(corpus.split, first_column == "train", known.strata)
         kept = {name: column[~left_out] for name, column in columns.items()}
         labels = {label: values[~left_out] for label, values in known.labels.items()}
         splits.require_learnable(labels, kept)
@@ -139,9 +139,9 @@ def split_statistics(
         len(counts), known.counts,
         splits={split: int((of_first == split).sum()) for split in SPLITS},
         left_out=int(left_out.sum()), empty=int((lengths == 0).sum()),
-        lengths=lengths[part_of_each != "test"],
+        lengths=lengths[first_column != "test"],
         missing=[*splits.describe_missing_values(known, kept, ~left_out)],
-        unseen={label: [*known.counts[label].keys() - each] for label, each in seen.items()},
+        unseen={label: [*known.counts[label].keys() - values] for label, values in seen.items()},
     )  # fmt: skip
 
 
@@ -269,7 +269,7 @@ def _drawn_split(options: CorpusOptions, documents: int, seeds: int) -> dict[str
         return {"kind": "random", "test": options.test or TEST, "validation": VALIDATION}
     if seeds % FOLDS:
         raise HeedError(
-            f"fewer than {FEW_TEXTS:,} texts are tested in {FOLDS} folds, and {seeds} seeds are no "
+            f"fewer than {FEW_TEXTS:,} texts are tested in {FOLDS} folds; {seeds} seeds are not a "
             f"multiple of {FOLDS}. Choose: --seeds {FOLDS * -(-seeds // FOLDS)} for all models of "
             f"the study, or --test {TEST} for a single split"
         )
@@ -302,7 +302,7 @@ def make_entries(
     max_tokens = max(10, min(longest, 10 * -(-statistics.long_length // 10)))
     declared = vars(form) | {"format": form.format or None, "header": [*form.header] or None}
     source: dict[str, object] = {"kind": KIND.source.name, **files.source()}
-    source |= {key: each for key, each in declared.items() if each is not None}
+    source |= {key: value for key, value in declared.items() if value is not None}
     settings: dict[str, object] = {"preset": preset, "max_tokens": max_tokens}
     epochs, fewest = _choose_epochs(values, trained)
     settings |= {"epochs": epochs} if epochs != values["epochs"] else {}
@@ -335,7 +335,7 @@ def _pretrained_sections(corpus: str) -> dict[str, dict[str, dict[str, object]]]
 
 
 def _choose_epochs(preset: Configuration, trained: int) -> tuple[int, int]:
-    """Return the epochs for so many documents, for STEPS steps, and the fewest that will do."""
+    """Return the epochs with STEPS steps over these documents, and the fewest that will do."""
     usual, batch_size = int(preset["epochs"]), int(preset["batch_size"])
     needed = min(MOST_EPOCHS, math.ceil(STEPS * batch_size / trained))
     epochs = max(usual, needed)

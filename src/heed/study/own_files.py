@@ -67,7 +67,7 @@ class CorpusOptions:
             if value is True:
                 words.append(option)
             elif isinstance(value, list):
-                words += [word for each in value for word in (option, each)]
+                words += [word for item in value for word in (option, item)]
             elif value != field.default:
                 words += [option, str(value).replace("\t", "\\t")] if value else [f"{option}="]
         return shlex.join(words)
@@ -108,7 +108,7 @@ class UserFiles:
 
 
 def name_files(arguments: list[str], is_drawn: bool = False) -> UserFiles:
-    """Return the files that were given, each as FILE or PART=FILE.
+    """Return the files that were given, each as FILE or SPLIT=FILE.
 
     Files that are all named by a split, such as train.tsv and reviews_test.tsv, have these splits,
     unless the split `is_drawn`. A data set on the hub, hf://OWNER/NAME, is one argument.
@@ -133,8 +133,8 @@ def _key_files(split_of_each: dict[Path, str]) -> UserFiles:
         return UserFiles(_number(paths))
     if not all(splits):
         raise HeedError(
-            f"{paths[splits.index('')]}: train, validation or test? Others are a split by their "
-            "names. Write the split of each file, as in heed corpus add train=FILE test=FILE. For "
+            f"{paths[splits.index('')]}: train, validation or test? The names of other files "
+            "say it. Write the split of each file, as in heed corpus add train=FILE test=FILE. For "
             "one corpus of all rows that heed splits at random: --no-split-column"
         )
     if missing := [split for split in ("train", "test") if split not in splits]:
@@ -150,7 +150,7 @@ def _key_by_split(files: Iterable[tuple[str, Named]]) -> dict[str, Named]:
     pairs = [*files]
     keys: dict[str, Named] = {}
     for split in SPLITS:
-        same = [file for each, file in pairs if each == split]
+        same = [file for file_split, file in pairs if file_split == split]
         for number, file in enumerate(same, 1):
             keys[f"{split}_{number}" if len(same) > 1 else split] = file
     return keys
@@ -162,7 +162,7 @@ def _number(files: list[Named]) -> dict[str, Named]:
 
 
 def _files_of_hub(arguments: list[str], is_drawn: bool) -> UserFiles:
-    """Return the files of a data set on the hub; those of no test split are one corpus."""
+    """Return the files of a data set on the hub; without a test split all are one corpus."""
     if len(arguments) > 1:
         raise HeedError(f"{join_names(arguments)}: a data set on the hub is a corpus by itself")
     found = find_files(arguments[0])
@@ -189,7 +189,7 @@ def require_user_file(path: Path, or_folder: bool = False) -> None:
 
 
 def _split_argument(argument: str) -> list[tuple[str, Path]]:
-    """Return the split, "" without one, and the path of FILE or PART=FILE; of a folder its tables.
+    """Return the split, "" without one, and the path of FILE or SPLIT=FILE; of a folder its tables.
 
     A folder of text files is a table itself.
     """
@@ -198,7 +198,7 @@ def _split_argument(argument: str) -> list[tuple[str, Path]]:
         split, path = "", argument
     elif not split_of(split):
         raise HeedError(
-            f"{argument}: {split!r} is no split: write {', '.join(SPLITS)}, as in test=FILE"
+            f"{argument}: {split!r} is not a split: write {', '.join(SPLITS)}, as in test=FILE"
         )
     files = folder_files(Path(path)) if Path(path).is_dir() else []
     return [(split_of(split) or "", file) for file in files or [Path(path)]]

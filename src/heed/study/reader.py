@@ -30,7 +30,7 @@ MAX_SHOWN, MAX_MISTAKES = 200, 10  # characters of a key in a message; messages
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
 MAX_VALUES = 100_000  # keys and values, each as often as aliases repeat it; a large study has 5,000
 
-# Keys of heed 0.3.0 that are gone, and values as KEY=VALUE; a * stands for any name.
+# Keys of heed 0.3.0 that are gone, and values as KEY=VALUE; a * is any name.
 REMOVED = (
     "training", "later_searches", "study.language", "corpora.*.label_separator", "sources.*.flags",
     *(f"sources.*.format={name}" for name in ("prodigy", "label-studio", "saved-dataset", "arrow")),
@@ -100,7 +100,7 @@ def read_yaml(text: str, path: object) -> tuple[Node, Any]:
         if tree is not None and _count_values(tree, {}) >= MAX_VALUES:
             raise HeedError(
                 f"{path}:1: more than {MAX_VALUES:,} values, each counted as often as aliases "
-                "(*name) repeat it: no study needs so many"
+                "(*name) repeat it: no study needs more"
             )
         values = None if tree is None else yaml.constructor.construct_document(tree)
     except MarkedYAMLError as error:
@@ -176,12 +176,12 @@ def _removed(key: Key, value: str) -> str:
 
 
 def _misplaced(key: Key, values: Any) -> str:
-    """Return the message on looks that stand below the seeds, empty for any other mistake."""
+    """Return the message on looks that are written below the seeds; "": another mistake."""
     if key != ("seeds",) or not isinstance(values.get("seeds"), dict):
         return ""
     return (
         "expected a list, such as [1, 2, 3]. The numbers of seeds at which a study is looked at "
-        "change no training, and stand below `study:`, such as looks: [5, 10, 20]"
+        "change no training: write them below `study:`, such as looks: [5, 10, 20]"
     )
 
 
@@ -223,7 +223,7 @@ def changed_text(text: str, path: Path, change: Callable[[Any], None]) -> str:
 
 def set_seeds(path: Path, count: int) -> str:
     """Write the seeds 1 to `count` into params; return a message. Raises HeedError."""
-    read_text(path)  # its message; no lock in a folder that is no clone
+    read_text(path)  # its message; no lock in a folder that is not a clone
     with locked(path.parent / LOCKS / path.name, f"{path}: another command edits it: waiting"):
         text = read_text(path)
         params = parse(text, path)
@@ -242,7 +242,7 @@ def set_seeds(path: Path, count: int) -> str:
                 tree["study"]["looked"] = as_yaml(looked)
 
         write_text(path, changed_text(text, path, change))
-    kept = " Those that are trained stay" if count > before else ""
+    kept = " Trained runs are kept" if count > before else ""
     kept += f". Decided, and not trained further: {', '.join(decided)}" * bool(decided)
     return f"{path}: seeds 1 to {count}, {before} before.{kept}"
 
@@ -250,17 +250,17 @@ def set_seeds(path: Path, count: int) -> str:
 def require_looked(params: Params, folder: Path = COMPARISON) -> None:
     """Raise HeedError where seeds were raised after a comparison, and params do not say so.
 
-    What was compared before is no input of a stage: a report can say only what stands in params.
+    What was compared before is not an input of a stage: a report can say only what is in params.
     """
     compared = None
-    with contextlib.suppress(HeedError):  # broken: it is made anew
+    with contextlib.suppress(HeedError):  # broken: it is made again
         compared = _comparison_of(params, folder)
     count, looked = len(params.seeds), _looked(params, len(params.seeds), compared)
     if new := sorted({*looked} - {*params.study.looked}):
         raise HeedError(
-            f"{PARAMS}: seeds: the study was compared with {new[0]} before, and no plan of looks "
-            f"was declared, which its report has to say. Write looked: {looked} below `study:`, or "
-            f"run heed study --seeds {count}, which does"
+            f"{PARAMS}: seeds: the study was compared with {new[0]} before, without a declared "
+            f"plan of looks, and the report has to say so. Write looked: {looked} below `study:`, "
+            f"or run heed study --seeds {count}, which does"
         )
 
 
@@ -268,7 +268,7 @@ def _looked(params: Params, count: int, compared: Comparison | None) -> list[int
     """Return the seeds with which a study was looked at before it has `count`, without a plan."""
     if compared is None or params.study.looks:
         return params.study.looked
-    now = {name: len(each.seeds or range(count)) for name, each in params.experiments.items()}
+    now = {name: len(entry.seeds or range(count)) for name, entry in params.experiments.items()}
     before = {name: len(compared.seeds_of(name)) for name in now}
     return sorted({*params.study.looked, *(before[n] for n in now if before[n] < now[n])})
 
@@ -287,8 +287,8 @@ def _decided(comparison: Comparison) -> list[str]:
         name
         for name, result in comparison.experiments.items()
         for others in result.comparisons.values()
-        for each in others.values()
-        if each.family == "primary" and each.verdict != UNDECIDED
+        for difference in others.values()
+        if difference.family == "primary" and difference.verdict != UNDECIDED
     ]
 
 
@@ -300,7 +300,7 @@ def without_schema(text: str) -> str:
 def as_yaml(value: Any) -> Any:
     """Return a value of an entry, on one line; DVC refuses some texts of YAML 1.2 unquoted."""
     if isinstance(value, dict):
-        made: Any = CommentedMap({key: as_yaml(each) for key, each in value.items()})
+        made: Any = CommentedMap({key: as_yaml(item) for key, item in value.items()})
     elif isinstance(value, list):
         made = CommentedSeq(map(as_yaml, value))
     else:

@@ -17,7 +17,7 @@ from heed.tokens.meta import Meta, read_meta
 def write_recipes(params: Params, experiment: str, tokens: Path) -> None:
     """Write results/recipe/EXPERIMENT: of each model its recipe, and how it predicts.
 
-    DVC compares the digests: train depends on that of its recipe, score on that of all files.
+    DVC compares digests: train depends on its recipe's digest, score on the digest of all files.
     Folders of searches that the study no longer has are deleted.
     """
     searches, folder = params.searches_of(experiment), SEARCHES / experiment

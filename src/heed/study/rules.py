@@ -85,9 +85,9 @@ def _unknown_names(params: Params) -> Mistakes:
 def _references(params: Params) -> Iterator[tuple[Key, str, str]]:
     """Yield each key that names an entry, the name, and its section."""
     for section, name, target in REFERENCES:
-        for each, entry in getattr(params, section).items():
+        for owner, entry in getattr(params, section).items():
             if value := getattr(entry, name):
-                yield (section, each, name), value, target
+                yield (section, owner, name), value, target
     for name, explained in params.explain.models.items():
         yield ("explain", "models", name), name, "models"
         yield ("explain", "models", name, "noise"), explained.noise, "corpora"
@@ -153,7 +153,7 @@ def _pretrained_contradictions(params: Params, name: str) -> Mistakes:
     if name in params.corpora and KINDS[params.corpora[name].kind].parallel:
         yield key, f"{name} has sentence pairs, and no labels"
     elif not experiments:
-        known = {each.corpus for each in params.experiments.values()}
+        known = {experiment.corpus for experiment in params.experiments.values()}
         yield key, unknown_name(name, "experiment on a corpus", sorted(known))
     declared = params.pretrained[name]
     if declared.explain and experiments and not params.explained_by_encoder(name):
@@ -167,7 +167,7 @@ def _seeds_on(params: Params, corpus: str) -> dict[Key, list[int]]:
     """Return the seeds of the experiments on a corpus, by the key that declares them."""
     experiments = params.experiments_on(corpus).items()
     own: dict[Key, list[int]] = {
-        ("experiments", name, "seeds"): each.seeds for name, each in experiments if each.seeds
+        ("experiments", name, "seeds"): entry.seeds for name, entry in experiments if entry.seeds
     }
     has_others = len(own) < len(experiments) or not experiments
     return {("seeds",): params.seeds, **own} if has_others else own
@@ -228,9 +228,9 @@ def _experiment_contradictions(params: Params, name: str) -> Mistakes:
 
 
 def _suboptimal_contradictions(params: Params, name: str, original: str) -> Mistakes:
-    """Yield why an experiment is no copy of another with worse hyperparameters."""
+    """Yield why an experiment is not a copy of another with worse hyperparameters."""
     both = (params.experiments[name], params.experiments[original])
-    asked = [(each.task, each.corpus, each.data, _metric(each)) for each in both]
+    asked = [(entry.task, entry.corpus, entry.data, _metric(entry)) for entry in both]
     if both[1].suboptimal_of or asked[0] != asked[1]:
         yield (
             ("experiments", name, "suboptimal_of"),
@@ -262,7 +262,7 @@ def _own_models(params: Params, experiment: str) -> dict[str, str]:
 
 
 def experiment_roles(params: Params, experiment: str, reference_models: Iterable[str]) -> Roles:
-    """Return the roles of an experiment's models, beside these reference models."""
+    """Return the roles of an experiment's models and of these reference models."""
     models = _own_models(params, experiment).items()
     values = {variant: params.hyperparameters(name) for variant, name in models}
     control = params.experiments[experiment].control
@@ -339,8 +339,8 @@ def _adversarial_contradictions(
 ) -> Iterator[tuple[str, str]]:
     known = [
         name
-        for name, each in params.adversarial_attention.items()
-        if params.models[each.model].experiment == experiment
+        for name, adversarial in params.adversarial_attention.items()
+        if params.models[adversarial.model].experiment == experiment
     ]
     name, metric = result.adversarial_model or "", result.metric or ""
     if name not in known:
@@ -356,7 +356,7 @@ def _adversarial_model_contradictions(params: Params, name: str) -> Mistakes:
     if base not in params.explain.models:
         yield (
             (*key, "model"),
-            f"{base} is not in explain.models: what is told of an adversarial model stands beside "
+            f"{base} is not in explain.models: the report shows an adversarial model beside "
             "the explanation of its model. Name the model there",
         )
     rules = rules_of(params.task(params.models[base]))
@@ -424,8 +424,8 @@ def _unknown_preset(params: Params, task: str, key: Key, preset: str) -> Mistake
 def model_contradictions(params: Params, name: str) -> Mistakes:
     """Yield (key, message) for every contradiction of a model."""
     key, model = ("models", name), params.models[name]
-    for other, each in params.models.items():
-        if other != name and (each.experiment, each.variant) == (model.experiment, model.variant):
+    for other, entry in params.models.items():
+        if other != name and (entry.experiment, entry.variant) == (model.experiment, model.variant):
             yield key, f"{other} is the variant {model.variant} of {model.experiment} too"
     references = (rules_of(task).REFERENCE_MODELS for task in task_names())
     if model.variant in (PRETRAINED, *itertools.chain(*references)):
@@ -436,7 +436,7 @@ def model_contradictions(params: Params, name: str) -> Mistakes:
         *variant_contradictions(params, name, model),
     ]
     for names, message in contradictions:  # the key is the first that the model sets itself
-        yield (*key, next((each for each in names if each in model.overrides), names[0])), message
+        yield (*key, next((own for own in names if own in model.overrides), names[0])), message
 
 
 def equal_models(params: Params) -> Mistakes:
@@ -538,7 +538,7 @@ def search_space(params: Params, name: str, model: str) -> dict[str, Dimension]:
     """Return the space of a search, of one of its models: what has an effect there."""
     task, h = params.task(params.models[model]), params.hyperparameters(model)
     left_out = rules_of(task).no_effect(h)
-    return {key: each for key, each in params.searches[name].space.items() if key not in left_out}
+    return {key: value for key, value in params.searches[name].space.items() if key not in left_out}
 
 
 def _trial_contradictions(params: Params, name: str, model: str) -> Iterator[tuple[str, str]]:
@@ -554,7 +554,7 @@ def _trial_contradictions(params: Params, name: str, model: str) -> Iterator[tup
 def _unequal_budget(params: Params, name: str) -> Mistakes:
     """Yield where a budget differs from the first search's of the same experiment."""
     experiment = params.searches[name].experiment
-    other = next(each for each, it in params.searches.items() if it.experiment == experiment)
+    other = next(key for key, search in params.searches.items() if search.experiment == experiment)
     models = params.searched_models(name)
     first = next(iter(params.searched_models(other)), models[0])
     for model in models:
@@ -577,7 +577,7 @@ def _dimension_contradictions(
 ) -> Iterator[str]:
     model = params.models[search.model]
     task = params.task(model)
-    allowed = [each for each in NAMES_BY_TASK[task] if each not in NOT_SEARCHED]
+    allowed = [name for name in NAMES_BY_TASK[task] if name not in NOT_SEARCHED]
     if key not in allowed:
         reason = NOT_SEARCHED.get(key, f"unknown hyperparameter{suggest(key, allowed)}")
         yield f"cannot be searched: {reason} Allowed: {', '.join(allowed)}"

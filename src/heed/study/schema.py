@@ -62,7 +62,7 @@ class Model:
     overrides: Annotated[Configuration, FLATTENED] = dataclasses.field(default_factory=dict)
 
     def line(self) -> dict[str, object]:
-        """Return the keys and values that are no defaults, as the model's line may have them."""
+        """Return the keys and values besides the defaults, as the model's line may have them."""
         own = {
             field.name: value
             for field in dataclasses.fields(self)
@@ -110,10 +110,10 @@ class Params:
 
         A source that names its `files` has these, whatever its corpora need.
         """
-        if self.sources[source].files:
-            return self.sources[source].files
-        needed = [KINDS[each.kind].files for each in self.corpora.values() if each.source == source]
-        return sorted({*itertools.chain(*needed)}) if needed and all(needed) else None
+        kinds = (KINDS[corpus.kind] for corpus in self.corpora.values() if corpus.source == source)
+        needed = [kind.files for kind in kinds]
+        known = sorted({*itertools.chain(*needed)}) if needed and all(needed) else None
+        return self.sources[source].files or known
 
     def experiments_on(self, corpus: str) -> dict[str, Any]:
         """Return the experiments on a corpus."""
@@ -155,7 +155,7 @@ class Params:
         ]  # fmt: skip
 
     def winner(self, model: str) -> str:
-        """Return the folder of a model's winner, below that of its experiment; empty: none."""
+        """Return the folder of a model's winner, below its experiment's folder; empty: none."""
         section = self.models[model]
         if section.search == "none":
             return ""
@@ -165,7 +165,7 @@ class Params:
     def tuning(self, model: str) -> str:
         """Return how a model is tuned: equal for models with the same space and the same budget.
 
-        They also have the same values of all that was not searched and is no architecture. Empty:
+        They also agree in all that was not searched, except the architecture. Empty:
         not tuned at all; FOREIGN: by the winner of another model.
         """
         section = self.models[model]
@@ -226,7 +226,7 @@ def add_kinds(values: dict[str, Any]) -> dict[str, Any]:
     """Return the values of params.yaml with what follows from the kinds of sources and corpora.
 
     A source is of the kind that has its name, a corpus of the kind that has the name of its
-    source's kind; the tokenizer is that of the kind of corpus.
+    source's kind; the tokenizer follows from the kind of corpus.
     """
     sources, corpora = _copy_entries(values, "sources"), _copy_entries(values, "corpora")
     for name in sources.keys() & SOURCE_KINDS:

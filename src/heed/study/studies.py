@@ -115,7 +115,7 @@ def empty_study(name: str, title: str) -> str:
     """Return the text of a study without a corpus. Raises HeedError when the name is not free."""
     if not is_name(name):
         raise HeedError(
-            f"{name!r} is no name of a study: lower-case letters, digits and single '-', as in "
+            f"{name!r} cannot name a study: lower-case letters, digits and single '-', as in "
             "--study my-texts"
         )
     if (path := HEED_STUDIES / f"{name}.yaml").exists():
@@ -216,7 +216,7 @@ def _edited_study(text: str, study: str) -> dict[Path, str]:
     node = next(value for key, value in section.value if key.value == "name")
     start, end = node.start_mark.index, node.end_mark.index
     names = itertools.chain(["edited"], map("edited-{}".format, itertools.count(2)))
-    for name in (f"{values['study']['name']}-{each}" for each in names):
+    for name in (f"{values['study']['name']}-{suffix}" for suffix in names):
         kept = text[:start] + name + text[end:]
         if not (path := own_study_file(name)).exists() or _read_params(path) == kept:
             return {path: own_study_text(kept)}

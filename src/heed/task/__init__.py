@@ -18,7 +18,7 @@ PACKAGE = "heed.tasks"
 # stage → the parts of a task that its command imports
 STAGE_MODULES: dict[str, tuple[str, ...]] = {
     "search": ("recipe", "rules", "learning"),
-    "recipe": ("recipe", "rules"),  # and those of `search`, where networks are built
+    "recipe": ("recipe", "rules"),  # and for `search`, where networks are built
     "train": ("recipe", "learning"),
     "score": ("recipe", "metrics", "learning", "prediction", "evaluation"),
     "explain": ("recipe", "metrics", "learning", "explanation"),
@@ -49,7 +49,7 @@ def part_modules(task: str, part: str) -> tuple[str, ...]:
 
 
 class Part:
-    """A part of a task: what its module defines, and else what that of its base does."""
+    """A part of a task: what its module defines, or else its base's module defines."""
 
     def __init__(self, modules: list[ModuleType]) -> None:
         """Store the modules, the task's own first."""

@@ -167,7 +167,7 @@ class Metric:
     def by_item(self, statistics: np.ndarray) -> np.ndarray:
         """Return a value for each item, (runs, items); their mean over items is the metric.
 
-        If the metric is no mean of a statistic, the value is the item's jackknife pseudo-value
+        If the metric is not the mean of a statistic, the value is the item's jackknife pseudo-value
         (Efron & Tibshirani 1993, equation 11.4), shifted so that the mean is the metric itself.
         """
         if self.mean_of is not None:

@@ -36,7 +36,7 @@ class TokenizedCorpus:
     def documents(self, columns: list[str], rows: np.ndarray | None = None) -> pd.DataFrame:
         """Return these columns of documents.parquet, one row per document.
 
-        With `rows` those of these documents, in this order; the file is read a part at a time, so
+        With `rows` only these documents, in this order; the file is read a part at a time, so
         that the texts of a large corpus are never in memory at once.
         """
         if rows is None:
@@ -66,13 +66,13 @@ class TokenizedCorpus:
         for batch in self._batches(["text"]):
             yield from batch.column("text").to_pylist()
 
-    def rows(self, part: str, fold: int) -> np.ndarray:
-        """Return the rows of a part (train, validation, test), in the order of the corpus."""
+    def rows(self, split: str, fold: int) -> np.ndarray:
+        """Return the rows of a split (train, validation, test), in the order of the corpus."""
         column = f"split_{fold}" if self.meta.folds else "split"
         is_of_first = fold < (self.meta.folds // self.meta.repeats or 1)
         file = "documents.parquet" if is_of_first else REPEATS
         table = pd.read_parquet(self.path / file, columns=[column])
-        return np.flatnonzero(table[column] == part)
+        return np.flatnonzero(table[column] == split)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,12 +174,12 @@ def mark_rationale(starts: np.ndarray, ends: np.ndarray, spans: np.ndarray) -> n
     """
     first = np.searchsorted(ends, spans[:, 0], "right")  # first token that reaches into the span
     last = np.searchsorted(starts, spans[:, 1])  # first token after the span
-    begun, ended = (np.bincount(each, minlength=len(starts) + 1) for each in (first, last))
+    begun, ended = (np.bincount(tokens, minlength=len(starts) + 1) for tokens in (first, last))
     return np.cumsum(begun - ended)[:-1] > 0
 
 
 class MarkedTokens:
-    """The rationale of a corpus's documents, and where their tokens stand."""
+    """The rationale of a corpus's documents, and the places of their tokens."""
 
     def __init__(self, tokens: Tokens) -> None:
         """Open the positions of tokens and rationale."""
@@ -200,7 +200,7 @@ class MarkedTokens:
         return self._starts[part], self._ends[part]
 
     def mask(self, row: int) -> np.ndarray:
-        """Return whether each token of a document stands in its rationale, (tokens,)."""
+        """Return whether each token of a document is in its rationale, (tokens,)."""
         starts, ends = self.spans(row)
         first, end = np.searchsorted(self._documents, [row, row + 1])
         return mark_rationale(starts, ends, self._spans[first:end])
@@ -218,7 +218,7 @@ def load_tokens(path: str | Path) -> Any:
     meta = read_meta(path)
     with reading(path, command, "the token arrays cannot be read"):
         if meta.languages:
-            sides = {each: _read_side(path, each) for each in meta.languages}
+            sides = {language: _read_side(path, language) for language in meta.languages}
             return ParallelTokens(path, meta, sides)
         ids, sentences = (open_array(path / f"{name}.npy") for name in ("ids", "sentences"))
         starts, of_sentences = (np.load(path / f"{k}offsets.npy") for k in ("", "sentence_"))

@@ -1,7 +1,7 @@
 """Write the tokens of a corpus: one pass over its documents, which become a table, then arrays.
 
 The documents are read and cleaned into a table on disk, with a column of texts, or one for each
-language of a parallel corpus. Of all documents together only labels, groups and digests of texts
+language of a parallel corpus. For all documents at once, only labels, groups and digests of texts
 are in memory: the split and the duplicates follow from these. Then each column of texts is
 tokenised by chunks into arrays that grow on disk.
 """
@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from heed.corpora.kinds import KINDS, read_documents
-from heed.corpora.publication import SPLITS, Document
+from heed.corpora.publication import SPLITS, RawDocument
 from heed.files import HeedError, digest_folder, verify_checksums, write_json, writing_folder
 from heed.progress import progress_bar
 from heed.records import as_json
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 DOCUMENTS = "documents.parquet"
 CLEANED = ".cleaned.arrow"  # the table of cleaned documents, in the folder of the tokens
-# Half a text is no translation, nor is none: parallel documents with one are dropped and counted.
+# A pair with an empty or a cut text is not a translation: it is dropped and counted.
 DROPPED = {"empty": "dropped_empty", "cut": "dropped_long"}
 BEYOND = 1 << 32  # more than the characters of any text
 
@@ -130,7 +130,7 @@ def _read_labels(table: CleanedTable) -> DocumentLabels:
     return DocumentLabels(table.read(columns).to_pandas())
 
 
-def _clean_texts(document: Document, corpus: "Corpus") -> tuple[dict[str, str], Counter[str]]:
+def _clean_texts(document: RawDocument, corpus: "Corpus") -> tuple[dict[str, str], Counter[str]]:
     """Return the cleaned texts of a document, by language, and the counts of treatments."""
     texts: dict[str, str] = {}
     counts: Counter[str] = Counter()
@@ -147,7 +147,7 @@ def _as_read(text: str | bytes) -> str:
     return PATTERNS["surrogates"][0].sub("\ufffd", text)
 
 
-def _make_row(document: Document, texts: dict[str, str], raw: Path) -> dict[str, Cell]:
+def _make_row(document: RawDocument, texts: dict[str, str], raw: Path) -> dict[str, Cell]:
     """Return a document's row of the table. Raises HeedError as `clean_spans`."""
     row: dict[str, Cell] = {"id": document.id}
     row |= {text_column(language): text for language, text in texts.items()}
@@ -165,8 +165,8 @@ def _make_row(document: Document, texts: dict[str, str], raw: Path) -> dict[str,
     row["links"] = tuple(
         (pair, *link, is_sure)
         for pair, links in document.alignments.items()
-        for is_sure, each in ((True, links.sure), (False, links.possible))
-        for link in each
+        for is_sure, group in ((True, links.sure), (False, links.possible))
+        for link in group
     )
     return row
 
@@ -182,7 +182,7 @@ def _tokenize_texts(
 ) -> Iterator[Chunk]:  # fmt: skip
     """Yield the tokens of the selected texts of a language. HeedError: a process was killed."""
     column, total = text_column(language), len(table.starts) - 1
-    chunks = (each[column].to_pylist() for each in table.chunks([column], selected) if len(each))
+    chunks = (rows[column].to_pylist() for rows in table.chunks([column], selected) if len(rows))
     with progress_bar(f"{name}: tokenizing {language}".rstrip()) as bar:
         tokenizer = cast(Tokenizer, corpus.tokenizer_of(language))
         for done, chunk in enumerate(tokenize_chunks(chunks, tokenizer, min(processes, total)), 1):
@@ -220,7 +220,7 @@ def _write_pair_files(
 
 
 def _count_words(table: CleanedTable, column: str, selected: np.ndarray) -> np.ndarray:
-    texts = (each[column].to_pylist() for each in table.chunks([column], selected))
+    texts = (rows[column].to_pylist() for rows in table.chunks([column], selected))
     return np.asarray([len(text.split()) for text in itertools.chain.from_iterable(texts)])
 
 
@@ -241,9 +241,9 @@ def _describe(
     if "" in tokens:
         require_text(np.diff(tokens[""].offsets), split.columns, f"corpus {name}: ")
     languages = {}
-    for language, each in tokens.items():
+    for language, side in tokens.items():
         tokenizer = cast(Tokenizer, corpus.tokenizer_of(language))
-        languages[language] = Language(tokenizer, len(each.array("ids")), len(each.lexicon))
+        languages[language] = Language(tokenizer, len(side.array("ids")), len(side.lexicon))
     columns = _of_first_repeat(corpus, split.columns)[0]
     return Meta(
         digest="", corpus=name, kind=corpus.kind, tokenizer=cast(Tokenizer, corpus.tokenizer),
@@ -256,7 +256,7 @@ def _describe(
         reduced=split.left_out > 0, generated=KINDS[corpus.kind].generated,
         duplicates=split.duplicates, cleaned={}, left_out=split.left_out,
         near_duplicates=_count_near_duplicates(name, tokens, columns),
-        languages={language: each for language, each in languages.items() if language},
+        languages={language: entry for language, entry in languages.items() if language},
     )  # fmt: skip
 
 
@@ -265,9 +265,9 @@ def _count_near_duplicates(
 ) -> NearDuplicates:
     """Return the number of test documents with a near duplicate in train, in any language."""
     results = []
-    for language, each in tokens.items():
+    for language, side in tokens.items():
         title = f"{name}: near duplicates {language}".rstrip()
-        found = find_near_duplicates(each.array("ids"), each.offsets, each.lexicon, columns, title)
+        found = find_near_duplicates(side.array("ids"), side.offsets, side.lexicon, columns, title)
         results.append(found)
     by_column = zip(*(documents for documents, _ in results), strict=True)
     counts = [int(np.logical_or.reduce(documents).sum()) for documents in by_column]
@@ -294,5 +294,5 @@ def _measure_rationale(
     characters = spans[["start", "end"]].to_numpy() + rows[:, np.newaxis] * BEYOND
     marked = pd.Series(mark_rationale(starts, ends, characters))[has_rationale[document]]
     shares = marked.groupby(splits[document][has_rationale[document]]).mean()
-    documents = {part: int((has_rationale & (splits == part)).sum()) for part in SPLITS}
-    return Rationale(kind, documents, {part: float(shares.get(part, 0)) for part in SPLITS})
+    documents = {split: int((has_rationale & (splits == split)).sum()) for split in SPLITS}
+    return Rationale(kind, documents, {split: float(shares.get(split, 0)) for split in SPLITS})

@@ -36,11 +36,11 @@ class NearDuplicates:
 
 @dataclasses.dataclass(frozen=True)
 class Rationale:
-    """Where the rationale of a corpus comes from, and how much of it each part has."""
+    """Where the rationale of a corpus comes from, and how much of it each split has."""
 
     kind: RationaleKind
-    documents: dict[str, int]  # part → documents that have any
-    words: dict[str, float]  # part → share of the words of these that are rationale, 0 to 1
+    documents: dict[str, int]  # split → documents that have any
+    words: dict[str, float]  # split → share of the words of these that are rationale, 0 to 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Vectors:
 
     size: int  # numbers in a vector
     types: float  # share of the types, 0 to 1
-    tokens: dict[str, float]  # part → share of its tokens, 0 to 1
+    tokens: dict[str, float]  # split → share of its tokens, 0 to 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,4 +135,4 @@ def format_summary(meta: Meta) -> str:
 
 
 def _format_shares(shares: dict[str, float]) -> str:
-    return ", ".join(f"{part} {share:.1%}" for part, share in shares.items())
+    return ", ".join(f"{split} {share:.1%}" for split, share in shares.items())

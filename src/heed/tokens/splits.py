@@ -29,7 +29,7 @@ import pandas as pd
 import scipy.sparse
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold, train_test_split
 
-from heed.corpora.publication import SPLITS, Document
+from heed.corpora.publication import SPLITS, RawDocument
 from heed.files import HeedError
 from heed.progress import Bar, progress_bar
 from heed.tokens.arrays import mix_bits
@@ -37,7 +37,7 @@ from heed.tokens.arrays import mix_bits
 if TYPE_CHECKING:
     from heed.corpora.declared import Corpus, Split
 
-# A share of whole groups is drawn as some of so many folds, unless it is smaller than one of them.
+# A share of whole groups is drawn as some of these folds, unless it is smaller than one of them.
 GROUP_FOLDS = 20
 LABEL = "label_"  # a column of this name and a label's has the values of that label
 DRAWS = 100  # of a repeat's folds of groups, until no other repeat has one of them
@@ -68,8 +68,8 @@ class DocumentLabels:
         self.labels = {key: pd.Categorical(cells) for key, cells in columns.items()}
         counted = {key: cells.value_counts().sort_index() for key, cells in columns.items()}
         self.counts: dict[str, dict[str, int]] = {
-            key: dict(zip(each.index.tolist(), each.tolist(), strict=True))
-            for key, each in counted.items()
+            key: dict(zip(counts.index.tolist(), counts.tolist(), strict=True))
+            for key, counts in counted.items()
         }
         self.groups = pd.Categorical(table["group"]).codes
         self.published_split = table["split"].to_numpy(object)
@@ -79,7 +79,7 @@ class DocumentLabels:
             self.strata = pd.Categorical(together).codes.astype(np.int64)
 
     @classmethod
-    def read(cls, documents: Iterable[Document]) -> "DocumentLabels":
+    def read(cls, documents: Iterable[RawDocument]) -> "DocumentLabels":
         """Return the labels of documents, which are read one after the other."""
         rows, names = [], list[str]()
         for document in documents:
@@ -101,7 +101,7 @@ class SplitCorpus:
 def split_corpus(corpus: "Corpus", labels: DocumentLabels, texts: list[np.ndarray]) -> SplitCorpus:
     """Split the documents, drop duplicates, and leave out training documents beyond the limit.
 
-    `texts` are as of `find_duplicates`. Raises HeedError: too few documents, nothing to learn.
+    `texts` are as in `find_duplicates`. Raises HeedError: too few documents, nothing to learn.
     """
     columns = split_columns(corpus.split, labels.strata, labels.groups, labels.published_split)
     dropped, duplicates = find_duplicates(texts, columns, corpus.drop_duplicates)
@@ -142,7 +142,7 @@ def _require_common(trained: dict[str, Any], tested: dict[str, pd.Categorical]) 
     """Raise HeedError unless train and test have a class in common, of some label."""
     if tested and all({*trained[key]}.isdisjoint(label) for key, label in tested.items()):
         (key, label), *_ = tested.items()
-        names = (_name_some(map(repr, each)) for each in (trained[key], label.unique()))
+        names = (_name_some(map(repr, values)) for values in (trained[key], label.unique()))
         raise HeedError(
             f"the splits train and test have no class in common (label {key!r}: "
             f"{', and '.join(names)}). Write their labels alike"
@@ -172,11 +172,11 @@ def describe_missing_values(
             missing: dict[str, list[str]] = {}
             for name, column in columns.items():
                 values = {*kept[column == split].unique()}
-                for each in labels.counts[key].keys() - values:
-                    missing.setdefault(each, []).append(name.removeprefix("split_"))
+                for value in labels.counts[key].keys() - values:
+                    missing.setdefault(value, []).append(name.removeprefix("split_"))
             names = [
-                repr(each) + (f" (fold {', '.join(folds)})" if folds != ["split"] else "")
-                for each, folds in sorted(missing.items())
+                repr(value) + (f" (fold {', '.join(folds)})" if folds != ["split"] else "")
+                for value, folds in sorted(missing.items())
             ]
             if names:
                 yield (
@@ -204,9 +204,9 @@ def split_columns(
         assert split.test is not None
         test = drawing.draw_split(np.arange(len(strata)), split.test, split.seed)
         return {"split": drawing.assign_splits(test, split.seed)}
-    counts = {part: int((source_split == part).sum()) for part in SPLITS}
+    counts = {name: int((source_split == name).sum()) for name in SPLITS}
     if not counts["train"] or not counts["test"]:
-        sizes = ", ".join(f"{count:,} {part}" for part, count in counts.items())
+        sizes = ", ".join(f"{count:,} {name}" for name, count in counts.items())
         raise HeedError(f"the given split needs documents to train and to test, found {sizes}")
     if counts["validation"]:
         return {"split": source_split.astype(object)}
@@ -263,7 +263,7 @@ class _Drawing:
         return [np.flatnonzero(fold_of[groups] == fold) for fold in range(len(loads))]
 
     def folds(self, k: int, seed: int) -> list[np.ndarray]:
-        """Return the documents of each of k folds; those of a group are in one if `grouped`."""
+        """Return the documents of each of k folds; if `grouped`, a group is in one fold."""
         kind: Any = StratifiedKFold if self.split.stratify else KFold
         kind = StratifiedGroupKFold if self.split.grouped else kind
         strata = self.strata if self.split.stratify else np.zeros(len(self.strata), np.int64)
@@ -319,7 +319,7 @@ class _Drawing:
 
 
 def draw_left_out(split: "Split", is_train: np.ndarray, strata: np.ndarray) -> np.ndarray:
-    """Find those of `is_train` that the split's `train` leaves out: (documents,) both."""
+    """Find the documents of `is_train` that the split's `train` leaves out: (documents,) both."""
     train, left_out = np.flatnonzero(is_train), np.zeros(len(is_train), bool)
     if split.train and split.train < len(train):
         kept = _draw(train, split.train, strata, split, split.seed)
@@ -333,7 +333,7 @@ def _draw(
     """Return a random share (or number) of the documents, sorted.
 
     With `stratify` the strata keep their proportions; strata of one document are drawn as one. It
-    is ignored when there are more strata than documents in one of the two parts.
+    is ignored when there are more strata than documents in the share or in the rest.
     """
     size = share if isinstance(share, int) else max(1, round(share * len(documents)))
     if size >= len(documents):
@@ -360,7 +360,7 @@ def _drawable_strata(strata: np.ndarray, size: int) -> np.ndarray | None:
 
 # --- duplicates
 
-# Comparisons of shingles before the search ends with lower bounds: so many, and so many more for
+# Comparisons of shingles before the search ends with lower bounds: a number, and a number for
 # each token. A comparison takes about 20 nanoseconds.
 WORK, WORK_PER_TOKEN = 500_000_000, 50
 BLOCK = 1 << 22  # comparisons at once: a bound on memory
@@ -388,7 +388,7 @@ def find_duplicates(
 
     Two documents are duplicates when their texts of any language are equal. `texts` has for each
     language the number of each document's text, the same for equal texts. `columns` are the split
-    columns; several are those of folds: (documents,) each. `drop` drops training documents whose
+    columns; of folds there are several: (documents,) each. `drop` drops training documents whose
     text is in another split too. With folds every document is tested, and the first of equal
     documents is kept.
     """
@@ -399,14 +399,14 @@ def find_duplicates(
         found = [numbers.isin(numbers[others]) for numbers in by_language]
         return rows & np.logical_or.reduce(found)
 
-    repeated = np.logical_or.reduce([each.duplicated() for each in by_language])
+    repeated = np.logical_or.reduce([numbers.duplicated() for numbers in by_language])
     dropped = np.zeros(len(repeated), bool)
     if drop and len(columns) > 1:
         dropped = repeated
     elif drop:
         (column,) = columns.values()
         dropped = among(column == "train", column != "train")
-    shared = max(int(among(each == "test", each == "train").sum()) for each in columns.values())
+    shared = max(int(among(split == "test", split == "train").sum()) for split in columns.values())
     counts = int(repeated.sum()), shared, int(dropped.sum())
     return dropped, dict(zip(("texts", "test_texts_in_train", "dropped"), counts, strict=True))
 
@@ -417,7 +417,7 @@ def shingle_blocks(
     """Yield the sets of shingles of some documents: the document and the hash of each shingle."""
     words_of_types = [w.casefold() if any(map(str.isalnum, w)) else None for w in lexicon]
     word_of_type, numbers = pd.factorize(np.asarray(words_of_types, object))
-    # the last hash is no word's: a document of one to four words is filled up to five by it
+    # the last hash is not of a word: a document of one to four words is filled up to five by it
     hashes = mix_bits(np.arange(1, len(numbers) + 2, dtype=np.uint64) * PRIME)
     for part in _blocks(np.diff(offsets), BLOCK_TOKENS):
         here = offsets[part.start : part.stop + 1]

@@ -44,10 +44,10 @@ TREATMENTS = (
 )  # fmt: skip
 
 # A tokenizer remembers the words it has seen, and what it made of each piece of text between spaces
-# (spaCy's own limit of 10,000 pieces costs a third of the time). A new one starts after so many.
+# (spaCy's own limit of 10,000 pieces costs a third of the time). A new one starts after this many.
 MAX_REMEMBERED = 200_000
 # spaCy splits signs off one at a time, and looks at the rest of the piece after each. A piece of
-# text between spaces is cut after so many characters; no published corpus has one as long.
+# most characters of text between spaces, which is cut there; no published corpus has as many
 LONGEST_PIECE = 256
 MAX_CHARACTERS = 1_000_000  # of a text: a longer one is cut, or dropped with its translations
 AHEAD = 2  # chunks that wait for each process

@@ -40,9 +40,9 @@ Link = tuple[str, int, int, bool]
 Cell = str | tuple[Span, ...] | tuple[Link, ...] | tuple[tuple[str, str], ...]
 
 AT_ONCE = 20_000  # lines between two updates
-LONGEST = 64 * MAX_SIZE  # bytes of a line: of each number of a vector so many
+LONGEST = 64 * MAX_SIZE  # bytes of a line, for each number of a vector
 LONGEST_WORD = 4096  # bytes of a word in a binary file
-# of a file with a header so many bytes tell whether it is binary: it has control characters in them
+# the first bytes of a file with a header tell whether it is binary: it has control characters there
 SAMPLE, CONTROLS = 65_536, {*range(32)} - {*b"\t\n\v\f\r"}
 MARK = b"\xef\xbb\xbf"  # a byte order mark
 
@@ -148,7 +148,7 @@ def _row_groups(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     batches: list[pa.RecordBatch] = []
     for batch in chunks:
         batches += [batch] if batch.num_rows else []
-        if sum(each.nbytes for each in batches) > ROW_GROUP:
+        if sum(batch.nbytes for batch in batches) > ROW_GROUP:
             yield pa.Table.from_batches(batches)
             batches = []
     if batches:
@@ -221,7 +221,7 @@ def write_vectors(
 ) -> Vectors | None:
     """Write vectors.npy, float32 (types, size), and return how much of the corpus it covers.
 
-    Row i is the vector of type i: that of the word as it is written, or else of the word in lower
+    Row i is the vector of type i: of the word as it is written, or else of the word in lower
     case; of a word that is in the file twice the first counts; zeros where there is none. None is
     returned if the source's folder `raw` has no vectors. `splits` has the split of each document,
     (documents,). Raises HeedError when the file cannot be read, or a line does not fit.
@@ -254,7 +254,7 @@ def write_vectors(
 
 
 def _read_words(path: Path, size: int) -> Iterator[tuple[str, str, list[bytes] | bytes]]:
-    """Yield the place of each word in a file, the word, and its numbers as they stand there."""
+    """Yield the place of each word in a file, the word, and its numbers as they are written."""
     with open_compressed(path) as file:
         first = file.readline(LONGEST)
         is_binary = _is_header(first) and not CONTROLS.isdisjoint(file.read(SAMPLE))

@@ -82,7 +82,7 @@ def load(path: Path) -> tuple[dict[str, dict[str, Tensor]], State] | None:
     try:
         with safe_open(path, "pt") as file:
             tensors: dict[str, dict[str, Tensor]] = {}
-            for key in file.keys():  # noqa: SIM118 (it is no dict)
+            for key in file.keys():  # noqa: SIM118 (it is not a dict)
                 group, name = key.split("/", 1)
                 tensors.setdefault(group, {})[name] = file.get_tensor(key)
             return tensors, json.loads(file.metadata()["state"])

@@ -2,7 +2,7 @@
 
 A training claims a free GPU by an flock on a file, which the kernel releases when the process ends:
 Snakemake counts GPUs (`--resources gpu=2`) but does not assign them. HEED_RUNS_PER_GPU slots of a
-GPU depend on the machine, and are no parameter of a study. A machine kind is all that the bytes of
+GPU depend on the machine, and no study sets them. A machine kind is all that the bytes of
 a training depend on besides recipe, seed and code (docs/read/report.md, "Machine kinds"). Nothing
 here imports torch before a training asks for its device or its machine kind.
 """

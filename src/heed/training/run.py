@@ -338,7 +338,7 @@ class _Training:
 def _train_together(
     trainings: list[_Training], code: str, at_once: int
 ) -> Iterator[RunInfo | LongerInfo]:
-    """Yield the runs; then raise all failures as one, or first an error that is no HeedError."""
+    """Yield the runs; then raise all failures as one, or first an error that is not a HeedError."""
     with process_pool(at_once, "fork") as pool:
         runs = [pool.submit(_train, training, code, at_once == 1) for training in trainings]
         yield from (run.result() for run in runs if not run.exception())
@@ -392,7 +392,7 @@ def write_trained(name: str) -> None:
 
 
 def delete_other_runs(name: str, seeds: list[int], with_longer: bool = False) -> None:
-    """Delete the runs of a model with other seeds: the stage's output is that of the study."""
+    """Delete the runs of a model with other seeds: a stage has only the study's seeds."""
     kept = [*map(str, seeds), *([paths.LONGER] if with_longer else [])]
     for folder in (paths.RUNS / name, paths.TIMING / "train" / name):
         for path in folder.iterdir():

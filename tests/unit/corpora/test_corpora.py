@@ -9,7 +9,7 @@ import pytest
 
 from heed.corpora import published
 from heed.corpora.kinds import KINDS, download, read_documents
-from heed.corpora.publication import Document, read_members
+from heed.corpora.publication import RawDocument, read_members
 from heed.files import HeedError
 from heed.study import Corpus, Source, Split
 from tests.makers.federalist import papers
@@ -21,7 +21,7 @@ def corpus(kind: str, **changes) -> Corpus:
     return Corpus(source="x", kind=kind, **({"split": Split(kind="random", test=0.2)} | changes))
 
 
-Read = Callable[..., list[Document]]
+Read = Callable[..., list[RawDocument]]
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def read(corpora: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read
     """Return a function that reads the documents of a real corpus."""
     monkeypatch.setenv("HEED_MIRROR", str(corpora))
 
-    def read_real(kind: str, files: list[str] | None = None, **changes) -> list[Document]:
+    def read_real(kind: str, files: list[str] | None = None, **changes) -> list[RawDocument]:
         source = KINDS[kind].source.name
         if not (tmp_path / source).exists():
             download(source, Source(kind=source, files=files), tmp_path / source)
@@ -69,7 +69,7 @@ def test_the_disputed_papers_are_for_test_alone(tmp_path):
     (tmp_path / published.GUTENBERG_FILE).write_text(papers())
     given = list(read_documents(corpus("federalist", split=GIVEN), tmp_path))
     assert {int(d.group) for d in given if d.split == "test"} == published.DISPUTED
-    assert given[0] == Document(
+    assert given[0] == RawDocument(
         "1/1", "PAPER 1 says. more", {"author": "Hamilton"}, "1", "train"
     ), "without title, byline, address, signature and notes"
     folds = list(read_documents(corpus("federalist", split=Split(kind="folds", k=5)), tmp_path))
@@ -89,7 +89,7 @@ def test_europarl_is_10000_pairs_without_escapes(read):
     assert [d.id for d in documents if not all(d.texts.values())] == ["europarl/5"]
 
 
-def marked(document: Document) -> list[str]:
+def marked(document: RawDocument) -> list[str]:
     return [str(document.text)[start:end] for start, end in document.rationale]
 
 

@@ -1,5 +1,6 @@
 """The documentation: its links lead somewhere, on GitHub and in the site that `make docs` makes."""
 
+import ast
 import importlib
 import importlib.util
 import re
@@ -28,6 +29,8 @@ AVOIDED = re.compile(
     r"|told apart|not shown to|likely to be missed|editions?(?!\.json))\b.{0,20}",
     re.MULTILINE,
 )
+# A message says "is not a number", and gives the number or the letter that its help names.
+MESSAGE = re.compile(rf"{AVOIDED.pattern}|(?<!here )\b(?:is|are) no\b|\bso many\b", re.MULTILINE)
 READ = [path for path in PAGES if path.is_relative_to(ROOT / "docs")] + [
     ROOT / "README.md", ROOT / "CHANGELOG.md",
     *ROOT.glob("src/heed/**/*.jinja"), ROOT / "src/heed/report/figures/captions.yaml",
@@ -76,6 +79,20 @@ def test_a_page_is_written_in_plain_words(page):
     text = LINK.sub("]", CODE.sub("", FENCE.sub("", page.read_text())))
     found = [" ".join(match[0].split()) for match in AVOIDED.finditer(text)]
     assert not found, f"{page.relative_to(ROOT)}: say it in plainer words: {found}"
+
+
+def test_what_heed_prints_is_in_plain_words():
+    """Read every string but docstrings, of which those of the commands are printed as help."""
+    found = []
+    for path in sorted(ROOT.glob("src/heed/**/*.py")):
+        nodes = [*ast.walk(ast.parse(path.read_text()))]
+        unread = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        for node in nodes:
+            text = str(getattr(node, "value", ""))
+            is_read = path.parent.name == "cli" or id(node) not in unread
+            if isinstance(node, ast.Constant) and is_read and " " in text and MESSAGE.search(text):
+                found.append(f"{path.relative_to(ROOT)}:{node.lineno}: {text}")
+    assert not found, "say it in plainer words:\n" + "\n".join(found)
 
 
 def test_the_pages_that_code_and_settings_name_exist():

@@ -97,7 +97,7 @@ def test_a_study_says_what_it_finds_and_what_more_finds(split, seeds, found, bet
     text = told(text)
     gain = "a gain over the control that is found in 80% of cases is about"
     assert f"sample-author: {gain} {found} p" in text and better in text
-    assert ("Nothing below 3 points is found so often." in text) == is_coarse
+    assert ("Gains below 3 points are often missed." in text) == is_coarse
 
 
 def test_power_counts_that_looks_share_the_level() -> None:

@@ -182,8 +182,8 @@ def test_what_the_hub_does_not_have_is_one_message(monkeypatch, served):
 
 
 @pytest.mark.parametrize(("key", "value", "message"), [
-    ("etag", "../../../planted", "the ETag of default/test/0000.parquet is no hash: '../../../pla"),
-    ("etag", "/tmp/planted", "is no hash: '/tmp/planted'"),
+    ("etag", "../../../planted", "the ETag of default/test/0000.parquet is not a hash: '../../"),
+    ("etag", "/tmp/planted", "is not a hash: '/tmp/planted'"),
     ("commit", "main", "the hub names a file that cannot be: 'hf://datasets/heed/mails@main/defau"),
     ("commit", None, "the hub names a file that cannot be: 'hf://datasets/heed/mails@None/defau"),
     ("files", {"default/train\n/0000.parquet": DATASETS / "make.py"}, "a file that cannot be"),

@@ -142,7 +142,7 @@ def test_the_name_of_a_corpus_is_that_of_its_file_or_its_folder():
     assert [*load("params.yaml").corpora] == ["film-reviews", "tweets"]
     add_table(file="Größe & Café.v2.csv", study="film-reviews")
     assert [*load("params.yaml").corpora][-1] == "grosse-cafe-v2"
-    with pytest.raises(HeedError, match=r"'' is no name: .* Use --name NAME"):
+    with pytest.raises(HeedError, match=r"'' is not a name: .* Use --name NAME"):
         shutil.copy("data/train.csv", "train.csv")
         add("train.csv", "test=data/test.csv")
 
@@ -323,7 +323,7 @@ def test_few_texts_are_tested_in_folds_and_what_they_show_is_said():
     message = add_table(few, "more.csv", seeds=5)
     assert load("params.yaml").corpora["more"].split.repeats == 1 and "20 trainings" in message
     choice = (
-        "3 seeds are no multiple of 5. Choose: --seeds 5 for all models of the study, or --test"
+        "3 seeds are not a multiple of 5. Choose: --seeds 5 for all models of the study, or --test"
     )
     with pytest.raises(HeedError, match=choice):
         add_table(few, "less.csv", seeds=3)
@@ -344,9 +344,7 @@ def test_quotes_are_those_of_each_file():
     Path("test.csv").write_text(
         "\n".join(["text,label", *(line.replace(", so", "") for line in quoted)])
     )
-    with pytest.raises(
-        HeedError, match=r"test\.csv: double quotes stand around its texts, and"
-    ) as no:
+    with pytest.raises(HeedError, match=r"test\.csv: its texts are in double quotes, and") as no:
         add("train.csv", "test.csv", name="mine")
     assert str(no.value).endswith("\n  heed corpus add train.csv test.csv --name mine --quote=")
 

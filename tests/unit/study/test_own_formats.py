@@ -204,7 +204,7 @@ def test_lines_that_are_no_rows_are_refused(monkeypatch, capsys):
     for line in ("sep=;", '"sep=;"'):
         write_lines("mails.csv", [line, "text;label", *rows])
         message = refused(monkeypatch, "mails.csv")
-        assert "mails.csv:1: 'sep=;' is a line for Excel, and no row. Delete it" in message
+        assert "mails.csv:1: 'sep=;' is a line for Excel, not a row. Delete it" in message
 
 
 def lines_of_split(form: str) -> Callable[[str, Rows], object]:
@@ -258,8 +258,8 @@ def test_labels_with_blanks_and_rows_without_a_label_are_counted(monkeypatch, ca
     rows = [f"text {i} of all,{label}" for i, label in enumerate(labels)]
     write_lines("spam.csv", ["text,label", *rows])
     assert refused(monkeypatch, "spam.csv") == (
-        "heed: spam.csv:2: column 'label': no label: so it is in 6 of 60 rows, of which this is "
-        "the first. Run one of these:\n  heed corpus add spam.csv --drop-unlabelled"
+        "heed: spam.csv:2: column 'label': no label; 6 of 60 rows have none, and this is the "
+        "first. Run one of these:\n  heed corpus add spam.csv --drop-unlabelled"
     )
     printed, documents = added(monkeypatch, capsys, "spam.csv", "--drop-unlabelled")
     assert "6 of 60 rows have no label and are left out" in printed
@@ -286,7 +286,7 @@ MORE = [f"text {i} of some words,{('order', 'refund')[i % 2]}" for i in range(60
     (["text,label", '"a, b",x', '"c,x', "d,y", 'e",x', *(f"text {i},y" for i in range(9))],
      "If they are one text: --quote '\"', or `quote: '\"'`. Run one of these:", "--quote '\"'"),
     ([f"word{i},{i}" for i in range(60)],
-     "which column has the text and the label? Columns: word0, 0. Or has the first row a text",
+     "which column has the text and the label? Columns: word0, 0. Or is the first row a text",
      "--no-header"),
     ([",".join([*(f"measured_{i}_{'x' * 300}" for i in range(400)), "label"]),
       *(",".join(["1"] * 401) for _ in range(5))],
@@ -301,7 +301,7 @@ MORE = [f"text {i} of some words,{('order', 'refund')[i % 2]}" for i in range(60
      "--text-column 'What did you like about the product?'"),
     (["comment,Which of the topics fits it best?", *MORE],
      "is that the name of a column", "--label-column 'Which of the topics fits it best?'"),
-    (["hi you,text", *MORE], "which column has the label? Columns: hi you, text. Or has the first",
+    (["hi you,text", *MORE], "which column has the label? Columns: hi you, text. Or is the first",
      "--no-header"),
 ], ids=["numbers", "1.0", "true", "rows", "one text", "header", "wide", "text", "eaten", "survey",
         "label", "short"])  # fmt: skip
@@ -343,7 +343,7 @@ def test_files_of_a_folder_that_are_no_texts_are_counted(monkeypatch, capsys):
         Path("mails", name).write_text("not a text")
     printed, documents = added(monkeypatch, capsys, "mails")
     assert len(documents) == 2 * len(SPAM)
-    assert "left out: 5 files that are no text of a class (.txt, none, .html)" in printed
+    assert "left out: 5 files that are not texts of a class (.txt, none, .html)" in printed
 
 
 @pytest.mark.parametrize(("encoding", "answers"), [

@@ -301,7 +301,7 @@ def test_a_params_file_that_is_no_text_is_one_message(clone: Path) -> None:
 
 def test_a_command_sets_the_seeds_of_the_active_study(clone: Path) -> None:
     message = set_seeds(Path("params.yaml"), 7)
-    assert message == "params.yaml: seeds 1 to 7, 3 before. Those that are trained stay"
+    assert message == "params.yaml: seeds 1 to 7, 3 before. Trained runs are kept"
     assert "\nseeds: [1, 2, 3, 4, 5, 6, 7]\n" in Path("params.yaml").read_text()
     assert "seeds 1 to 2, 7 before." in set_seeds(Path("params.yaml"), 2)
     assert study.load().seeds == [1, 2]

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.corpora.publication import Document, Links
+from heed.corpora.publication import Links, RawDocument
 from heed.files import HeedError
 from heed.study import Corpus, Source, Split
 from heed.study.experiments import check_corpus, check_source
@@ -90,7 +90,7 @@ def test_links_are_read_turned_round_and_their_texts_have_words_alone(tmp_path, 
     links = [Links(((0, 0), (1, 2)), ((2, 1),)), *[Links(((0, 0),))] * 9]
     texts = [{"xx": f"a{i} b, c", "yy": f"x{i} y z"} for i in range(10)]
     documents = [
-        Document(f"row/{i}", texts=texts[i], alignments={"xx-yy": each})
+        RawDocument(f"row/{i}", texts=texts[i], alignments={"xx-yy": each})
         for i, each in enumerate(links)
     ]
     monkeypatch.setattr("heed.tokens.corpus.read_documents", lambda corpus, raw: iter(documents))

@@ -67,13 +67,13 @@ NO_SPANS = ["2-", "-2-6", "2 - 6", "2-6,7-11", "2", "2-6-7", "2.0-6", "True-6"]
 
 @pytest.mark.parametrize("cell", NO_SPANS)
 def test_what_is_no_span_is_an_error(cell):
-    with pytest.raises(HeedError, match=r"here: .* is no span of characters"):
+    with pytest.raises(HeedError, match=r"here: .* is not a span of characters"):
         parse_spans(cell, "here", 11)
 
 
 @pytest.mark.parametrize("cell", ["6-2", "2-2", "2-12"])
 def test_a_span_without_characters_of_the_text_is_an_error(cell):
-    message = rf"the span {cell} goes beyond the text, which has 11 characters, or has none"
+    message = rf"the span {cell} goes beyond the text, which has 11 characters, or is empty"
     with pytest.raises(HeedError, match=message):
         parse_spans(cell, "here", 11)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heed.corpora.publication import Document
+from heed.corpora.publication import RawDocument
 from heed.files import HeedError
 from heed.study import Split
 from heed.tokens.splits import (
@@ -29,7 +29,7 @@ def columns(split: Split, strata=STRATA, groups=None, source_split=None):
     return split_columns(split, strata, groups, source_split)
 
 
-def learn(split: Split, documents: list[Document]) -> None:
+def learn(split: Split, documents: list[RawDocument]) -> None:
     labels = DocumentLabels.read(documents)
     require_learnable(labels.labels, columns(split, labels.strata, labels.groups))
 
@@ -44,7 +44,7 @@ def test_numbers_of_labels_and_groups_are_in_the_order_of_their_names(rows):
         return [sorted(set(names)).index(name) for name in names]
 
     numbered = enumerate(rows)
-    read = (Document(str(i), "", {"x": x, "y": y}, *rest) for i, (x, y, *rest) in numbered)
+    read = (RawDocument(str(i), "", {"x": x, "y": y}, *rest) for i, (x, y, *rest) in numbered)
     labels = DocumentLabels.read(read)
     assert list(labels.strata) == numbers([f"{x}\x1f{y}" for x, y, *_ in rows])
     assert list(labels.groups) == numbers([group for _, _, group, _ in rows])
@@ -57,7 +57,7 @@ def test_numbers_of_labels_and_groups_are_in_the_order_of_their_names(rows):
 
 
 def missing(columns: dict[str, list[str]], *labels: str) -> list[str]:
-    read = DocumentLabels.read(Document(str(i), "", {"x": x}) for i, x in enumerate(labels))
+    read = DocumentLabels.read(RawDocument(str(i), "", {"x": x}) for i, x in enumerate(labels))
     arrays = {name: np.asarray(column, object) for name, column in columns.items()}
     return [*describe_missing_values(read, arrays, np.ones(len(labels), bool))]
 
@@ -158,7 +158,7 @@ def test_a_given_split_without_a_part_is_an_error(splits, message):
 
 @pytest.mark.parametrize(("split", "labels", "message"), CASES["too_small"])
 def test_a_corpus_that_is_too_small_or_has_nothing_to_learn_is_an_error(split, labels, message):
-    documents = [Document(str(i), "a", {"label": name}) for i, name in enumerate(labels)]
+    documents = [RawDocument(str(i), "a", {"label": name}) for i, name in enumerate(labels)]
     with pytest.raises(HeedError, match=message):
         learn(Split(**split), documents)
 

@@ -415,10 +415,10 @@ def test_with_more_repeats_a_run_is_kept_where_its_fold_is_the_same(workplace):
     once = trained_runs([1, 3])
     trained_runs([4])
     in_two_folds(repeats=2)
-    message = "1 more of its runs are of other folds too. Run again: heed train .* 3; .* 4"
+    message = "1 more of its runs have changed folds too. Run again: heed train .* 3; .* 4"
     with pytest.raises(HeedError, match=message):
         write_predictions("tiny-self-attention", [1, 3, 4])
-    with pytest.raises(HeedError, match=r"/3: was trained on fold 0, and is of fold 2 now\. Run"):
+    with pytest.raises(HeedError, match=r"/3: was trained on fold 0, and has fold 2 now\. Run"):
         write_predictions("tiny-self-attention", [1, 3])
     twice = trained_runs([1, 3])
     assert [seed for seed in once if once[seed] == twice[seed]] == [1]
