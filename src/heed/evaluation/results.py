@@ -293,7 +293,7 @@ def runs_by_machine_kind(
     for variant, model in experiment.models.items():
         for seed, kind in zip(seeds, model.machine_kinds, strict=True):
             runs.setdefault(kind, {}).setdefault(variant, []).append(seed)
-    return dict(sorted(runs.items(), key=lambda each: each[0] == NOT_NOTED))
+    return dict(sorted(runs.items(), key=lambda item: item[0] == NOT_NOTED))
 
 
 def mixed_machine_kinds(comparison: Comparison) -> Iterator[str]:
@@ -433,7 +433,7 @@ def assign_roles(
     others = _without(rest, controls)
     if control is None:
         equal = equal_weights(hyperparameters[chosen[0]]) if chosen else ()
-        possible = [each for each in (*equal, "parameter-matched") if each in controls]
+        possible = [name for name in (*equal, "parameter-matched") if name in controls]
         control = next(iter(possible + baseline), "")
     splits = _with_other_splits((*controls, *others), hyperparameters)
     return Roles(baseline, chosen, controls, others, list(reference_models), splits, control)
@@ -453,8 +453,8 @@ def _is_control(name: str, hyperparameters: Any) -> bool:
 def _with_other_splits(variants: Iterable[str], hyperparameters: Mapping[str, Any]) -> list[str]:
     """Return the variants that leave out other items than the baseline, as their own one does."""
     trained = {
-        name: [getattr(each, key, None) for key in TRAINING_SPLIT]
-        for name, each in hyperparameters.items()
+        name: [getattr(h, key, None) for key in TRAINING_SPLIT]
+        for name, h in hyperparameters.items()
     }
     found = []
     for name in variants if BASELINE in trained else ():

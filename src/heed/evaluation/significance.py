@@ -148,8 +148,8 @@ def variance_components(
     if max(table.shape) < 2 or (min(table.shape) < 2 and not alone):
         return None
     own, others = (
-        float(each.mean(axis=1).var(ddof=1)) if len(each) > 1 else 0.0
-        for (each,) in (first, second)
+        float(scores.mean(axis=1).var(ddof=1)) if len(scores) > 1 else 0.0
+        for (scores,) in (first, second)
     )
     if len(table) == 1:
         variance = float(table.var(ddof=1))

@@ -16,8 +16,8 @@ from heed.explanation.test import (
     HELD,
     NO_WEIGHTS,
     RANKINGS,
-    Column,
     Judged,
+    MeansColumn,
     Prediction,
     WeightsTest,
     descending,
@@ -46,9 +46,9 @@ class Correlation(WeightsTest):
         "alone is no fault: those two do not agree with each other either."
     )
     columns = (
-        Column("tau gradient", "tau_gradient"),
-        Column("tau leave-one-out", "tau_leave_one_out"),
-        Column("tau ceiling", "tau_ceiling"),
+        MeansColumn("tau gradient", "tau_gradient"),
+        MeansColumn("tau leave-one-out", "tau_leave_one_out"),
+        MeansColumn("tau ceiling", "tau_ceiling"),
     )
 
     def measure(self, prediction: Prediction, rationale: np.ndarray) -> dict[str, float]:
@@ -94,7 +94,7 @@ class Plausibility(WeightsTest):
         "Shows whether a ranking finds the words that are marked as rationale for the label. It "
         "does not show that the model uses no others."
     )
-    columns = (Column("AUC", "auc", "attention"),)
+    columns = (MeansColumn("AUC", "auc", "attention"),)
 
     def measure_rankings(
         self, prediction: Prediction, rationale: np.ndarray, share: float

@@ -16,8 +16,8 @@ from heed.explanation.test import (
     ONE_SEED,
     OTHER_TEXTS,
     ROUNDING,
-    Column,
     Judged,
+    MeansColumn,
     WeightsTest,
     jensen_shannon,
     measured,
@@ -52,7 +52,7 @@ class Seeds(WeightsTest):
         "Shows how much of the weights is chance: the same model, trained again. It does not show "
         "that weights on which seeds agree are right."
     )
-    columns = (Column("Seeds", "divergence"),)
+    columns = (MeansColumn("Seeds", "divergence"),)
 
     def score(self, judged: Judged) -> float | str:
         """Return the mean over pairs of seeds and documents."""
@@ -63,7 +63,7 @@ class Seeds(WeightsTest):
         """Return whether the weights of two seeds differ by less than MAX_DIVERGENCE."""
         return value < MAX_DIVERGENCE
 
-    def means(self, summary: pd.DataFrame, column: Column) -> list[float]:
+    def means(self, summary: pd.DataFrame, column: MeansColumn) -> list[float]:
         """Return the value that is judged, over all pairs of seeds."""
         mean = seed_divergence(summary)
         return [] if mean is None else [mean]

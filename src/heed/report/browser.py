@@ -45,7 +45,7 @@ class Legend(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Document:
+class ShownDocument:
     """One document of the browser, chosen by `rule`."""
 
     tokens: pd.DataFrame  # a row for each token that was read, as weights.parquet has it
@@ -90,7 +90,7 @@ class Document:
 class Browser(NamedTuple):
     """A model's page; a rule chose its documents, so no mean over them is one of the corpus."""
 
-    documents: list[Document]
+    documents: list[ShownDocument]
     legend: Legend  # of the shaded texts
 
 
@@ -109,9 +109,9 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
             classes = Counter(sorted(rows["predicted"])).most_common()
             own = {"variant": variant, "classes": classes, "right": often}
             predictions[str(name)].append(own)
-    found = [Document(tokens[e.id], predictions[e.id], **e._asdict()) for e in _rows(documents)]
+    read = [ShownDocument(tokens[e.id], predictions[e.id], **e._asdict()) for e in _rows(documents)]
     has_sentences = bool(weights["sentence_weight"].notna().any())
-    return Browser(found, Legend(bool(weights["rationale"].any()), has_sentences))
+    return Browser(read, Legend(bool(weights["rationale"].any()), has_sentences))
 
 
 def read_prediction_table(path: Path) -> pd.DataFrame:
@@ -187,7 +187,7 @@ def excerpt(tokens: pd.DataFrame, words: int) -> pd.DataFrame:
     on_rationale, weight, count = sums[:, words:] - sums[:, :-words]
     found = [*zip(on_rationale.round(2), weight.round(6), count, strict=True)]
     best = max(found)
-    starts = np.array([start for start, each in enumerate(found) if each == best])
+    starts = np.array([start for start, score in enumerate(found) if score == best])
     adjoining = starts[starts - starts[0] == np.arange(len(starts))]
     start = max(int(adjoining[-1]) - words // 4, int(adjoining[0]))
     return tokens.iloc[start : start + words]

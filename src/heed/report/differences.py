@@ -106,13 +106,13 @@ def compare_attention(
     and one that is shown to be beaten last.
     """
     variant, order = attention_of(result), {WORSE: 0, BETTER: 2}
-    own = {each.second: each for each in differences if each.first == variant}
+    own = {pair.second: pair for pair in differences if pair.first == variant}
     gain = own.pop(BASELINE, None)
     primary = own.get(result.control, gain)
     if primary is None:
         return None
-    models = [each for each in own.values() if each.second in result.reference_models]
-    models.sort(key=lambda each: (order.get(each.verdict, 1), each.mean_pp))
+    models = [pair for pair in own.values() if pair.second in result.reference_models]
+    models.sort(key=lambda pair: (order.get(pair.verdict, 1), pair.mean_pp))
     return AttentionComparison(variant, gain, primary, next(iter(models), None))
 
 
@@ -128,7 +128,7 @@ def tested_differences(
         for second in sorted(others, key=lambda name: name != BASELINE):
             own = known | vars(others[second]) | {"first": first, "second": second}
             tested.append(TestedDifference(**own))
-    return sorted(tested, key=lambda each: answers.get(each.first, len(answers)))
+    return sorted(tested, key=lambda pair: answers.get(pair.first, len(answers)))
 
 
 def recommend(result: ExperimentResult, method: results.Significance) -> str:
@@ -147,6 +147,6 @@ def recommend(result: ExperimentResult, method: results.Significance) -> str:
     margin = method.equivalence_margin / 100
     enough = max(scores.values()) - margin
     found = next(name for name, score in scores.items() if score >= enough)
-    possible = (scores[n] + each.rise_pp(result.metric) / 100 for n, each in result.models.items())
+    possible = (scores[name] + models[name].rise_pp(result.metric) / 100 for name in models)
     is_open = found in result.models and not result.models[found].has_converged
     return "" if is_open or scores[found] < max(possible) - margin else found

@@ -56,7 +56,7 @@ def pluralize(singular: str, plural: str, count: int, **values: object) -> str:
 
 def join_and(names: Sequence[str], last: str = "and") -> str:
     """Return names in a sentence; nothing without any."""
-    return f" {last} ".join(each for each in (", ".join(names[:-1]), *names[-1:]) if each)
+    return f" {last} ".join(text for text in (", ".join(names[:-1]), *names[-1:]) if text)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -26,7 +26,7 @@ def provenance(root: Path, models: Collection[str]) -> dict[str, Any]:
     commit, changed, results = "", list[str](), root / "results"
     with contextlib.suppress(HeedError):
         commit, changed = run_git(root, "rev-parse", "--verify", "HEAD"), changed_files(root)
-    versions = {each.name: each.version for each in metadata.distributions()}
+    versions = {package.name: package.version for package in metadata.distributions()}
     trainings = {model: _read_trainings(results, model) for model in sorted(models)}
     searches = sorted((results / "timing" / "search").glob("*.json"))
     processor = f"{_processor()}, {os.cpu_count()} cores"

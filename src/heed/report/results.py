@@ -104,11 +104,11 @@ class Results:
 
     def models(self, experiment: Experiment) -> dict[str, str]:
         """Return the models of an experiment by variant."""
-        return {variant: each.model for variant, each in experiment.result.models.items()}
+        return {variant: model.model for variant, model in experiment.result.models.items()}
 
     def explanations_of(self, experiment: Experiment) -> list[Explanation]:
         """Return the models of an experiment that `heed explain` has tested."""
-        return [each for each in self.explanations if each.experiment.key == experiment.key]
+        return [model for model in self.explanations if model.experiment.key == experiment.key]
 
     def evaluation_folder(self, model: str) -> Path:
         """Return the folder of a model's evaluation, in that of its experiment."""
@@ -124,12 +124,12 @@ class Results:
 
     def training_times(self, model: str) -> dict[int | str, TrainingTime]:
         """Return the times of the same. Raises HeedError, if that of a seed lacks."""
-        return {seed: read_training_time(each) for seed, each in self.training_files(model).items()}
+        return {seed: read_training_time(file) for seed, file in self.training_files(model).items()}
 
     @property
     def times_source(self) -> Source:
         """The source of the times of all trainings, of whichever experiment."""
-        models = (model for each in self.experiments for model in self.models(each).values())
+        models = itertools.chain(*(own.values() for own in map(self.models, self.experiments)))
         files = [path for model in models for path in self.training_files(model).values()]
         return self.sources.add_files(training_folder(self.folder), files, "heed train MODEL")
 
@@ -184,7 +184,8 @@ def read_results(
     papers = printed.read_papers(published) if explanations else ()
     if explanations:
         sources.add(published / printed.EXPLANATION, published / printed.SENTENCES)
-    browsers = dict(itertools.chain(*(_read_browsers(results, each) for each in experiments)))
+    found = (_read_browsers(results, experiment) for experiment in experiments)
+    browsers = dict(itertools.chain.from_iterable(found))
     return dataclasses.replace(results, browsers=browsers, explanations=explanations, papers=papers)
 
 

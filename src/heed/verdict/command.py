@@ -25,8 +25,8 @@ def verdict(
     """
     found = [*judge_all(read_scores(files, references), asked, metric)]
     sections = [*map(words.section, found)]
-    for each in sections:
-        print_line("\n".join(described(each)))
+    for lines in map(described, sections):
+        print_line("\n".join(lines))
     if csv:
         write_csv(csv, pd.concat(map(as_table, found), ignore_index=True))
     if any(wanted.values()):
