@@ -26,8 +26,8 @@ Interval = tuple[float, float]
 BETTER, WORSE, SAME = "better", "worse", "practically the same"
 UNDECIDED, NOT_CONVERGED = "undecided", "not converged"
 VERDICTS = (BETTER, WORSE, SAME, UNDECIDED, NOT_CONVERGED)
-# By how much a longer training must be better, where a study names no margin: by so many standard
-# errors of a score (`compare_longer`), and at least by so many points and validation items.
+# By how much a longer training must be better, where a study names no margin: in standard errors of
+# a score (`compare_longer`), and at least in points and in validation items.
 MARGIN_ERRORS, LEAST_MARGIN_PP, LEAST_MARGIN_ITEMS = 1.64, 0.2, 3
 
 COARSE_PP = 3.0  # a study whose minimum detectable difference is larger says so
@@ -64,7 +64,7 @@ class Gain:
     values_pp: list[float]
 
 
-Scores = dict[str, MeanAndStd]  # by the figure's name
+Scores = dict[str, MeanAndStd]  # by the metric's name
 Details = dict[str, dict[str, Scores]]  # a task's finer scores: group → name → scores
 
 
@@ -308,7 +308,7 @@ def mixed_machine_kinds(comparison: Comparison) -> Iterator[str]:
             kinds.append(f"{kind or 'not noted'} (seeds of {'; '.join(noted)})")
         if len(kinds) > 1:
             yield (
-                f"{name}: runs of several machine kinds stand in this comparison "
+                f"{name}: this comparison has runs of several machine kinds "
                 "(docs/read/report.md): " + ", ".join(kinds)
             )
 
@@ -323,7 +323,7 @@ LARGE = 1e12  # from here on a value has no digits after the point
 
 
 def round_half_up(value: float, digits: int) -> float:
-    """Return the value rounded in decimal to so many digits after the point; never -0.0.
+    """Return the value rounded in decimal to `digits` after the point; never -0.0.
 
     Python rounds the binary value, which for 0.285 is a little less, and .125 to .12.
     """
@@ -334,13 +334,13 @@ def round_half_up(value: float, digits: int) -> float:
 
 
 def format_rounded(value: float, digits: int, sign: str = "-") -> str:
-    """Return the value with so many digits; `sign` "+" marks what is above 0 once rounded."""
+    """Return the value with `digits` decimals; `sign` "+" marks what is above 0 once rounded."""
     rounded = round_half_up(value, digits)
     return f"{rounded:{sign if rounded else '-'}.{digits}f}"
 
 
 def format_significant(value: float, digits: int) -> str:
-    """Return the value with so many significant digits, as the format .3g, rounded half up."""
+    """Return the value with `digits` significant ones, as the format .3g, rounded half up."""
     exponent = Decimal(f"{value:.{SIGNIFICANT}g}").adjusted()
     return f"{round_half_up(value, digits - 1 - exponent):.{digits}g}"
 
@@ -372,7 +372,7 @@ def verdict(difference: Difference, method: Significance, first: float, second: 
 class Roles:
     """The roles of an experiment's models.
 
-    Those of `splits` are trained on less data, and are compared with their own baseline.
+    Variants of `splits` are trained on less data, and are compared with their own baseline.
     """
 
     baseline: list[str]

@@ -347,7 +347,7 @@ def t_test(
 
 
 def _test_without_variance(mean: float, documents: int, alpha: float) -> Test:
-    """Return what so many documents show that all have the same difference in all seeds.
+    """Return what `documents` show that all have the same difference in all seeds.
 
     Where it is 0: a share of documents that differ of `unseen` or more would show in a sample but
     for a probability of `alpha`. Else p is that of the test over all sign flips, 2 / 2^documents.

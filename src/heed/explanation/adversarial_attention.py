@@ -329,7 +329,7 @@ class DiagnosticTraining:
     labels: class indices, (documents of the corpus,)
     size: of the states, as the base's document vector has
     with_rationale: documents whose rationale is known
-    train: trains a network on some documents, in so many epochs, with its checkpoints in a folder;
+    train: trains a network on some documents, for some epochs, with its checkpoints in a folder;
         returns 1 for each test document that it classifies rightly, else 0
     """
 

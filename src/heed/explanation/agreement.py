@@ -43,7 +43,7 @@ class Correlation(WeightsTest):
     title = "Correlation with gradients and leave-one-out"
     claim = (
         "Shows whether the weights rank words as gradients and leave-one-out do. A low correlation "
-        "alone is no fault: those two do not agree with each other either."
+        "alone does not mean a fault: those two do not agree with each other either."
     )
     columns = (
         MeansColumn("tau gradient", "tau_gradient"),

@@ -75,7 +75,7 @@ def by_group(rows: np.ndarray, scale: float) -> Iterator[tuple[Group, np.ndarray
 
 
 def draw_documents(test: np.ndarray, fold: int, offsets: np.ndarray, scale: float) -> np.ndarray:
-    """Return random documents of the `test` part that are not empty, in the order of their draw.
+    """Return random documents of the `test` split that are not empty, in the order of their draw.
 
     `offsets` are the first tokens of documents, (documents + 1,).
     """
@@ -150,7 +150,7 @@ def keep_units(network: Network, document: BatchDocument, kept: torch.Tensor) ->
 
     They move together.
     """
-    token_kept = kept[:, document.unit]  # n x tokens
+    batch, token_kept = document.batch, kept[:, document.unit]  # n x tokens
     lengths = token_kept.sum(1)
     time = max(1, int(lengths.max()))
     order = (~token_kept).long().argsort(dim=1, stable=True)[:, :time]
@@ -161,7 +161,6 @@ def keep_units(network: Network, document: BatchDocument, kept: torch.Tensor) ->
         sentences = torch.bincount(document.unit, minlength=document.units) * kept
         first = (~kept).long().argsort(dim=1, stable=True)
         copies = dataclasses.replace(copies, sentences=sentences.gather(1, first))
-    batch = document.batch
     if batch.character_of is not None:
         bags = torch.where(token_mask, batch.character_of[document.index][order], 0)
         copies = dataclasses.replace(copies, characters=batch.characters, character_of=bags)

@@ -67,7 +67,7 @@ NOTHING_FITS = (
     f"no document is so short that {MOST} times as many words of noise fit beside it: this model "
     "knows positions, and those after max_tokens ({}) were never trained"
 )
-NO_LSTM = "encoder `{}` is no BiLSTM, between whose states alone the gradient is measured"
+NO_LSTM = "encoder `{}` is not a BiLSTM; the gradient is measured between states of a BiLSTM alone"
 NO_GRADIENT = "no document has three recurrent states, or no gradient reaches those of the middle"
 ALL_SHORT = (
     f"all documents have fewer than {TENTHS} tokens, or no tenth of them changes their predictions"

@@ -162,15 +162,15 @@ class AdversarialModels(WeightsTest):
     rule = (
         "fail if a model trained to have other weights keeps its accuracy within "
         f"{100 * MAX_LOSS:g} p.p. and its predictions within {MAX_PREDICTION_CHANGE:g}, while its "
-        "weights differ from the model’s by more than those of two seeds do; pass if some keep "
+        "weights differ from the model’s by more than between two seeds; pass if some keep "
         "both, and none of them with such weights. One whose weights differ by less than "
         f"{MIN_DIVERGENCE:g} does not count."
     )
     reasons = (*Seeds.reasons, NO_ADVERSARIAL_MODEL, NONE_KEPT, NONE_MOVED)
     title = "Trained adversarial models"
     claim = (
-        "Shows whether a model can be trained to the same predictions with other weights. Where "
-        "none was found, there may be one."
+        "Shows whether a model can be trained to the same predictions with other weights. If "
+        "none was found, one may still exist."
     )
 
     def score(self, judged: Judged) -> float | str:

@@ -15,7 +15,7 @@ from heed.paths import PREDICTED
 
 MAX_WORDS = 10  # in the table of each document
 MIN_SHADE = 0.05  # of the full colour: words below it are not shaded
-# The full colour is the heaviest word's, but at least so many times the mean: without it, a text
+# The full colour is the heaviest word's, but at least this multiple of the mean: without it, a text
 # whose words weigh all alike would have the full colour everywhere.
 FULL_COLOUR = 3
 
@@ -174,7 +174,7 @@ def full_colour(weights: np.ndarray) -> float:
 
 
 def excerpt(tokens: pd.DataFrame, words: int) -> pd.DataFrame:
-    """Return at most so many successive tokens: those with the most weight on the rationale.
+    """Return at most `words` successive tokens: those with the most weight on the rationale.
 
     Of as much, to the percent, those with the most weight, then with the most words of it. Where
     there is room, a quarter of the words stands before it.

@@ -126,8 +126,8 @@ def tested_differences(
     for first, others in result.comparisons.items():
         known["one_seed"] = len(result.compared_score(result.models[first]).values) == 1
         for second in sorted(others, key=lambda name: name != BASELINE):
-            own = known | vars(others[second]) | {"first": first, "second": second}
-            tested.append(TestedDifference(**own))
+            pair = {"first": first, "second": second}
+            tested.append(TestedDifference(**known, **pair, **vars(others[second])))
     return sorted(tested, key=lambda pair: answers.get(pair.first, len(answers)))
 
 

@@ -73,12 +73,12 @@ class Experiment:
 
     @functools.cached_property
     def sentences(self) -> dict[str, str]:
-        """The names of the same within a sentence, after "beats"."""
+        """The names of the models within a sentence, after "beats"."""
         return experiment_sentences(self.hyperparameters)
 
     @property
     def hyperparameters(self) -> dict[str, Any]:
-        """Those of every network by variant, and None of a reference model."""
+        """The hyperparameters of every network by variant; None for a reference model."""
         models = {name: model.hyperparameters for name, model in self.result.models.items()}
         return models | dict.fromkeys(self.result.reference_models)
 
@@ -115,7 +115,7 @@ class Experiment:
 
     @property
     def variants(self) -> list[str]:
-        """Its models, the baseline and attention first."""
+        """The models of the experiment, the baseline and attention first."""
         return sorted(self.result.models, key=lambda name: name not in (BASELINE, self.attention))
 
     def named(self, variant: str) -> dict[str, Any]:
@@ -125,7 +125,7 @@ class Experiment:
 
     @property
     def pair(self) -> tuple[str, ...]:
-        """Its models without and with attention; none where one is missing."""
+        """The models without and with attention; empty if one is missing."""
         has_both = self.attention and BASELINE in self.result.models
         return (BASELINE, self.attention) if has_both else ()
 

@@ -45,11 +45,9 @@ def environment() -> jinja2.Environment:
         jinja.globals[name] = getattr(verdicts, name)
     functions = {"script": script, "policy": policy, "groups": groups}
     jinja.globals |= functions | {"PAGE": PAGE, "version": __version__, "FAR_PP": FAR_PP}
-    jinja.filters |= {
-        "number": formats.format_number, "points": formats.format_points,
-        "join_and": formats.join_and, "count": formats.format_count,
-        "interval": formats.format_interval, "coverage": formats.format_coverage,
-    }  # fmt: skip
+    for name in ("number", "points", "count", "interval", "coverage"):
+        jinja.filters[name] = getattr(formats, f"format_{name}")
+    jinja.filters["join_and"] = formats.join_and
     jinja.filters["capital"] = lambda text: text[:1].upper() + text[1:]
     return jinja
 

@@ -41,7 +41,7 @@ class Source(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Its name beside those of other folders: that of the folder of a file."""
+        """The folder's name, where several folders are sources."""
         path = Path(self.path)
         return path.parent.name if path.suffix else path.name
 
@@ -123,7 +123,7 @@ class Results:
         return files | ({LONGER: longer} if longer.exists() else {})
 
     def training_times(self, model: str) -> dict[int | str, TrainingTime]:
-        """Return the times of the same. Raises HeedError, if that of a seed lacks."""
+        """Return the times of these trainings. Raises HeedError: the time of a seed is missing."""
         return {seed: read_training_time(file) for seed, file in self.training_files(model).items()}
 
     @property
@@ -197,7 +197,7 @@ def _read_browsers(results: Results, experiment: Experiment) -> Iterator[tuple[s
             names = (BASELINE, experiment.attention, variant)
             others = {n: results.prediction_folder(m) for n, m in models.items() if n in names}
             yield model, read_browser(results.prediction_folder(model), others)
-            # Adds the sources here: a browser is no table or figure, which add theirs.
+            # A browser is written apart from tables and figures, which add their own sources.
             results.document_sources(model)
 
 

@@ -57,7 +57,7 @@ def experiment_words(models: Mapping[str, Any]) -> dict[str, str]:
 
 
 def experiment_sentences(models: Mapping[str, Any]) -> dict[str, str]:
-    """Return the same names as they stand within a sentence, after "beats"."""
+    """Return names in words within a sentence, after "beats"."""
     sentences = {kind.words: kind.sentence for kind in all_words().values()}
     return {name: sentences.get(text, text) for name, text in experiment_words(models).items()}
 

@@ -74,7 +74,7 @@ def judge(table: pd.DataFrame, asked: Asked, dataset: str = "", metric: str = ""
     """Return the verdict on a complete table of scores: see `heed.verdict.scores`.
 
     All comparisons are one family, so that their intervals hold together (Bonferroni). Raises
-    HeedError: the plan has no look at so many seeds.
+    HeedError: the plan has no look with this number of seeds.
     """
     in_points = metric in SHARES or bool(table["score"].between(0, 1).all())
     # a percentage point, in the unit of the scores; the tests are of shares, and no difference of

@@ -116,7 +116,7 @@ QUESTIONS = (
 def differences(edition: Path) -> Iterator[tuple[tuple[str, str], Value]]:
     """Yield the difference of each question in each experiment of a published study, in points.
 
-    Experiments whose metric has another unit have none. Raises HeedError: it is no published study.
+    Experiments whose metric has another unit have none. Raises HeedError: not a published study.
     """
     scores = read_scores([str(edition / STATISTICS)])
     for experiment, table in scores.groupby("dataset", sort=False):
@@ -172,7 +172,7 @@ def section(answer: Answer) -> Section:
     first, second = (all_words()[kind].words for kind in kinds)
     coverage, near = format_coverage(ALPHA), float(special.ndtri(1 - ALPHA / 2))
     low, high = found.interval
-    said = "is better" if low > 0 else "is worse" if high < 0 else "is not shown to differ"
+    said = "is better" if low > 0 else "is worse" if high < 0 else "does not differ significantly"
     mean = format_points(found.mean), format_interval(found.interval)
     weights = np.array([1 / (value.error**2 + found.deviation**2) for value in found.values])
     rows, drawn = [], []

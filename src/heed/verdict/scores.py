@@ -189,8 +189,8 @@ def _read_translations(given: Sequence[Given], references: Path) -> pd.DataFrame
         lines = _lines(file.path)
         if len(lines) != len(expected):
             raise HeedError(
-                f"{file.path}: {len(lines):,} lines, and {references} has {len(expected):,}: a "
-                "translation of each sentence stands on a line of its own"
+                f"{file.path}: {len(lines):,} lines, and {references} has {len(expected):,}: write "
+                "the translation of each sentence on one line"
             )
         seeds[file.model] += 1
         own = {AT: [f"{file.path}:{i + 1}" for i in range(len(lines))], "model": file.model,
@@ -215,7 +215,7 @@ def _lines(path: Path) -> list[str]:
 def check(table: pd.DataFrame) -> pd.DataFrame:
     """Return scores with all COLUMNS, sorted; a table without items has one, `seed` is 1 if absent.
 
-    Raises HeedError, naming a row: a score that is no number, two scores of one item, runs or
+    Raises HeedError, naming a row: a score that is not a number, two scores of one item, runs or
     models with other items, models with other numbers of seeds than one and each other's.
     """
     defaults: dict[str, Any] = {"dataset": "", "metric": "", "seed": 1, "fold": 0, "item": 0}
@@ -223,7 +223,7 @@ def check(table: pd.DataFrame) -> pd.DataFrame:
     table = table.fillna(defaults | {"model": ""}).reset_index(drop=True)
     numbers = pd.to_numeric(table["score"].replace({"True": 1, "False": 0}), errors="coerce")
     for wrong, said in (
-        (~np.isfinite(numbers.astype(float)), "the score is {score!r}, which is no number"),
+        (~np.isfinite(numbers.astype(float)), "the score is {score!r}, which is not a number"),
         (table["model"].astype(str).str.strip() == "", "the row names no model"),
         (
             table.duplicated(["dataset", "metric", *RUN, "item"]),

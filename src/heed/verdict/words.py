@@ -118,7 +118,7 @@ def to_decide(pair: Pair, verdict: Verdict) -> str:
 
 
 def sentence(verdict: Verdict) -> str:
-    """Return what came out, in one sentence."""
+    """Return the result in one sentence."""
     return (_against_control if verdict.control else _of_all)(verdict)
 
 

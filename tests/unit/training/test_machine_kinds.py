@@ -108,7 +108,7 @@ del NONE.experiments["sample-author"]
 
 def test_a_mixed_experiment_has_one_line_and_others_have_none():
     assert list(mixed_machine_kinds(MIXED)) == [
-        "sample-sentiment: runs of several machine kinds stand in this comparison "
+        "sample-sentiment: this comparison has runs of several machine kinds "
         f"(docs/read/report.md): {OLD} (seeds of baseline 1, 3), {NEW} (seeds of baseline 2; mean "
         "1, 2, 3; attention 1, 2, 3)"
     ]

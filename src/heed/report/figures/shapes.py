@@ -182,7 +182,7 @@ Sample = Callable[[float, float], Mark]  # of a legend: the mark around a place
 
 
 def legend(entries: Mapping[str, Sample], height: float, columns: int = 1) -> Panel:
-    """Return a panel that names marks, in so many columns of lines of a height."""
+    """Return a panel that names marks, in `columns` of lines of a height."""
     rows: list[Mark] = []
     for place, (text, sample) in enumerate(entries.items()):
         y, x = divmod(place, columns)

@@ -87,8 +87,7 @@ def alignments(drawn: Drawn) -> Iterator[Figure]:
 def first_alignment(drawn: Drawn) -> Iterator[Figure]:
     """Yield the alignment of the sentence in the middle, by length, for the first screen."""
     found = [*alignments(drawn)]
-    for figure in found[len(found) // 2 :][:1]:
-        yield dataclasses.replace(figure, key="alignment")
+    yield from (dataclasses.replace(plot, key="alignment") for plot in found[len(found) // 2 :][:1])
 
 
 def alignment_picture(model: str, translations: "Sequence[Translation]") -> str:

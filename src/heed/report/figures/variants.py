@@ -54,10 +54,8 @@ class Drawn:
     ) -> Figure:
         """Return a figure of all that was read; the first word of its kind names its files."""
         key = f"{self.experiment.key}_{kind.partition('_')[0]}"
-        own: dict[str, Any] = {
-            "sources": self.results.sources.add(*self.files),
-            "told": self.experiment.title,
-        }
+        sources = self.results.sources.add(*self.files)
+        own: dict[str, Any] = {"sources": sources, "told": self.experiment.title}
         return make_figure(kind, key, panels, size, **own | values)
 
     @property

@@ -126,7 +126,7 @@ def _view(panel: Panel, size: Pair, names: Names) -> Any:
 
 
 def line_ends(panel: Panel, height: float) -> list[Mark]:
-    """Return the names at the ends of lines, pushed apart, in axes so many points high."""
+    """Return the names at the ends of lines, pushed apart, in axes of a height in points."""
     (low, high), named = panel.y.domain, [row for row in panel.rows if "end" in row]
     places = [(row["y"] - low) / (high - low) for row in named]
     return [

@@ -16,7 +16,7 @@ from heed.report.results import Results, Source
 class Rows:
     """The records of a table, and what its declaration in tables.yaml asks for.
 
-    facts: values for names in braces in titles, headings and meanings, and for `each` and `when`.
+    facts: values for names in braces in titles, headings and meanings; for `for_each` and `when`.
     part: what tells a table from others of its declaration, such as a model; in the file's name.
     """
 

@@ -112,7 +112,7 @@ def _score(
 
 
 def _accuracy_in_middle(explanation: Explanation | None) -> float | None:
-    """Return that of the middle fifth, of all documents of all seeds; None without any."""
+    """Return the accuracy in the middle fifth, of all documents of all seeds; None without any."""
     if explanation is None or (rows := explanation.recency) is None:
         return None
     rows = rows[(rows["measure"] == "accuracy_by_place") & rows["at"].isin(MIDDLE)]

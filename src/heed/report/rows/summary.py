@@ -119,14 +119,11 @@ def talk(results: Results) -> Rows | None:
     """Return the talk's gains, tested over its documents, beside ours; None without any."""
     records = []
     for experiment in results.experiments:
-        if experiment.against_talk.talk_test:
-            scores = _scores(experiment)
+        scores, talk = _scores(experiment), experiment.against_talk
+        if talk.talk_test:
             pair = (scores[name] for name in (BASELINE, experiment.attention) if name in scores)
-            ours = " → ".join(map("{:.4f}".format, pair))
-            record = {
-                "talk_scores": " → ".join(experiment.against_talk.talk or ()),
-                "our_scores": ours,
-            }
+            ours, of_talk = " → ".join(map("{:.4f}".format, pair)), " → ".join(talk.talk or ())
+            record = {"talk_scores": of_talk, "our_scores": ours}
             records.append(record | {"experiment": experiment, "scores": scores})
     published = (source for source in results.sources.all() if source.path.endswith(RESULTS))
     sources = (*published, *results.comparison_sources)

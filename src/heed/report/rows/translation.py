@@ -96,9 +96,8 @@ def examples(results: Results, experiment: Experiment) -> Rows | None:
         texts = {"source": sentence.source, "reference": sentence.reference}
         for of, text in (texts | {name: sentence.translations[name] for name in drawn}).items():
             wrong = count_wrong(text, sentence.reference) if of in sentence.translations else None
-            words = f"{number} {experiment.words.get(of, of)}"
-            record = {"number": number, "of": of, "text": text, "words": words, "wrong": wrong}
-            records.append(record)
+            record = {"number": number, "of": of, "text": text, "wrong": wrong}
+            records.append(record | {"words": f"{number} {experiment.words.get(of, of)}"})
     models = results.models(experiment).values()
     files = [results.prediction_folder(model) / "sentences.parquet" for model in models]
     return Rows(records, sources=results.sources.add(*files))

@@ -313,7 +313,7 @@ def _by_word(pieces: Pieces, scores: torch.Tensor) -> np.ndarray:
 
 
 def _without_repetition(predict: Predict) -> Predict:
-    """Return the same function of kept words (n, words) that computes no row of them twice."""
+    """Return the function of kept words (n, words), computing no row of them twice."""
     known: dict[bytes, torch.Tensor] = {}
 
     def predict_new(kept: torch.Tensor) -> torch.Tensor:

@@ -51,7 +51,7 @@ class ClassificationPredictor(Predictor):
     vocabulary: Vocabulary
     recipe: Recipe[Data, Hyperparameters]
     device: str
-    # the last corpus that was encoded, to encode its lexicon once for all its parts
+    # the last corpus that was encoded, to encode its lexicon once for all splits
     _corpus: tuple[Tokens, EncodedCorpus] | None = dataclasses.field(
         default=None, init=False, repr=False
     )
