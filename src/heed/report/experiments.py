@@ -37,7 +37,7 @@ class Reproduction(NamedTuple):
 class TalkComparison(NamedTuple):
     """The talk's scores in an experiment's row of the first table."""
 
-    talk: tuple[str, str] | None  # baseline, attention
+    talk: tuple[str, ...] | None  # baseline, attention
     talk_gain: float | None
     comparable: bool  # whether the talk's scores can be compared with ours
     reproduction: Reproduction | None  # None where the talk has no such experiment
@@ -186,7 +186,7 @@ def _against_talk(
     named: Published | None, mark: str, talk: Talks, compared: AttentionComparison | None
 ) -> TalkComparison:
     scores = (talk.get(variant, NO_SCORES).average_scores("accuracy") for variant in TALK_VARIANTS)
-    baseline, attention = (average.get("f1", "") for average in scores)
+    printed = tuple(average.get("f1", "") for average in scores)
     tested = published.talk_test(talk)
     of_talk = tested.gain_pp if tested else None
     comparable = bool(named and named.comparable and not mark)
@@ -196,8 +196,8 @@ def _against_talk(
     elif named:
         reasons = "; ".join(filter(None, [named.reason, mark]))
         reproduction = Reproduction(NOT_COMPARABLE, reasons)
-    printed = (baseline, attention) if baseline and attention else None
-    return TalkComparison(printed, of_talk, comparable, reproduction, tested)
+    own = printed if all(printed) else None
+    return TalkComparison(own, of_talk, comparable, reproduction, tested)
 
 
 def _reproduction(talk_gain: float | None, gain: TestedDifference | None) -> Reproduction:
