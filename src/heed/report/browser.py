@@ -107,8 +107,7 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
             right = rows["label"] == rows["predicted"]
             often = "always" if right.all() else "sometimes" if right.any() else "never"
             classes = Counter(sorted(rows["predicted"])).most_common()
-            own = {"variant": variant, "classes": classes, "right": often}
-            predictions[str(name)].append(own)
+            predictions[str(name)].append({"variant": variant, "classes": classes, "right": often})
     read = [ShownDocument(tokens[e.id], predictions[e.id], **e._asdict()) for e in _rows(documents)]
     has_sentences = bool(weights["sentence_weight"].notna().any())
     return Browser(read, Legend(bool(weights["rationale"].any()), has_sentences))

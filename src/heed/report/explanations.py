@@ -84,9 +84,8 @@ class Explanation:
 
 def read_explanations(
     params: Params, comparison: Comparison, experiments: list[Experiment], folder: Path
-) -> tuple[Explanation, ...]:
-    """Return the models that were explained and the study names. Raises HeedError, of a file."""
-    explanations = list[Explanation]()
+) -> Iterator[Explanation]:
+    """Yield the models that were explained and the study names. Raises HeedError, of a file."""
     for experiment in experiments:
         for variant, model in experiment.result.models.items():
             path, command = folder / "explain" / model.model, f"heed explain {model.model}"
@@ -94,10 +93,8 @@ def read_explanations(
                 summary, file = _read_summary(path, command), path / "recency.csv"
                 recency = _read(file, command) if file.exists() else None
                 against = [*_read_adversarial(params, model.model, folder)]
-                own = Explanation(experiment, variant, model.model, path, summary, recency, against)
-                explanations.append(own)
-        explanations += _read_encoder(params, experiment, folder)
-    return tuple(explanations)
+                yield Explanation(experiment, variant, model.model, path, summary, recency, against)
+        yield from _read_encoder(params, experiment, folder)
 
 
 def _read_encoder(params: Params, experiment: Experiment, folder: Path) -> Iterator[Explanation]:

@@ -43,13 +43,11 @@ def write_pictures(root: Path) -> None:
     write_text(root / PAGE, PLACE.sub(lambda place: place[1] + image + place[2], text))
 
 
-def own_figures(studies: Path) -> list[Figure]:
-    """Return the ladder, the staircase and the learning curve of the published studies."""
-    figures = []
+def own_figures(studies: Path) -> Iterator[Figure]:
+    """Yield the ladder, the staircase and the learning curve of the published studies."""
     for key, (make, names) in OWN.items():
         if made := make([experiment for name in names for experiment in published(studies / name)]):
-            figures.append(dataclasses.replace(made, key=key))
-    return figures
+            yield dataclasses.replace(made, key=key)
 
 
 def primary_comparisons(studies: Path) -> list[dict[str, str]]:

@@ -180,7 +180,7 @@ def read_results(
             verify_checksums(folder / "search" / experiment.key / search, command)
     talk = (published / name for name in (printed.RESULTS, printed.CLASSES))
     sources.add(*filter(Path.exists, [folder / "compare" / "comparison.json", *talk]))
-    explanations = read_explanations(params, comparison, experiments, folder)
+    explanations = tuple(read_explanations(params, comparison, experiments, folder))
     papers = printed.read_papers(published) if explanations else ()
     if explanations:
         sources.add(published / printed.EXPLANATION, published / printed.SENTENCES)
