@@ -232,7 +232,7 @@ def seeds_needed(
     """Return the smallest number of seeds that detects this difference with 80% power, or None.
 
     With folds it is a multiple of their number, and a lower bound: all variance between folds is
-    taken for that of seeds. More repeats are no part of it.
+    taken for that of seeds. More repeats are not considered.
     """
     step = components.folds or 1
     counts = range(step if components.folds else 2, MAX_SEEDS + 1, step)
@@ -375,7 +375,7 @@ def assess(
     `repeats` says how often the documents were divided into the folds of both scores; `alone`, as
     of `variance_components`, that one seed or one document is tested by the other alone.
     The correction is Bonferroni's: all of it is at the level ALPHA over `tests`, so that intervals
-    of a family hold together, and one excludes 0 exactly where the corrected p is below ALPHA. Of
+    of a family hold together, and one excludes 0 exactly where the corrected p is below ALPHA. With
     declared `looks` it is at the level that this look may spend of that one, and `seeds_needed` at
     that of the last look.
     """

@@ -1,6 +1,6 @@
 """Adversarial attention: a model that is trained to predict as its base, with other weights.
 
-A model's weights are no explanation if another model predicts the same from other weights
+A model's weights do not explain if another model predicts the same from other weights
 (Wiegreffe & Pinter 2019, section 4, arxiv.org/abs/1908.04626), and they deceive if they can be
 kept away from the words that decide (Pruthi et al. 2020, arxiv.org/abs/1909.07913). Such a model
 starts from the weights of its base; from scratch these losses are learned badly.

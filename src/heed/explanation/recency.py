@@ -247,7 +247,7 @@ def with_disturbed_states(network: Network) -> Network:
 def state_gradients(network: Network, batch: Batch) -> torch.Tensor:
     """Return the length of the gradient of each state, (batch, time, 2): forwards and backwards.
 
-    Of a hierarchical model time counts sentences. Values at padding have no meaning.
+    In a hierarchical model time counts sentences. Values at padding have no meaning.
     """
     lstm = network.document_encoder.lstm
     assert isinstance(lstm, _DisturbedBiLSTM)

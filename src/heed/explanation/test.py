@@ -149,7 +149,7 @@ class WeightsTest:
         return {}
 
     def missing(self, ranking: str) -> str:
-        """Return why a ranking has no measure of the test, if there is a reason of its own."""
+        """Return the reason of this test why a ranking has no measure; empty if there is none."""
         return ""
 
     def score(self, judged: Judged) -> float | str:
@@ -186,7 +186,7 @@ def measured(summary: pd.DataFrame, test: str, measure: str) -> pd.DataFrame:
 
 
 def no_weights(summary: pd.DataFrame) -> str:
-    """Return why a model has no weights of its own: no sum, or equal ones; empty if it has."""
+    """Return why a model has no learned weights: no sum, or equal ones; empty if it has."""
     changes = measured(summary, "permutation", "permutation_change")["mean"]
     if changes.empty:
         return NO_WEIGHTS

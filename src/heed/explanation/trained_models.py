@@ -78,7 +78,7 @@ def seed_divergence(summary: pd.DataFrame) -> float | None:
 
 
 def no_pair(summary: pd.DataFrame) -> str:
-    """Return why no two seeds are compared: there is one, or each has a fold of its own."""
+    """Return why no two seeds are compared: there is one, or each has another fold."""
     seeds = measured(summary, "permutation", "permutation_change")["seed"]
     return OTHER_TEXTS if seeds.nunique() > 1 else ONE_SEED
 

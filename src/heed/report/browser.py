@@ -127,8 +127,8 @@ def typical_documents(documents: pd.DataFrame, limit: int) -> dict[str, int]:
     """Return by class the row of the document that is nearest to the median of its class.
 
     The median is of `share`, the weight on the rationale, or in a class without one of `largest`,
-    the largest weight of a word. Those with `shown` are chosen from; of as near ones that with the
-    fewest `words`, then the first. Of more classes than `limit`, those with the most documents.
+    the largest weight of a word. Only documents with `shown` are chosen; ties go to the fewest
+    `words`, then to the first. More classes than `limit`: those with the most documents.
     """
     labels = documents["label"]
     has_share = documents["share"].groupby(labels).transform("count") > 0
@@ -175,8 +175,8 @@ def full_colour(weights: np.ndarray) -> float:
 def excerpt(tokens: pd.DataFrame, words: int) -> pd.DataFrame:
     """Return at most `words` successive tokens: those with the most weight on the rationale.
 
-    Of as much, to the percent, those with the most weight, then with the most words of it. Where
-    there is room, a quarter of the words stands before it.
+    Ties, to the percent, go to the most weight, then to the most words of the rationale. If there
+    is room, a quarter of the words comes before it.
     """
     if len(tokens) <= words:
         return tokens

@@ -74,7 +74,7 @@ class TestedDifference(results.Difference):
 
     @property
     def no_interval(self) -> str:
-        """Why there is no interval, where there is none."""
+        """The reason for a missing interval."""
         return f"one {'seed' if self.one_seed else f'test {self.measure.item}'} has no interval"
 
     @property

@@ -53,7 +53,7 @@ def own_figures(studies: Path) -> Iterator[Figure]:
 def primary_comparisons(studies: Path) -> list[dict[str, str]]:
     """Return attention against its control in every published experiment, the largest gain first.
 
-    They are rows of verdicts.csv, with title, models and group, which has a scale of its own.
+    They are rows of verdicts.csv, with title, models and group; each group has its scale.
     """
     found = list[Any]()
     for path in sorted(studies.glob("*/verdicts.csv")):

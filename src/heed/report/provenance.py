@@ -1,6 +1,6 @@
 """reports/provenance.json: commit, versions, machine and times, which can change without results.
 
-So it is no output of a stage: `make report` writes it, or python -m heed.report.provenance.
+So no stage has it as an output: `make report` writes it, or python -m heed.report.provenance.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 """Rows: functions from results, or from an experiment of these, to the records of a table.
 
-tables.yaml names each and declares the columns of its records: here is no text and no layout.
+tables.yaml names each and declares the columns of its records. Text and layout are not here.
 """
 
 import dataclasses

@@ -53,7 +53,7 @@ class TextClassifier:
     def predict(self, texts: list[str]) -> ClassifiedTexts:
         """Return the class probabilities of each text, as `heed score` computes them.
 
-        Raises TypeError: a single str or a table, or something in the list that is no str.
+        Raises TypeError: a single str or a table, or an item of the list that is not a str.
         """
         probabilities = _probabilities([self.predictor], _require_texts(texts))
         return ClassifiedTexts(self.classes, probabilities, _decide(self.predictor, probabilities))

@@ -1,7 +1,7 @@
 """The predictions of a trained translator: translations by search, and alignments.
 
-The report shows the sentences in the middle of GROUPS groups by source length. Of SPREAD_SENTENCES
-there are also the gradients that reach each source word and the state of the source, which is all
+The report shows the sentences in the middle of GROUPS groups by source length. For
+SPREAD_SENTENCES it has the gradients that reach each source word and the state of the source, all
 that a decoder without attention knows of it (Sutskever et al. 2014, figure 2).
 """
 

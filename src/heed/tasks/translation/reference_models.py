@@ -93,7 +93,7 @@ class TranslationTable:
         """Return a link of each target word to the source word that most probably made it.
 
         A target word that null makes more probably has none, nor has one never seen with the
-        source. Of equal probabilities the one nearest to the diagonal is taken.
+        source. If probabilities are equal, the word nearest to the diagonal is taken.
         """
         if not len(source) or not len(target):
             return set()
