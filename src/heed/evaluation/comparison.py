@@ -259,7 +259,7 @@ def judge(
 def tuned_alike(first: ModelResult, second: ModelResult, tuning: Mapping[str, str]) -> bool:
     """Return whether two models were tuned in the same space with the same budget.
 
-    Or neither was tuned. All that is no architecture, and was not searched, is the same.
+    If neither was tuned: whether all but their architecture is equal.
     """
     how, other = tuning.get(first.model, ""), tuning.get(second.model, "")
     if how or other:

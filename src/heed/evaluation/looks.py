@@ -25,7 +25,7 @@ class Looks:
 
     @property
     def number(self) -> int:
-        """Which look it is, from 1."""
+        """The number of this look, from 1."""
         return self.planned.index(self.seeds) + 1
 
     @property
@@ -58,7 +58,7 @@ class Looks:
 
 
 def said_of_looks(method: Significance, seeds: int) -> str:
-    """Return what is to be said of looks at a comparison with so many seeds; mostly nothing."""
+    """Return what a reader must know of looks at a comparison with these seeds; mostly nothing."""
     if method.looks:
         return str(Looks((*method.looks,), seeds))
     if not method.looked:
@@ -70,7 +70,7 @@ def said_of_looks(method: Significance, seeds: int) -> str:
 
 
 def look_number(method: Significance, seeds: int) -> int:
-    """Return which look it is with so many seeds; 0: the only one."""
+    """Return the number of the look with these seeds; 0: it is the only one."""
     if method.looks:
         return Looks((*method.looks,), seeds).number
     return len(method.looked) + bool(method.looked)

@@ -26,8 +26,8 @@ Interval = tuple[float, float]
 BETTER, WORSE, SAME = "better", "worse", "practically the same"
 UNDECIDED, NOT_CONVERGED = "undecided", "not converged"
 VERDICTS = (BETTER, WORSE, SAME, UNDECIDED, NOT_CONVERGED)
-# By how much a longer training must be better, where a study names no margin: by so many standard
-# errors of a score (`compare_longer`), and at least by so many points and validation items.
+# By how much a longer training must be better, where a study names no margin: in standard errors of
+# a score (`compare_longer`), and at least in points and in validation items.
 MARGIN_ERRORS, LEAST_MARGIN_PP, LEAST_MARGIN_ITEMS = 1.64, 0.2, 3
 
 COARSE_PP = 3.0  # a study whose minimum detectable difference is larger says so
@@ -70,7 +70,7 @@ class Gain:
     values_pp: list[float]
 
 
-Scores = dict[str, MeanAndStd]  # by the figure's name
+Scores = dict[str, MeanAndStd]  # by the metric's name
 Details = dict[str, dict[str, Scores]]  # a task's finer scores: group → name → scores
 
 
@@ -299,7 +299,7 @@ def runs_by_machine_kind(
     for variant, model in experiment.models.items():
         for seed, kind in zip(seeds, model.machine_kinds, strict=True):
             runs.setdefault(kind, {}).setdefault(variant, []).append(seed)
-    return dict(sorted(runs.items(), key=lambda each: each[0] == NOT_NOTED))
+    return dict(sorted(runs.items(), key=lambda item: item[0] == NOT_NOTED))
 
 
 def mixed_machine_kinds(comparison: Comparison) -> Iterator[str]:
@@ -314,7 +314,7 @@ def mixed_machine_kinds(comparison: Comparison) -> Iterator[str]:
             kinds.append(f"{kind or 'not noted'} (seeds of {'; '.join(noted)})")
         if len(kinds) > 1:
             yield (
-                f"{name}: runs of several machine kinds stand in this comparison "
+                f"{name}: this comparison has runs of several machine kinds "
                 "(docs/read/report.md): " + ", ".join(kinds)
             )
 
@@ -329,7 +329,7 @@ LARGE = 1e12  # from here on a value has no digits after the point
 
 
 def round_half_up(value: float, digits: int) -> float:
-    """Return the value rounded in decimal to so many digits after the point; never -0.0.
+    """Return the value rounded in decimal to `digits` after the point; never -0.0.
 
     Python rounds the binary value, which for 0.285 is a little less, and .125 to .12.
     """
@@ -340,13 +340,13 @@ def round_half_up(value: float, digits: int) -> float:
 
 
 def format_rounded(value: float, digits: int, sign: str = "-") -> str:
-    """Return the value with so many digits; `sign` "+" marks what is above 0 once rounded."""
+    """Return the value with `digits` decimals; `sign` "+" marks what is above 0 once rounded."""
     rounded = round_half_up(value, digits)
     return f"{rounded:{sign if rounded else '-'}.{digits}f}"
 
 
 def format_significant(value: float, digits: int) -> str:
-    """Return the value with so many significant digits, as the format .3g, rounded half up."""
+    """Return the value with `digits` significant ones, as the format .3g, rounded half up."""
     exponent = Decimal(f"{value:.{SIGNIFICANT}g}").adjusted()
     return f"{round_half_up(value, digits - 1 - exponent):.{digits}g}"
 
@@ -378,7 +378,7 @@ def verdict(difference: Difference, method: Significance, first: float, second: 
 class Roles:
     """The roles of an experiment's models.
 
-    Those of `splits` are trained on less data, and are compared with their own baseline.
+    Variants of `splits` are trained on less data, and are compared with their own baseline.
     """
 
     baseline: list[str]
@@ -439,7 +439,7 @@ def assign_roles(
     others = _without(rest, controls)
     if control is None:
         equal = equal_weights(hyperparameters[chosen[0]]) if chosen else ()
-        possible = [each for each in (*equal, "parameter-matched") if each in controls]
+        possible = [name for name in (*equal, "parameter-matched") if name in controls]
         control = next(iter(possible + baseline), "")
     splits = _with_other_splits((*controls, *others), hyperparameters)
     return Roles(baseline, chosen, controls, others, list(reference_models), splits, control)
@@ -459,8 +459,8 @@ def _is_control(name: str, hyperparameters: Any) -> bool:
 def _with_other_splits(variants: Iterable[str], hyperparameters: Mapping[str, Any]) -> list[str]:
     """Return the variants that leave out other items than the baseline, as their own one does."""
     trained = {
-        name: [getattr(each, key, None) for key in TRAINING_SPLIT]
-        for name, each in hyperparameters.items()
+        name: [getattr(h, key, None) for key in TRAINING_SPLIT]
+        for name, h in hyperparameters.items()
     }
     found = []
     for name in variants if BASELINE in trained else ():

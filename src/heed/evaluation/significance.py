@@ -148,8 +148,8 @@ def variance_components(
     if max(table.shape) < 2 or (min(table.shape) < 2 and not alone):
         return None
     own, others = (
-        float(each.mean(axis=1).var(ddof=1)) if len(each) > 1 else 0.0
-        for (each,) in (first, second)
+        float(scores.mean(axis=1).var(ddof=1)) if len(scores) > 1 else 0.0
+        for (scores,) in (first, second)
     )
     if len(table) == 1:
         variance = float(table.var(ddof=1))
@@ -232,7 +232,7 @@ def seeds_needed(
     """Return the smallest number of seeds that detects this difference with 80% power, or None.
 
     With folds it is a multiple of their number, and a lower bound: all variance between folds is
-    taken for that of seeds. More repeats are no part of it.
+    taken for that of seeds. More repeats are not considered.
     """
     step = components.folds or 1
     counts = range(step if components.folds else 2, MAX_SEEDS + 1, step)
@@ -347,7 +347,7 @@ def t_test(
 
 
 def _test_without_variance(mean: float, documents: int, alpha: float) -> Test:
-    """Return what so many documents show that all have the same difference in all seeds.
+    """Return what `documents` show that all have the same difference in all seeds.
 
     Where it is 0: a share of documents that differ of `unseen` or more would show in a sample but
     for a probability of `alpha`. Else p is that of the test over all sign flips, 2 / 2^documents.
@@ -375,7 +375,7 @@ def assess(
     `repeats` says how often the documents were divided into the folds of both scores; `alone`, as
     of `variance_components`, that one seed or one document is tested by the other alone.
     The correction is Bonferroni's: all of it is at the level ALPHA over `tests`, so that intervals
-    of a family hold together, and one excludes 0 exactly where the corrected p is below ALPHA. Of
+    of a family hold together, and one excludes 0 exactly where the corrected p is below ALPHA. With
     declared `looks` it is at the level that this look may spend of that one, and `seeds_needed` at
     that of the last look.
     """

@@ -48,7 +48,7 @@ class LongerTested:
     """A longer training in longer_training.json: each validation metric after each epoch.
 
     `diverged` says at which step; then it has no values. `standard_errors` are of the validation
-    scores of the run with the same seed, on so many items.
+    scores of the run with the same seed, on `validation_items`.
     """
 
     seed: int
@@ -181,7 +181,7 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
 
 
 def group_edges(values: np.ndarray, groups: int) -> np.ndarray:
-    """Return the largest value of each of at most so many groups of about equal size, ascending."""
+    """Return the largest value of each of at most `groups` of about equal size, ascending."""
     shares = np.arange(1, groups + 1) / groups
     return np.unique(np.quantile(values, shares, method="higher")) if len(values) else values
 

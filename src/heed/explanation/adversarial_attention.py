@@ -1,6 +1,6 @@
 """Adversarial attention: a model that is trained to predict as its base, with other weights.
 
-A model's weights are no explanation if another model predicts the same from other weights
+A model's weights do not explain if another model predicts the same from other weights
 (Wiegreffe & Pinter 2019, section 4, arxiv.org/abs/1908.04626), and they deceive if they can be
 kept away from the words that decide (Pruthi et al. 2020, arxiv.org/abs/1909.07913). Such a model
 starts from the weights of its base; from scratch these losses are learned badly.
@@ -69,7 +69,7 @@ def differ_loss(weighted: WeightedSum, base: WeightedSum, strength: float) -> to
     The divergence of the weights a is the mean over heads; `base` has no gradients. (Wiegreffe &
     Pinter 2019, section 4, sum both over the batch, so that strength depends on its size.)
     """
-    predictions = (each.predict().softmax(-1) for each in (weighted, base))
+    predictions = (output.predict().softmax(-1) for output in (weighted, base))
     divergence = kullback_leibler(weighted.weights, base.weights, dim=1).mean(-1)
     return total_variation(*predictions) - strength * divergence
 
@@ -140,8 +140,8 @@ def _compare_batch(
     pair: Pair, batch: Batch, rationale: dict[int, np.ndarray], leaves_out: bool
 ) -> Iterator[Compared]:
     """Yield the documents of a batch; rankings and permutations are as in `heed explain`."""
-    base, other = (weighted_sum(each, batch) for each in (pair.base, pair.adversarial_model))
-    before, after = (each.predict().softmax(-1) for each in (base, other))
+    base, other = (weighted_sum(model, batch) for model in (pair.base, pair.adversarial_model))
+    before, after = (output.predict().softmax(-1) for output in (base, other))
     of_batch = {
         "prediction_change": total_variation(before, after),
         "divergence": jensen_shannon(other.weights, base.weights, dim=1).mean(-1),
@@ -150,11 +150,11 @@ def _compare_batch(
     for i, document in enumerate(read_documents(pair.adversarial_model, batch)):
         row = int(batch.rows[i])
         measures = {name: float(values[i]) for name, values in of_batch.items()}
-        for name, each in (("permutation_change_base", base), ("permutation_change", other)):
-            permuted = permute_weights(each[i], torch_generator(row, PERMUTATIONS))
+        for name, output in (("permutation_change_base", base), ("permutation_change", other)):
+            permuted = permute_weights(output[i], torch_generator(row, PERMUTATIONS))
             measures[name] = permuted["permutation_change"]
         known = rationale[row]
-        weights_base, weights = (each[i].weights.mean(1).numpy() for each in (base, other))
+        weights_base, weights = (output[i].weights.mean(1).numpy() for output in (base, other))
         if known.any():
             measures["rationale_weight_base"] = float(weights_base[known].sum())
             measures["rationale_weight"] = float(weights[known].sum())
@@ -307,7 +307,7 @@ def make_guides(
     def hidden(weights: Weights) -> Guide:
         return Guide(without_rationale, weights, vocabulary, {*with_rationale})
 
-    with_rationale = {row: equal(each) for row, each in rationale.items() if each.any()}
+    with_rationale = {row: equal(chosen) for row, chosen in rationale.items() if chosen.any()}
     uniform = {row: equal(np.ones(len(weights), bool)) for row, weights in base.items()}
     return {
         "uniform": words(uniform),
@@ -329,7 +329,7 @@ class DiagnosticTraining:
     labels: class indices, (documents of the corpus,)
     size: of the states, as the base's document vector has
     with_rationale: documents whose rationale is known
-    train: trains a network on some documents, in so many epochs, with its checkpoints in a folder;
+    train: trains a network on some documents, for some epochs, with its checkpoints in a folder;
         returns 1 for each test document that it classifies rightly, else 0
     """
 

@@ -16,8 +16,8 @@ from heed.explanation.test import (
     HELD,
     NO_WEIGHTS,
     RANKINGS,
-    Column,
     Judged,
+    MeansColumn,
     Prediction,
     WeightsTest,
     descending,
@@ -43,12 +43,12 @@ class Correlation(WeightsTest):
     title = "Correlation with gradients and leave-one-out"
     claim = (
         "Shows whether the weights rank words as gradients and leave-one-out do. A low correlation "
-        "alone is no fault: those two do not agree with each other either."
+        "alone does not mean a fault: those two do not agree with each other either."
     )
     columns = (
-        Column("tau gradient", "tau_gradient"),
-        Column("tau leave-one-out", "tau_leave_one_out"),
-        Column("tau ceiling", "tau_ceiling"),
+        MeansColumn("tau gradient", "tau_gradient"),
+        MeansColumn("tau leave-one-out", "tau_leave_one_out"),
+        MeansColumn("tau ceiling", "tau_ceiling"),
     )
 
     def measure(self, prediction: Prediction, rationale: np.ndarray) -> dict[str, float]:
@@ -94,7 +94,7 @@ class Plausibility(WeightsTest):
         "Shows whether a ranking finds the words that are marked as rationale for the label. It "
         "does not show that the model uses no others."
     )
-    columns = (Column("AUC", "auc", "attention"),)
+    columns = (MeansColumn("AUC", "auc", "attention"),)
 
     def measure_rankings(
         self, prediction: Prediction, rationale: np.ndarray, share: float

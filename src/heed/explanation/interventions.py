@@ -20,9 +20,9 @@ from heed.explanation.test import (
     NO_WEIGHTS,
     RANKINGS,
     REMOVAL_RANKINGS,
-    Column,
     Generator,
     Judged,
+    MeansColumn,
     Prediction,
     Tensor,
     Weighted,
@@ -67,7 +67,7 @@ class Permutation(WeightsTest):
         "Shows whether the prediction needs the weights to be where they are. It does not show "
         "that they are on the right words."
     )
-    columns = (Column("Shuffled", "permutation_change"),)
+    columns = (MeansColumn("Shuffled", "permutation_change"),)
 
     def measure_weights(self, weighted: Weighted, generator: Generator) -> dict[str, float]:
         """Return the median change of the prediction, and the share of changed decisions."""
@@ -124,7 +124,7 @@ class Conicity(WeightsTest):
         "Shows how alike the vectors are that are weighted: the nearer to 1, the less can any "
         "weights matter. It judges no weights."
     )
-    columns = (Column("Conicity", "conicity"),)
+    columns = (MeansColumn("Conicity", "conicity"),)
 
     def measure_weights(self, weighted: Weighted, generator: Generator) -> dict[str, float]:
         """Return the conicity of one document's values, from -1 to 1, the mean over heads."""
@@ -147,7 +147,7 @@ class AdversarialWeights(WeightsTest):
         "Shows how different the weights of one document may be while its prediction stays. It "
         "does not show that a trained model would have such weights."
     )
-    columns = (Column("Other weights", "mean_divergence"),)
+    columns = (MeansColumn("Other weights", "mean_divergence"),)
 
     def measure(self, prediction: Prediction, rationale: np.ndarray) -> dict[str, float]:
         """Return whether such weights were found, and the weight on rationale before and after."""
@@ -210,7 +210,7 @@ class Erasure(WeightsTest):
         "Shows which ranking finds first what the decision rests on: fewer is better. It does not "
         "show that people would choose the same words."
     )
-    columns = (Column("Share removed", "removed_share", "attention"),)
+    columns = (MeansColumn("Share removed", "removed_share", "attention"),)
 
     def measure_rankings(
         self, prediction: Prediction, rationale: np.ndarray, share: float
@@ -275,8 +275,8 @@ class InputRemoval(WeightsTest):
         "model was trained on."
     )
     columns = (
-        Column("Compr.", "comprehensiveness", "attention"),
-        Column("Suff.", "sufficiency", "attention"),
+        MeansColumn("Compr.", "comprehensiveness", "attention"),
+        MeansColumn("Suff.", "sufficiency", "attention"),
     )
 
     def measure_rankings(

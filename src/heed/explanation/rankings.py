@@ -75,7 +75,7 @@ def by_group(rows: np.ndarray, scale: float) -> Iterator[tuple[Group, np.ndarray
 
 
 def draw_documents(test: np.ndarray, fold: int, offsets: np.ndarray, scale: float) -> np.ndarray:
-    """Return random documents of the `test` part that are not empty, in the order of their draw.
+    """Return random documents of the `test` split that are not empty, in the order of their draw.
 
     `offsets` are the first tokens of documents, (documents + 1,).
     """
@@ -108,7 +108,7 @@ def no_sum_reason(subject: Subject, row: int) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class Document:
+class BatchDocument:
     """One document of a batch: its index there, and its number of units.
 
     ids: vocabulary indices of the tokens that are read, (tokens,)
@@ -122,7 +122,7 @@ class Document:
     units: int
 
 
-def read_documents(model: Classifier, batch: Batch) -> list[Document]:
+def read_documents(model: Classifier, batch: Batch) -> list[BatchDocument]:
     """Return the documents of a batch; their units are sentences for a hierarchical model."""
     is_hierarchical = isinstance(model.network.encoder, HierarchicalEncoder)
     documents = []
@@ -132,12 +132,12 @@ def read_documents(model: Classifier, batch: Batch) -> list[Document]:
             sentences = batch.sentences[i][batch.sentences[i] > 0]
             unit = torch.arange(len(sentences)).repeat_interleave(sentences)
         units = int(unit[-1]) + 1 if length else 0
-        documents.append(Document(batch, i, batch.ids[i, :length], unit, units))
+        documents.append(BatchDocument(batch, i, batch.ids[i, :length], unit, units))
     return documents
 
 
 @torch.no_grad()
-def predict_kept(model: Classifier, document: Document, kept: torch.Tensor) -> torch.Tensor:
+def predict_kept(model: Classifier, document: BatchDocument, kept: torch.Tensor) -> torch.Tensor:
     """Return the probabilities (n, classes) of a document with `kept` units (n, units) alone."""
     network = model.network
     size = max(1, MAX_PADDED_TOKENS // max(1, len(document.ids)))
@@ -145,12 +145,12 @@ def predict_kept(model: Classifier, document: Document, kept: torch.Tensor) -> t
     return torch.softmax(torch.cat(logits), -1)
 
 
-def keep_units(network: Network, document: Document, kept: torch.Tensor) -> Batch:
+def keep_units(network: Network, document: BatchDocument, kept: torch.Tensor) -> Batch:
     """Return n copies of a document as a batch, with the units that are `kept`, (n, units).
 
     They move together.
     """
-    token_kept = kept[:, document.unit]  # n x tokens
+    batch, token_kept = document.batch, kept[:, document.unit]  # n x tokens
     lengths = token_kept.sum(1)
     time = max(1, int(lengths.max()))
     order = (~token_kept).long().argsort(dim=1, stable=True)[:, :time]
@@ -161,16 +161,16 @@ def keep_units(network: Network, document: Document, kept: torch.Tensor) -> Batc
         sentences = torch.bincount(document.unit, minlength=document.units) * kept
         first = (~kept).long().argsort(dim=1, stable=True)
         copies = dataclasses.replace(copies, sentences=sentences.gather(1, first))
-    if document.batch.character_of is not None:
-        bags = torch.where(token_mask, document.batch.character_of[document.index][order], 0)
-        copies = dataclasses.replace(
-            copies, characters=document.batch.characters, character_of=bags
-        )
+    if batch.character_of is not None:
+        bags = torch.where(token_mask, batch.character_of[document.index][order], 0)
+        copies = dataclasses.replace(copies, characters=batch.characters, character_of=bags)
     return copies
 
 
 @torch.no_grad()
-def predict_replaced(model: Classifier, document: Document, replaced: torch.Tensor) -> torch.Tensor:
+def predict_replaced(
+    model: Classifier, document: BatchDocument, replaced: torch.Tensor
+) -> torch.Tensor:
     """Return the logits (n, classes) with the unknown word at `replaced`, (n, tokens)."""
     network, i = model.network, document.index
     embeddings = network.embed(document.batch)[i, : len(document.ids)].repeat(len(replaced), 1, 1)
@@ -212,7 +212,7 @@ def weight_rankings(model: Classifier, weighted: WeightedSum) -> dict[str, np.nd
 
 
 def gradient_rankings(
-    model: Classifier, batch: Batch, documents: list[Document], has_sum: bool, integrated: bool
+    model: Classifier, batch: Batch, documents: list[BatchDocument], has_sum: bool, integrated: bool
 ) -> Iterator[dict[str, np.ndarray]]:
     """Yield the rankings of each document by gradients: the size of gradient times input.
 
@@ -233,7 +233,7 @@ def gradient_rankings(
         }
 
 
-def _sum_by_unit(scores: torch.Tensor, document: Document) -> torch.Tensor:
+def _sum_by_unit(scores: torch.Tensor, document: BatchDocument) -> torch.Tensor:
     return torch.zeros(document.units, dtype=scores.dtype).index_add(0, document.unit, scores)
 
 
@@ -293,13 +293,13 @@ def logits_of(model: Classifier, batch: Batch, embeddings: torch.Tensor) -> torc
     return network.classify(vectors)
 
 
-def leave_one_out(model: Classifier, document: Document, units: np.ndarray) -> np.ndarray:
+def leave_one_out(model: Classifier, document: BatchDocument, units: np.ndarray) -> np.ndarray:
     """Return the total variation distance of the prediction without each of `units`, (units,)."""
     predictions = predict_kept(model, document, ~each_alone(units, document.units))
     return total_variation(predictions[:-1], predictions[-1]).numpy()
 
 
-def replace_one(model: Classifier, document: Document, units: np.ndarray) -> np.ndarray:
+def replace_one(model: Classifier, document: BatchDocument, units: np.ndarray) -> np.ndarray:
     """Return the change of the prediction as each unit becomes the unknown word, (units,)."""
     replaced = each_alone(units, document.units)[:, document.unit]
     predictions = torch.softmax(predict_replaced(model, document, replaced), -1)
@@ -320,7 +320,7 @@ def drawn_units(units: int, numbers: np.random.Generator) -> np.ndarray:
     return np.sort(numbers.choice(units, DRAWN_UNITS, replace=False))
 
 
-def left_out(model: Classifier, document: Document, row: int) -> np.ndarray:
+def left_out(model: Classifier, document: BatchDocument, row: int) -> np.ndarray:
     """Return the ranking by leave-one-out; NaN for units not drawn, by the seed `row`."""
     units = drawn_units(document.units, np.random.default_rng((row, POSITIONS)))
     ranking = np.full(document.units, np.nan)
@@ -330,7 +330,7 @@ def left_out(model: Classifier, document: Document, row: int) -> np.ndarray:
 
 def judge_documents(
     subject: Subject, rows: np.ndarray, scale: float, report_progress: Callable[[int, int], None]
-) -> Iterator[tuple[int, Document, Prediction]]:
+) -> Iterator[tuple[int, BatchDocument, Prediction]]:
     """Yield the row, the document and the prediction of each of `rows`, the first with most tests.
 
     The documents have at least one token, and are in the order of their draw; `scale` multiplies
@@ -347,7 +347,7 @@ def judge_documents(
 
 def _judge_batch(
     model: Classifier, batch: Batch, has_sum: bool, group: Group
-) -> Iterator[tuple[int, Document, Prediction]]:
+) -> Iterator[tuple[int, BatchDocument, Prediction]]:
     documents = read_documents(model, batch)
     weighted = adversarial = None
     with torch.no_grad():

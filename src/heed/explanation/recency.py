@@ -28,7 +28,7 @@ import torch
 from torch import nn
 
 from heed.explanation.rankings import (
-    Document,
+    BatchDocument,
     Subject,
     each_alone,
     group_size,
@@ -67,7 +67,7 @@ NOTHING_FITS = (
     f"no document is so short that {MOST} times as many words of noise fit beside it: this model "
     "knows positions, and those after max_tokens ({}) were never trained"
 )
-NO_LSTM = "encoder `{}` is no BiLSTM, between whose states alone the gradient is measured"
+NO_LSTM = "encoder `{}` is not a BiLSTM; the gradient is measured between states of a BiLSTM alone"
 NO_GRADIENT = "no document has three recurrent states, or no gradient reaches those of the middle"
 ALL_SHORT = (
     f"all documents have fewer than {TENTHS} tokens, or no tenth of them changes their predictions"
@@ -166,7 +166,7 @@ def tenths(tokens: int) -> np.ndarray:
     return np.arange(tokens) * TENTHS // tokens
 
 
-def importance_by_tenth(model: Classifier, document: Document) -> np.ndarray:
+def importance_by_tenth(model: Classifier, document: BatchDocument) -> np.ndarray:
     """Return |log p - log p'| of each tenth, divided by the largest, (TENTHS,) (their algorithm 1).
 
     p is the probability of the predicted class, p' the same while the words of the tenth are the
@@ -217,8 +217,8 @@ class _DisturbedBiLSTM(nn.Module):
         ]
         read = (inputs, reverse_within_length(inputs, lengths))
         states, reversed_states = (
-            layer(torch.cat([each, disturbance], -1))[0]
-            for layer, each, disturbance in zip(self.layers, read, self.disturbances, strict=True)
+            layer(torch.cat([x, d], -1))[0]
+            for layer, x, d in zip(self.layers, read, self.disturbances, strict=True)
         )
         self.states = torch.cat([states, reverse_within_length(reversed_states, lengths)], -1)
         return self.states
@@ -247,7 +247,7 @@ def with_disturbed_states(network: Network) -> Network:
 def state_gradients(network: Network, batch: Batch) -> torch.Tensor:
     """Return the length of the gradient of each state, (batch, time, 2): forwards and backwards.
 
-    Of a hierarchical model time counts sentences. Values at padding have no meaning.
+    In a hierarchical model time counts sentences. Values at padding have no meaning.
     """
     lstm = network.document_encoder.lstm
     assert isinstance(lstm, _DisturbedBiLSTM)
@@ -256,7 +256,7 @@ def state_gradients(network: Network, batch: Batch) -> torch.Tensor:
         loss = (logits * _loss_gradient(logits)).sum()
         direct, *passed = torch.autograd.grad(loss, [lstm.states, *lstm.disturbances])
     # a disturbance belongs to the state before it; the time of the second runs backwards
-    after, before = (nn.functional.pad(each[:, 1:], (0, 0, 0, 1)) for each in passed)
+    after, before = (nn.functional.pad(gradient[:, 1:], (0, 0, 0, 1)) for gradient in passed)
     forwards, backwards = direct.chunk(2, -1)
     backwards = backwards + reverse_within_length(before, lstm.lengths)
     return torch.stack([(forwards + after).norm(dim=-1), backwards.norm(dim=-1)], -1)
@@ -342,7 +342,7 @@ def mean_place(rationale: np.ndarray) -> int:
 def noise_table(right: np.ndarray, unknown: np.ndarray) -> pd.DataFrame:
     """Return the accuracy with noise, (documents, NOISES), and its unknown words, (documents,)."""
     by_noise = dict(zip(NOISES, right.T, strict=True))
-    rows = [_row("noise", name, each) for name, each in by_noise.items()]
+    rows = [_row("noise", name, is_right) for name, is_right in by_noise.items()]
     lost = by_noise["none"].astype(float) - by_noise["both 4"]
     return _table([*rows, _row("accuracy_lost", "", lost), _row("noise_unknown", "", unknown)])
 

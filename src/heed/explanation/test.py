@@ -68,7 +68,7 @@ class Prediction:
     predict_kept: Callable[[Tensor], Tensor] | None = None
 
 
-class Column(NamedTuple):
+class MeansColumn(NamedTuple):
     """A column of the report's table of means."""
 
     title: str
@@ -129,7 +129,7 @@ class WeightsTest:
     # the report: what the test can show and what it cannot, and its columns in the table of means
     title: str = ""
     claim: str = ""
-    columns: tuple[Column, ...] = ()
+    columns: tuple[MeansColumn, ...] = ()
 
     def measure_weights(self, weighted: Weighted, generator: Generator) -> dict[str, float]:
         """Return the measures of one prediction's weights that need nothing else."""
@@ -149,7 +149,7 @@ class WeightsTest:
         return {}
 
     def missing(self, ranking: str) -> str:
-        """Return why a ranking has no measure of the test, if there is a reason of its own."""
+        """Return the reason of this test why a ranking has no measure; empty if there is none."""
         return ""
 
     def score(self, judged: Judged) -> float | str:
@@ -167,12 +167,12 @@ class WeightsTest:
             return Outcome(UNDEFINED, reason=score)
         return Outcome(PASS if self.passes(score, judged) else FAIL, score)
 
-    def rows(self, summary: pd.DataFrame, column: Column) -> pd.DataFrame:
+    def rows(self, summary: pd.DataFrame, column: MeansColumn) -> pd.DataFrame:
         """Return the rows of the summary whose means a column of the table of means is of."""
         rows = measured(summary, self.name, column.measure)
         return rows[rows["ranking"].fillna("") == column.ranking]
 
-    def means(self, summary: pd.DataFrame, column: Column) -> list[float]:
+    def means(self, summary: pd.DataFrame, column: MeansColumn) -> list[float]:
         """Return the value of each seed whose mean stands in a column of the table of means."""
         return self.rows(summary, column)["mean"].tolist()
 
@@ -186,7 +186,7 @@ def measured(summary: pd.DataFrame, test: str, measure: str) -> pd.DataFrame:
 
 
 def no_weights(summary: pd.DataFrame) -> str:
-    """Return why a model has no weights of its own: no sum, or equal ones; empty if it has."""
+    """Return why a model has no learned weights: no sum, or equal ones; empty if it has."""
     changes = measured(summary, "permutation", "permutation_change")["mean"]
     if changes.empty:
         return NO_WEIGHTS

@@ -16,8 +16,8 @@ from heed.explanation.test import (
     ONE_SEED,
     OTHER_TEXTS,
     ROUNDING,
-    Column,
     Judged,
+    MeansColumn,
     WeightsTest,
     jensen_shannon,
     measured,
@@ -52,7 +52,7 @@ class Seeds(WeightsTest):
         "Shows how much of the weights is chance: the same model, trained again. It does not show "
         "that weights on which seeds agree are right."
     )
-    columns = (Column("Seeds", "divergence"),)
+    columns = (MeansColumn("Seeds", "divergence"),)
 
     def score(self, judged: Judged) -> float | str:
         """Return the mean over pairs of seeds and documents."""
@@ -63,7 +63,7 @@ class Seeds(WeightsTest):
         """Return whether the weights of two seeds differ by less than MAX_DIVERGENCE."""
         return value < MAX_DIVERGENCE
 
-    def means(self, summary: pd.DataFrame, column: Column) -> list[float]:
+    def means(self, summary: pd.DataFrame, column: MeansColumn) -> list[float]:
         """Return the value that is judged, over all pairs of seeds."""
         mean = seed_divergence(summary)
         return [] if mean is None else [mean]
@@ -78,7 +78,7 @@ def seed_divergence(summary: pd.DataFrame) -> float | None:
 
 
 def no_pair(summary: pd.DataFrame) -> str:
-    """Return why no two seeds are compared: there is one, or each has a fold of its own."""
+    """Return why no two seeds are compared: there is one, or each has another fold."""
     seeds = measured(summary, "permutation", "permutation_change")["seed"]
     return OTHER_TEXTS if seeds.nunique() > 1 else ONE_SEED
 
@@ -162,15 +162,15 @@ class AdversarialModels(WeightsTest):
     rule = (
         "fail if a model trained to have other weights keeps its accuracy within "
         f"{100 * MAX_LOSS:g} p.p. and its predictions within {MAX_PREDICTION_CHANGE:g}, while its "
-        "weights differ from the model’s by more than those of two seeds do; pass if some keep "
+        "weights differ from the model’s by more than between two seeds; pass if some keep "
         "both, and none of them with such weights. One whose weights differ by less than "
         f"{MIN_DIVERGENCE:g} does not count."
     )
     reasons = (*Seeds.reasons, NO_ADVERSARIAL_MODEL, NONE_KEPT, NONE_MOVED)
     title = "Trained adversarial models"
     claim = (
-        "Shows whether a model can be trained to the same predictions with other weights. Where "
-        "none was found, there may be one."
+        "Shows whether a model can be trained to the same predictions with other weights. If "
+        "none was found, one may still exist."
     )
 
     def score(self, judged: Judged) -> float | str:

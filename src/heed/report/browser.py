@@ -15,7 +15,7 @@ from heed.paths import PREDICTED
 
 MAX_WORDS = 10  # in the table of each document
 MIN_SHADE = 0.05  # of the full colour: words below it are not shaded
-# The full colour is the heaviest word's, but at least so many times the mean: without it, a text
+# The full colour is the heaviest word's, but at least this multiple of the mean: without it, a text
 # whose words weigh all alike would have the full colour everywhere.
 FULL_COLOUR = 3
 
@@ -45,7 +45,7 @@ class Legend(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Document:
+class ShownDocument:
     """One document of the browser, chosen by `rule`."""
 
     tokens: pd.DataFrame  # a row for each token that was read, as weights.parquet has it
@@ -90,7 +90,7 @@ class Document:
 class Browser(NamedTuple):
     """A model's page; a rule chose its documents, so no mean over them is one of the corpus."""
 
-    documents: list[Document]
+    documents: list[ShownDocument]
     legend: Legend  # of the shaded texts
 
 
@@ -107,11 +107,10 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
             right = rows["label"] == rows["predicted"]
             often = "always" if right.all() else "sometimes" if right.any() else "never"
             classes = Counter(sorted(rows["predicted"])).most_common()
-            own = {"variant": variant, "classes": classes, "right": often}
-            predictions[str(name)].append(own)
-    found = [Document(tokens[e.id], predictions[e.id], **e._asdict()) for e in _rows(documents)]
+            predictions[str(name)].append({"variant": variant, "classes": classes, "right": often})
+    read = [ShownDocument(tokens[e.id], predictions[e.id], **e._asdict()) for e in _rows(documents)]
     has_sentences = bool(weights["sentence_weight"].notna().any())
-    return Browser(found, Legend(bool(weights["rationale"].any()), has_sentences))
+    return Browser(read, Legend(bool(weights["rationale"].any()), has_sentences))
 
 
 def read_prediction_table(path: Path) -> pd.DataFrame:
@@ -128,8 +127,8 @@ def typical_documents(documents: pd.DataFrame, limit: int) -> dict[str, int]:
     """Return by class the row of the document that is nearest to the median of its class.
 
     The median is of `share`, the weight on the rationale, or in a class without one of `largest`,
-    the largest weight of a word. Those with `shown` are chosen from; of as near ones that with the
-    fewest `words`, then the first. Of more classes than `limit`, those with the most documents.
+    the largest weight of a word. Only documents with `shown` are chosen; ties go to the fewest
+    `words`, then to the first. More classes than `limit`: those with the most documents.
     """
     labels = documents["label"]
     has_share = documents["share"].groupby(labels).transform("count") > 0
@@ -174,10 +173,10 @@ def full_colour(weights: np.ndarray) -> float:
 
 
 def excerpt(tokens: pd.DataFrame, words: int) -> pd.DataFrame:
-    """Return at most so many successive tokens: those with the most weight on the rationale.
+    """Return at most `words` successive tokens: those with the most weight on the rationale.
 
-    Of as much, to the percent, those with the most weight, then with the most words of it. Where
-    there is room, a quarter of the words stands before it.
+    Ties, to the percent, go to the most weight, then to the most words of the rationale. If there
+    is room, a quarter of the words comes before it.
     """
     if len(tokens) <= words:
         return tokens
@@ -187,7 +186,7 @@ def excerpt(tokens: pd.DataFrame, words: int) -> pd.DataFrame:
     on_rationale, weight, count = sums[:, words:] - sums[:, :-words]
     found = [*zip(on_rationale.round(2), weight.round(6), count, strict=True)]
     best = max(found)
-    starts = np.array([start for start, each in enumerate(found) if each == best])
+    starts = np.array([start for start, score in enumerate(found) if score == best])
     adjoining = starts[starts - starts[0] == np.arange(len(starts))]
     start = max(int(adjoining[-1]) - words // 4, int(adjoining[0]))
     return tokens.iloc[start : start + words]

@@ -74,7 +74,7 @@ class TestedDifference(results.Difference):
 
     @property
     def no_interval(self) -> str:
-        """Why there is no interval, where there is none."""
+        """The reason for a missing interval."""
         return f"one {'seed' if self.one_seed else f'test {self.measure.item}'} has no interval"
 
     @property
@@ -106,13 +106,13 @@ def compare_attention(
     and one that is shown to be beaten last.
     """
     variant, order = attention_of(result), {WORSE: 0, BETTER: 2}
-    own = {each.second: each for each in differences if each.first == variant}
+    own = {pair.second: pair for pair in differences if pair.first == variant}
     gain = own.pop(BASELINE, None)
     primary = own.get(result.control, gain)
     if primary is None:
         return None
-    models = [each for each in own.values() if each.second in result.reference_models]
-    models.sort(key=lambda each: (order.get(each.verdict, 1), each.mean_pp))
+    models = [pair for pair in own.values() if pair.second in result.reference_models]
+    models.sort(key=lambda pair: (order.get(pair.verdict, 1), pair.mean_pp))
     return AttentionComparison(variant, gain, primary, next(iter(models), None))
 
 
@@ -126,9 +126,9 @@ def tested_differences(
     for first, others in result.comparisons.items():
         known["one_seed"] = len(result.compared_score(result.models[first]).values) == 1
         for second in sorted(others, key=lambda name: name != BASELINE):
-            own = known | vars(others[second]) | {"first": first, "second": second}
-            tested.append(TestedDifference(**own))
-    return sorted(tested, key=lambda each: answers.get(each.first, len(answers)))
+            pair = {"first": first, "second": second}
+            tested.append(TestedDifference(**known, **pair, **vars(others[second])))
+    return sorted(tested, key=lambda pair: answers.get(pair.first, len(answers)))
 
 
 def recommend(result: ExperimentResult, method: results.Significance) -> str:
@@ -147,6 +147,6 @@ def recommend(result: ExperimentResult, method: results.Significance) -> str:
     margin = method.equivalence_margin / 100
     enough = max(scores.values()) - margin
     found = next(name for name, score in scores.items() if score >= enough)
-    possible = (scores[n] + each.rise_pp(result.metric) / 100 for n, each in result.models.items())
+    possible = (scores[name] + models[name].rise_pp(result.metric) / 100 for name in models)
     is_open = found in result.models and not result.models[found].has_converged
     return "" if is_open or scores[found] < max(possible) - margin else found

@@ -1,8 +1,8 @@
 """The experiments of a study for the chapters: their scores, and the talk's scores."""
 
-import dataclasses
 import functools
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,17 +34,17 @@ class Reproduction(NamedTuple):
         return ": ".join(filter(None, self))
 
 
-class Line(NamedTuple):
+class TalkComparison(NamedTuple):
     """The talk's scores in an experiment's row of the first table."""
 
-    talk: tuple[str, str] | None  # baseline, attention
+    talk: tuple[str, ...] | None  # baseline, attention
     talk_gain: float | None
     comparable: bool  # whether the talk's scores can be compared with ours
     reproduction: Reproduction | None  # None where the talk has no such experiment
     talk_test: TalkTest | None = None  # of its gain, over its test documents
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Experiment:
     """One experiment of the report."""
 
@@ -56,7 +56,7 @@ class Experiment:
     generated: bool
     corpus_name: str
     advice: str  # the model to use on a corpus of one's own; empty on others
-    line: Line
+    against_talk: TalkComparison
     attention_comparison: AttentionComparison | None  # of attention against its compared models
     comparisons: list[TestedDifference]
     talk: Talks
@@ -73,13 +73,13 @@ class Experiment:
 
     @functools.cached_property
     def sentences(self) -> dict[str, str]:
-        """The names of the same within a sentence, after "beats"."""
+        """The names of the models within a sentence, after "beats"."""
         return experiment_sentences(self.hyperparameters)
 
     @property
     def hyperparameters(self) -> dict[str, Any]:
-        """Those of every network by variant, and None of a reference model."""
-        models = {name: each.hyperparameters for name, each in self.result.models.items()}
+        """The hyperparameters of every network by variant; None for a reference model."""
+        models = {name: model.hyperparameters for name, model in self.result.models.items()}
         return models | dict.fromkeys(self.result.reference_models)
 
     @property
@@ -93,7 +93,7 @@ class Experiment:
         if self.attention_comparison:
             return self.attention_comparison.primary
         found = (self.difference(self.attention, n) for n in self.result.learned_reference_models)
-        return min(filter(None, found), key=lambda each: each.mean_pp, default=None)
+        return min(filter(None, found), key=lambda pair: pair.mean_pp, default=None)
 
     @property
     def attention(self) -> str:
@@ -102,8 +102,8 @@ class Experiment:
 
     def difference(self, first: str, *seconds: str) -> TestedDifference | None:
         """Return the difference of a model and the first of these that it was tested with."""
-        tested = {(each.first, each.second): each for each in self.comparisons}
-        return next((tested[first, each] for each in seconds if (first, each) in tested), None)
+        tested = {(pair.first, pair.second): pair for pair in self.comparisons}
+        return next(filter(None, (tested.get((first, second)) for second in seconds)), None)
 
     def gain_of(self, variant: str) -> TestedDifference | None:
         """Return the gain over the variant's own baseline, or else over that of all."""
@@ -115,7 +115,7 @@ class Experiment:
 
     @property
     def variants(self) -> list[str]:
-        """Its models, the baseline and attention first."""
+        """The models of the experiment, the baseline and attention first."""
         return sorted(self.result.models, key=lambda name: name not in (BASELINE, self.attention))
 
     def named(self, variant: str) -> dict[str, Any]:
@@ -125,7 +125,7 @@ class Experiment:
 
     @property
     def pair(self) -> tuple[str, ...]:
-        """Its models without and with attention; none where one is missing."""
+        """The models without and with attention; empty if one is missing."""
         has_both = self.attention and BASELINE in self.result.models
         return (BASELINE, self.attention) if has_both else ()
 
@@ -148,9 +148,9 @@ def read_experiments(params: Params, comparison: Comparison, folder: Path) -> li
             )
         talk[name] = scores[declared.experiment] if declared else {}
     experiments = [_experiment(name, params, comparison, talk) for name in talk]
-    if all(each.generated for each in experiments):
+    if all(experiment.generated for experiment in experiments):
         return experiments
-    return [dataclasses.replace(each, printed_mark=each.mark) for each in experiments]
+    return [replace(experiment, printed_mark=experiment.mark) for experiment in experiments]
 
 
 def _experiment(
@@ -169,7 +169,7 @@ def _experiment(
         key=name, title=declared.title, result=result, measure=measure_of(result),
         mark=marked, generated=statistics.generated, corpus_name=result.corpus.name,
         advice=differences.recommend(result, method) if statistics.kind == OWN.name else "",
-        line=_line(declared.published, marked, talk[name], compared.baseline if compared else None),
+        against_talk=_against_talk(declared.published, marked, talk[name], compared),
         attention_comparison=compared, comparisons=comparisons, talk=talk[name],
         degraded_from=params.experiments[original].title if before else "",
         degradations=[*_degradations(*both)], publishable=may_publish_text(result.corpus),
@@ -182,20 +182,22 @@ def may_publish_text(corpus: Corpus) -> bool:
     return corpus.statistics.generated or bool(kind and kind.source.public_domain)
 
 
-def _line(named: Published | None, mark: str, talk: Talks, gain: TestedDifference | None) -> Line:
-    scores = (talk.get(each, NO_SCORES).average_scores("accuracy") for each in TALK_VARIANTS)
-    baseline, attention = (each.get("f1", "") for each in scores)
+def _against_talk(
+    named: Published | None, mark: str, talk: Talks, compared: AttentionComparison | None
+) -> TalkComparison:
+    scores = (talk.get(variant, NO_SCORES).average_scores("accuracy") for variant in TALK_VARIANTS)
+    printed = tuple(average.get("f1", "") for average in scores)
     tested = published.talk_test(talk)
     of_talk = tested.gain_pp if tested else None
     comparable = bool(named and named.comparable and not mark)
     reproduction = None
     if comparable:
-        reproduction = _reproduction(of_talk, gain)
+        reproduction = _reproduction(of_talk, compared.baseline if compared else None)
     elif named:
         reasons = "; ".join(filter(None, [named.reason, mark]))
         reproduction = Reproduction(NOT_COMPARABLE, reasons)
-    printed = (baseline, attention) if baseline and attention else None
-    return Line(printed, of_talk, comparable, reproduction, tested)
+    own = printed if all(printed) else None
+    return TalkComparison(own, of_talk, comparable, reproduction, tested)
 
 
 def _reproduction(talk_gain: float | None, gain: TestedDifference | None) -> Reproduction:
@@ -216,10 +218,10 @@ def _reproduction(talk_gain: float | None, gain: TestedDifference | None) -> Rep
 
 def _degradations(*both: tuple[ExperimentResult, Talks]) -> Iterator[dict[str, Any]]:
     """Yield the changes by degraded hyperparameters; `both`: as they are, and before."""
-    variants = (v for v in TALK_VARIANTS if both and all(v in each.models for each, _ in both))
+    variants = (v for v in TALK_VARIANTS if both and all(v in result.models for result, _ in both))
     for variant in variants:
         degraded = both[0][0]
-        ours, former = (each.compared_score(each.models[variant]).values for each, _ in both)
+        ours, former = (result.compared_score(result.models[variant]).values for result, _ in both)
         scores = [talk.get(variant, NO_SCORES).summary.get("accuracy", "") for _, talk in both]
         change = results.paired_gain(ours, former, degraded.sign)
         is_known = all(scores) and measure_of(degraded).is_accuracy

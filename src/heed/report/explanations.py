@@ -77,27 +77,24 @@ class Explanation:
     @functools.cached_property
     def outcomes(self) -> dict[str, Outcome]:
         """The outcomes of the criteria for the model, by test."""
-        against = [each.summary for each in self.adversarial_attention]
+        against = [model.summary for model in self.adversarial_attention]
         judged = Judged(self.summary, against, is_planted(self.experiment.result))
         return {name: test.judge(judged) for name, test in CRITERIA.items()}
 
 
 def read_explanations(
     params: Params, comparison: Comparison, experiments: list[Experiment], folder: Path
-) -> tuple[Explanation, ...]:
-    """Return the models that were explained and the study names. Raises HeedError, of a file."""
-    explanations = list[Explanation]()
+) -> Iterator[Explanation]:
+    """Yield the models that were explained and the study names. Raises HeedError, of a file."""
     for experiment in experiments:
-        for variant, each in experiment.result.models.items():
-            path, command = folder / "explain" / each.model, f"heed explain {each.model}"
-            if each.model in params.explain.models and path.exists():
+        for variant, model in experiment.result.models.items():
+            path, command = folder / "explain" / model.model, f"heed explain {model.model}"
+            if model.model in params.explain.models and path.exists():
                 summary, file = _read_summary(path, command), path / "recency.csv"
                 recency = _read(file, command) if file.exists() else None
-                against = [*_read_adversarial(params, each.model, folder)]
-                own = Explanation(experiment, variant, each.model, path, summary, recency, against)
-                explanations.append(own)
-        explanations += _read_encoder(params, experiment, folder)
-    return tuple(explanations)
+                against = [*_read_adversarial(params, model.model, folder)]
+                yield Explanation(experiment, variant, model.model, path, summary, recency, against)
+        yield from _read_encoder(params, experiment, folder)
 
 
 def _read_encoder(params: Params, experiment: Experiment, folder: Path) -> Iterator[Explanation]:
@@ -110,9 +107,9 @@ def _read_encoder(params: Params, experiment: Experiment, folder: Path) -> Itera
     verify_checksums(path, command)
     with reading(path / experiment.key, command):
         folders = sorted((path / experiment.key).iterdir())
-    for each in folders:
-        name = f"{PRETRAINED} {each.name}"
-        yield Explanation(experiment, name, name, each, _read(each / "summary.csv", command))
+    for path in folders:
+        name = f"{PRETRAINED} {path.name}"
+        yield Explanation(experiment, name, name, path, _read(path / "summary.csv", command))
 
 
 def _read_adversarial(params: Params, model: str, folder: Path) -> Iterator[AdversarialAttention]:

@@ -35,27 +35,25 @@ OWN = {  # study → its own figure, in docs/figures; that of several corpora is
 def write_pictures(root: Path) -> None:
     """Write the pictures, and the line of the forest plot into the index of the studies."""
     figure = forest_plot(root / STUDIES)
-    for each in (figure, *own_figures(root / STUDIES)):
-        folder = STUDIES if each is figure else "docs/figures"
-        write_text(root / folder / f"{each.key}.svg", as_svg(each))
+    for picture in (figure, *own_figures(root / STUDIES)):
+        folder = STUDIES if picture is figure else "docs/figures"
+        write_text(root / folder / f"{picture.key}.svg", as_svg(picture))
     image = f"![{escape_markdown(figure.title)}]({figure.key}.svg)\n"
     text = (root / PAGE).read_text(encoding="utf-8")
     write_text(root / PAGE, PLACE.sub(lambda place: place[1] + image + place[2], text))
 
 
-def own_figures(studies: Path) -> list[Figure]:
-    """Return the ladder, the staircase and the learning curve of the published studies."""
-    figures = []
+def own_figures(studies: Path) -> Iterator[Figure]:
+    """Yield the ladder, the staircase and the learning curve of the published studies."""
     for key, (make, names) in OWN.items():
-        if made := make([each for name in names for each in published(studies / name)]):
-            figures.append(dataclasses.replace(made, key=key))
-    return figures
+        if made := make([experiment for name in names for experiment in published(studies / name)]):
+            yield dataclasses.replace(made, key=key)
 
 
 def primary_comparisons(studies: Path) -> list[dict[str, str]]:
     """Return attention against its control in every published experiment, the largest gain first.
 
-    They are rows of verdicts.csv, with title, models and group, which has a scale of its own.
+    They are rows of verdicts.csv, with title, models and group; each group has its scale.
     """
     found = list[Any]()
     for path in sorted(studies.glob("*/verdicts.csv")):

@@ -20,7 +20,7 @@ def read_yaml(name: str) -> Any:
 
 
 def format_number(value: float | None, digits: int = 4) -> str:
-    """Return the number with so many decimals; a dash for None."""
+    """Return the number with `digits` decimals; a dash for None."""
     return DASH if value is None else format_rounded(value, digits)
 
 
@@ -56,7 +56,7 @@ def pluralize(singular: str, plural: str, count: int, **values: object) -> str:
 
 def join_and(names: Sequence[str], last: str = "and") -> str:
     """Return names in a sentence; nothing without any."""
-    return f" {last} ".join(each for each in (", ".join(names[:-1]), *names[-1:]) if each)
+    return f" {last} ".join(text for text in (", ".join(names[:-1]), *names[-1:]) if text)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,7 +75,7 @@ def _plain(format_value: Callable[..., str], *arguments: object) -> Callable[[An
 
 
 def decimals(digits: int, *plain: int) -> Format:
-    """Return the format of numbers with so many decimals; a CSV file may have more."""
+    """Return the format of numbers with `digits` decimals; a CSV file may have more."""
     return Format(lambda n: format_number(n, digits), _plain(format_rounded, *plain or (digits,)))
 
 

@@ -52,7 +52,7 @@ class Measure:
         return self if self.metric in self.validated else self.first_validated
 
     def scaled(self, value: float) -> float:
-        """Return the figure on the scale that it is printed on."""
+        """Return a score on the scale that it is printed on."""
         return 100 * value if self.in_hundreds else value
 
     def format(self, value: float | None) -> str:
@@ -98,7 +98,7 @@ def measure_of(result: ExperimentResult) -> Measure:
 
 
 def report_of(task: str) -> Any:
-    """Return the part `report` of a task: its words, chapters, tables and figures."""
+    """Return the module `report` of a task: its reference models and how values are computed."""
     return task_module(task, "report")
 
 

@@ -24,7 +24,7 @@ from heed.report import formats
 from heed.report.experiments import Experiment
 from heed.report.figures.shapes import Figure
 from heed.report.measures import FAR_PP
-from heed.report.tables import PAGE, Column, Table
+from heed.report.tables import PAGE, Table, TableColumn
 from heed.terminal import visible
 
 TEMPLATES = Path(__file__).parent / "page"
@@ -45,11 +45,9 @@ def environment() -> jinja2.Environment:
         jinja.globals[name] = getattr(verdicts, name)
     functions = {"script": script, "policy": policy, "groups": groups}
     jinja.globals |= functions | {"PAGE": PAGE, "version": __version__, "FAR_PP": FAR_PP}
-    jinja.filters |= {
-        "number": formats.format_number, "points": formats.format_points,
-        "join_and": formats.join_and, "count": formats.format_count,
-        "interval": formats.format_interval, "coverage": formats.format_coverage,
-    }  # fmt: skip
+    for name in ("number", "points", "count", "interval", "coverage"):
+        jinja.filters[name] = getattr(formats, f"format_{name}")
+    jinja.filters["join_and"] = formats.join_and
     jinja.filters["capital"] = lambda text: text[:1].upper() + text[1:]
     return jinja
 
@@ -60,7 +58,7 @@ def shown(value: Any) -> Any:
     return visible(value) if is_text else value
 
 
-def groups(columns: Sequence[Column], indices: Sequence[int]) -> list[tuple[str, int]]:
+def groups(columns: Sequence[TableColumn], indices: Sequence[int]) -> list[tuple[str, int]]:
     """Return the headings above those of columns, each with the number of its columns."""
     named = itertools.groupby(columns[index].group for index in indices)
     return [(name, len([*found])) for name, found in named]
@@ -68,7 +66,7 @@ def groups(columns: Sequence[Column], indices: Sequence[int]) -> list[tuple[str,
 
 def script(name: str) -> Markup:
     """Return a script of page/, and the one that reads weights, unescaped: no text of users."""
-    texts = ((TEMPLATES / each).read_text(encoding="utf-8") for each in (name, "weights.js"))
+    texts = ((TEMPLATES / file).read_text(encoding="utf-8") for file in (name, "weights.js"))
     return Markup("".join(texts))
 
 
@@ -101,16 +99,16 @@ class Page:
     def table(self, name: str, experiment: Experiment | None = None, level: int = 3) -> Markup:
         """Return a table, or all parts of it, at a level of headings."""
         found = self.tables[name, experiment.key if experiment else ""]
-        chosen = [each for each in found if each.rows and any(c.heading for c in each.columns)]
-        return Markup("").join(Markup(self._parts.table(each, level)) for each in chosen)
+        chosen = [table for table in found if table.rows and any(c.heading for c in table.columns)]
+        return Markup("").join(Markup(self._parts.table(table, level)) for table in chosen)
 
     def figure(self, name: str, experiment: Experiment | None = None, level: int = 3) -> Markup:
         """Return the figures of a name, those that the page has."""
         made = Markup("")
-        for each in self.figures[name, experiment.key if experiment else ""]:
-            if PAGE in each.media:
-                first = self.explained.setdefault(each.caption, each.key)
-                made += Markup(self._parts.figure(each, level, "" if first == each.key else first))
+        for figure in self.figures[name, experiment.key if experiment else ""]:
+            if PAGE in figure.media:
+                first = self.explained.setdefault(figure.caption, figure.key)
+                made += Markup(self._parts.figure(figure, level, first * (first != figure.key)))
         return made
 
     @functools.cached_property

@@ -1,6 +1,6 @@
 """reports/provenance.json: commit, versions, machine and times, which can change without results.
 
-So it is no output of a stage: `make report` writes it, or python -m heed.report.provenance.
+So no stage has it as an output: `make report` writes it, or python -m heed.report.provenance.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ def provenance(root: Path, models: Collection[str]) -> dict[str, Any]:
     commit, changed, results = "", list[str](), root / "results"
     with contextlib.suppress(HeedError):
         commit, changed = run_git(root, "rev-parse", "--verify", "HEAD"), changed_files(root)
-    versions = {each.name: each.version for each in metadata.distributions()}
+    versions = {package.name: package.version for package in metadata.distributions()}
     trainings = {model: _read_trainings(results, model) for model in sorted(models)}
     searches = sorted((results / "timing" / "search").glob("*.json"))
     processor = f"{_processor()}, {os.cpu_count()} cores"

@@ -28,7 +28,7 @@ class Talk(NamedTuple):
 
     def average_scores(self, row: str) -> dict[str, str]:
         """Return the scores of the row accuracy, macro avg or weighted avg, as printed."""
-        averages = {each: f"{row.split()[0]}_{each}" for each in SCORES}
+        averages = {score: f"{row.split()[0]}_{score}" for score in SCORES}
         columns = {"f1": "accuracy"} if row == "accuracy" else averages
         columns["support"] = "test_items"
         return _as_printed({key: self.summary.get(name, "") for key, name in columns.items()})

@@ -82,13 +82,14 @@ def write_report(results: Results, folder: Path, links: Addresses = Addresses())
         names = draw_figures(itertools.chain(*figures.values()), out)
     tables = of_tables.build_tables(results)
     every = [*itertools.chain(*tables.values())]
-    copies = {id(each): _texts(each) for each in every}
+    copies = {id(table): _texts(table) for table in every}
     answer = pages.first_sentences(summary.findings(results), len(results.comparison.seeds))
     answer += summary.looks(results)
     with writing_folder(folder / "tables") as out:
         write_text(out / ANSWER, "".join(f"{line}\n" for line in answer))
-        for table, suffix in ((each, suffix) for each in every for suffix in each.files):
-            write_text(out / f"{table.key}.{suffix}", copies[id(table)][FORMATS[suffix]])
+        for table in every:
+            for suffix in table.files:
+                write_text(out / f"{table.key}.{suffix}", copies[id(table)][FORMATS[suffix]])
     _write_plots(results, folder / "plots")
     _write_documents(results, folder / "documents")
     write_text(folder / "report.tex", Paper(results, tables, figures, names).render())
@@ -107,7 +108,7 @@ def _texts(table: Table) -> dict[str, str]:
 
 def _context(results: Results) -> dict[str, object]:
     """Return what the page's templates name beside tables and figures: the modules of rows/."""
-    tasks = dict.fromkeys(each.measure.task for each in results.experiments)
+    tasks = dict.fromkeys(experiment.measure.task for experiment in results.experiments)
     return {
         **of_tables.MODULES, "results": results, "study": results.params.study,
         "experiments": results.experiments, "findings": summary.findings(results),
@@ -126,9 +127,9 @@ COMPARISONS = ["experiment", "compared", "difference_pp", "low_pp", "high_pp", "
 def _write_plots(results: Results, folder: Path) -> None:
     """Write curves.csv, confusion.csv and comparisons.csv, also where no model has such values."""
     curves, confusions, comparisons = [], [], []
-    for each in results.experiments:
-        scores = each.measure.metric, each.measure.validated[0]
-        for evaluation in map(results.evaluation_folder, results.models(each).values()):
+    for experiment in results.experiments:
+        scores = experiment.measure.metric, experiment.measure.validated[0]
+        for evaluation in map(results.evaluation_folder, results.models(experiment).values()):
             history = read_table(evaluation / "history.csv")
             metric = next(score for score in scores if f"validation_{score}" in history)
             validation = history[f"validation_{metric}"]
@@ -136,7 +137,7 @@ def _write_plots(results: Results, folder: Path) -> None:
             curves.append(own)
             if (evaluation / "confusion.csv").exists():
                 confusions.append(_confusion(evaluation))
-        comparisons += [_compared(each.key, one) for one in each.comparisons]
+        comparisons += [_compared(experiment.key, one) for one in experiment.comparisons]
     series = {
         "curves": pd.concat(curves) if curves else pd.DataFrame(columns=CURVES),
         "confusion": pd.concat(confusions) if confusions else pd.DataFrame(columns=CONFUSION),
@@ -188,26 +189,27 @@ class Paper:
         """Return a table with its title as caption."""
         macros: Any = typesetting.environment().get_template("table.tex.jinja").module
         found = self.tables[name, experiment.key if experiment else ""]
-        return Latex("".join(macros.captioned(each) for each in found if each.rows))
+        return Latex("".join(macros.captioned(table) for table in found if table.rows))
 
     def figure(self, name: str, experiment: Experiment | None = None) -> Latex:
         """Return the figures of a name that paper has, each with its caption."""
         macros: Any = typesetting.environment().get_template("figure.tex.jinja").module
         found = self.figures[name, experiment.key if experiment else ""]
-        shown = (each for each in found if PAPER in each.media)
-        return Latex("".join(macros.figure(each, self.names.get(each.key, [])) for each in shown))
+        shown = (figure for figure in found if PAPER in figure.media)
+        drawn = (macros.figure(figure, self.names.get(figure.key, [])) for figure in shown)
+        return Latex("".join(drawn))
 
     def cite(self, *keys: str) -> Latex:
         """Return a citation; the references of the paper are those that it cites."""
-        known = {each["key"]: each["text"] for each in read_yaml("references")}
+        known = {entry["key"]: entry["text"] for entry in read_yaml("references")}
         self.cited |= {key: known[key] for key in keys}
         return Latex(rf"\cite{{{','.join(keys)}}}")
 
     def cite_of(self, topic: str) -> Latex:
         """Return a citation, after a space, of what a topic has for this study; else nothing."""
         facts = set[str]().union(*map(_facts, self.results.experiments))
-        on_topic = (each for each in read_yaml("references") if each.get("topic") == topic)
-        keys = [each["key"] for each in on_topic if facts & {*each["of"]}]
+        on_topic = (entry for entry in read_yaml("references") if entry.get("topic") == topic)
+        keys = [entry["key"] for entry in on_topic if facts & {*entry["of"]}]
         return Latex(f" {self.cite(*keys)}" if keys else "")
 
     def render(self) -> str:
@@ -219,7 +221,7 @@ class Paper:
             paper=self, said=said, results=results, study=results.params.study,
             experiments=results.experiments, seeds=results.comparison.seeds, findings=found,
             method=results.comparison.significance, cautions=summary.cautions(results),
-            found={each["experiment"].key: each for each in found}, looks=summary.looks(results),
+            found={entry["experiment"].key: entry for entry in found}, looks=summary.looks(results),
             searches=[(e, one) for e in results.experiments for one in searches(results, e)],
         )  # fmt: skip
 
@@ -227,7 +229,7 @@ class Paper:
 def _facts(experiment: Experiment) -> set[str]:
     """Return what an experiment has that references are of."""
     result, kind = experiment.result, KINDS.get(experiment.result.corpus.statistics.kind)
-    scores = (each.hyperparameters.score_functions for each in result.models.values())
+    scores = (model.hyperparameters.score_functions for model in result.models.values())
     return {*([kind.source.name] if kind else []), *result.reference_models}.union(*scores)
 
 
@@ -242,17 +244,15 @@ STUDY_FIGURES: Makers = {
     "rankings": heatmaps.document_rankings,
     "recency": recency,
 }
-EVERY_TASK: Makers = {"curves": curves.curves}
+EVERY_TASK: Makers = {"curves": curves.curves, "lengths": curves.by_length}
 TASK_FIGURES: dict[str, Makers] = {
     "classification": {
-        "lengths": curves.by_length,
         "heads": heatmaps.heads,
         "matrices": heatmaps.matrices,
     },
     "translation": {
         "alignment": translation.first_alignment,
         "alignments": translation.alignments,
-        "lengths": curves.by_length,
         "first_word": translation.first_word,
         "shares": translation.by_share,
     },
@@ -262,11 +262,11 @@ TASK_FIGURES: dict[str, Makers] = {
 def make_figures(results: Results) -> Figures:
     """Return all figures of a study by name and experiment."""
     figures = {(name, ""): tuple(make(results)) for name, make in STUDY_FIGURES.items()}
-    first = {each.key for each in figures["study", ""]}  # which may be one of recency
+    first = {figure.key for figure in figures["study", ""]}  # which may be one of recency
     figures["recency", ""] = tuple(e for e in figures["recency", ""] if e.key not in first)
-    for each in results.experiments:
-        variants, own = drawn_variants(results, each), TASK_FIGURES.get(each.measure.task, {})
-        figures |= {(name, each.key): () for name in itertools.chain(*TASK_FIGURES.values())}
-        for name, make in (EVERY_TASK | own).items():
-            figures[name, each.key] = tuple(make(Drawn(results, each, variants)))
+    for experiment in results.experiments:
+        variants = drawn_variants(results, experiment)
+        figures |= {(name, experiment.key): () for name in itertools.chain(*TASK_FIGURES.values())}
+        for name, make in (EVERY_TASK | TASK_FIGURES.get(experiment.measure.task, {})).items():
+            figures[name, experiment.key] = tuple(make(Drawn(results, experiment, variants)))
     return figures

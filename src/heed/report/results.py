@@ -41,7 +41,7 @@ class Source(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Its name beside those of other folders: that of the folder of a file."""
+        """The folder's name, where several folders are sources."""
         path = Path(self.path)
         return path.parent.name if path.suffix else path.name
 
@@ -104,11 +104,11 @@ class Results:
 
     def models(self, experiment: Experiment) -> dict[str, str]:
         """Return the models of an experiment by variant."""
-        return {variant: each.model for variant, each in experiment.result.models.items()}
+        return {variant: model.model for variant, model in experiment.result.models.items()}
 
     def explanations_of(self, experiment: Experiment) -> list[Explanation]:
         """Return the models of an experiment that `heed explain` has tested."""
-        return [each for each in self.explanations if each.experiment.key == experiment.key]
+        return [model for model in self.explanations if model.experiment.key == experiment.key]
 
     def evaluation_folder(self, model: str) -> Path:
         """Return the folder of a model's evaluation, in that of its experiment."""
@@ -123,13 +123,13 @@ class Results:
         return files | ({LONGER: longer} if longer.exists() else {})
 
     def training_times(self, model: str) -> dict[int | str, TrainingTime]:
-        """Return the times of the same. Raises HeedError, if that of a seed lacks."""
-        return {seed: read_training_time(each) for seed, each in self.training_files(model).items()}
+        """Return the times of these trainings. Raises HeedError: the time of a seed is missing."""
+        return {seed: read_training_time(file) for seed, file in self.training_files(model).items()}
 
     @property
     def times_source(self) -> Source:
         """The source of the times of all trainings, of whichever experiment."""
-        models = (model for each in self.experiments for model in self.models(each).values())
+        models = itertools.chain(*(own.values() for own in map(self.models, self.experiments)))
         files = [path for model in models for path in self.training_files(model).values()]
         return self.sources.add_files(training_folder(self.folder), files, "heed train MODEL")
 
@@ -180,11 +180,12 @@ def read_results(
             verify_checksums(folder / "search" / experiment.key / search, command)
     talk = (published / name for name in (printed.RESULTS, printed.CLASSES))
     sources.add(*filter(Path.exists, [folder / "compare" / "comparison.json", *talk]))
-    explanations = read_explanations(params, comparison, experiments, folder)
+    explanations = tuple(read_explanations(params, comparison, experiments, folder))
     papers = printed.read_papers(published) if explanations else ()
     if explanations:
         sources.add(published / printed.EXPLANATION, published / printed.SENTENCES)
-    browsers = dict(itertools.chain(*(_read_browsers(results, each) for each in experiments)))
+    found = (_read_browsers(results, experiment) for experiment in experiments)
+    browsers = dict(itertools.chain.from_iterable(found))
     return dataclasses.replace(results, browsers=browsers, explanations=explanations, papers=papers)
 
 
@@ -196,7 +197,7 @@ def _read_browsers(results: Results, experiment: Experiment) -> Iterator[tuple[s
             names = (BASELINE, experiment.attention, variant)
             others = {n: results.prediction_folder(m) for n, m in models.items() if n in names}
             yield model, read_browser(results.prediction_folder(model), others)
-            # Adds the sources here: a browser is no table or figure, which add theirs.
+            # A browser is written apart from tables and figures, which add their own sources.
             results.document_sources(model)
 
 

@@ -29,15 +29,15 @@ from heed.terminal import escape_markdown
 
 DECLARED: dict[str, dict[str, Any]] = read_yaml("tables")  # by name
 MODULES = {  # that the declarations name; imported above, where an edit of them is seen
-    each.__name__.rpartition(".")[2]: each
-    for each in (classification, comparisons, expected, explanation, glossary, hyperparameters,
+    module.__name__.rpartition(".")[2]: module
+    for module in (classification, comparisons, expected, explanation, glossary, hyperparameters,
                  summary, trainings, translation)
 }  # fmt: skip
 PAGE, PAPER = "page", "paper"
 
 
 @dataclasses.dataclass(frozen=True)
-class Column:
+class TableColumn:
     """A column of a table: tables.yaml says what each key means."""
 
     key: str = ""
@@ -90,7 +90,7 @@ class Table:
 
     key: str  # of its files, tables/KEY.csv and .tex, and of its id in the page, #table-KEY
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     rows: tuple[Row, ...]
     sources: tuple[Source, ...] = ()
     mark: str = ""  # such as "generated text"
@@ -105,7 +105,8 @@ class Table:
     def meanings(self, medium: str) -> str:
         """Return the explanations of its columns, in one paragraph."""
         columns = (self.columns[index] for index in self.column_indices(medium))
-        return " ".join(f"{each.heading}: {each.meaning}." for each in columns if each.meaning)
+        explained = (column for column in columns if column.meaning)
+        return " ".join(f"{column.heading}: {column.meaning}." for column in explained)
 
 
 # The first columns of every CSV file of an experiment, by which files can be joined.
@@ -114,32 +115,32 @@ JOINED = [{"key": key, "value": path} for key, path in FIRST.items()]
 PATHS = {"value", "note", "strong", "link", "mark"}
 
 
-def _columns(declared: list[dict[str, Any]], facts: Mapping[str, Any]) -> Iterator[Column]:
-    """Yield the columns of a table; `each` names a fact with a value for each of several."""
+def _columns(declared: list[dict[str, Any]], facts: Mapping[str, Any]) -> Iterator[TableColumn]:
+    """Yield the columns of a table; `for_each` names a fact with a value for each of several."""
     for column in declared:
         options = dict(column)
-        when, each = options.pop("when", ""), options.pop("each", "")
+        when, for_each = options.pop("when", ""), options.pop("for_each", "")
         if when and not facts[when]:
             continue
-        for item in facts[each] if each else [facts.get("each", "")]:
-            names = {**facts, "each": item}
-            if each and isinstance(facts[each], Mapping):
-                names["heading"] = facts[each][item]
+        for item in facts[for_each] if for_each else [facts.get("item", "")]:
+            names = {**facts, "item": item}
+            if for_each and isinstance(facts[for_each], Mapping):
+                names["heading"] = facts[for_each][item]
             if "columns" in options:
                 yield from _columns(options["columns"], names)
             else:
                 yield _column(options, names)
 
 
-def _column(options: Mapping[str, Any], names: Mapping[str, Any]) -> Column:
+def _column(options: Mapping[str, Any], names: Mapping[str, Any]) -> TableColumn:
     values = {"value": options.get("key", "").format(**names)}
     for key, value in options.items():
         if key in PATHS:
-            value = value.replace("{each}", names["each"])
+            value = value.replace("{item}", names["item"])
         elif isinstance(value, str):
             value = value.format(**names)
         values[key] = format_named(value) if key in ("format", "note_format") else value
-    return Column(**values)
+    return TableColumn(**values)
 
 
 def build_tables(results: Results) -> dict[tuple[str, str], list[Table]]:
@@ -149,11 +150,12 @@ def build_tables(results: Results) -> dict[tuple[str, str], list[Table]]:
         if declared.get("of") == "study":
             tables[name, ""] = [*_build(name, results)]
             continue
-        for each in results.experiments:
-            task = each.measure.task
+        for experiment in results.experiments:
+            task = experiment.measure.task
             tasks = {*declared.get("tasks", [task])}.difference(declared.get("except", []))
-            has_all = task in tasks and all(getattr(each, it) for it in declared.get("needs", []))
-            tables[name, each.key] = [*_build(name, results, each)] if has_all else []
+            needed = (getattr(experiment, name) for name in declared.get("needs", []))
+            has_all = task in tasks and all(needed)
+            tables[name, experiment.key] = [*_build(name, results, experiment)] if has_all else []
     return tables
 
 
@@ -176,7 +178,7 @@ def _build(name: str, results: Results, *of: Experiment) -> Iterator[Table]:
             key=declared.get("file", default).format(**facts),
             title=declared.get("title", "").format(**facts),
             columns=columns,
-            rows=tuple(_row(declared, columns, each, experiment) for each in part.records),
+            rows=tuple(_row(declared, columns, record, experiment) for record in part.records),
             sources=part.sources or results.comparison_sources,
             mark=facts.get("mark", ""), style=declared.get("style", ""),
             files=tuple(declared.get("files", ("csv", "tex"))),
@@ -184,7 +186,7 @@ def _build(name: str, results: Results, *of: Experiment) -> Iterator[Table]:
 
 
 def _row(
-    declared: dict[str, Any], columns: tuple[Column, ...], record: Any, experiment: Any
+    declared: dict[str, Any], columns: tuple[TableColumn, ...], record: Any, experiment: Any
 ) -> Row:
     if "joined" in declared:
         experiment = get_path(record, declared["joined"])
@@ -194,7 +196,7 @@ def _row(
             return get_path(experiment, path[1:])
         return get_path(record, path) if path else ""
 
-    def cell(it: Column) -> Cell:
+    def cell(it: TableColumn) -> Cell:
         value, note = get(it.value), get(it.note)
         printed = "" if note in (None, "") else it.note_format.printed(note)
         more = get(it.mark) or "", get(it.link) or "", bool(get(it.strong))
@@ -217,17 +219,17 @@ def get_path(record: Any, path: str) -> Any:
 
 def csv_table(table: Table) -> str:
     """Return the CSV file of the table: every column that is in it."""
-    chosen = [(n, each) for n, each in enumerate(table.columns) if each.key and each.csv]
-    rows = [[each.format.plain(row.cells[n].value) for n, each in chosen] for row in table.rows]
-    return csv_text(pd.DataFrame(rows, columns=[each.key for _, each in chosen], dtype=str))
+    chosen = [(n, column) for n, column in enumerate(table.columns) if column.key and column.csv]
+    rows = [[column.format.plain(row.cells[n].value) for n, column in chosen] for row in table.rows]
+    return csv_text(pd.DataFrame(rows, columns=[column.key for _, column in chosen], dtype=str))
 
 
 def markdown_table(table: Table) -> str:
     """Return the columns that the page has of a table, each cell with its small second line."""
     indices = table.column_indices(PAGE)
     columns = [table.columns[index] for index in indices]
-    heads = [escape_markdown(each.title) for each in columns]
-    marks = ["---" if each.format.align == "left" else "---:" for each in columns]
+    heads = [escape_markdown(column.title) for column in columns]
+    marks = ["---" if column.format.align == "left" else "---:" for column in columns]
     rows = ([_markdown_cell(row.cells[index]) for index in indices] for row in table.rows)
     return "".join(f"| {' | '.join(cells)} |\n" for cells in (heads, marks, *rows))
 

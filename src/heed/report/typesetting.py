@@ -16,7 +16,7 @@ import regex
 
 from heed import __version__
 from heed.report.formats import format_coverage, read_yaml
-from heed.report.tables import PAPER, Column, Table
+from heed.report.tables import PAPER, Table, TableColumn
 
 SPECIAL: dict[str, str] = read_yaml("latex")["special"]
 # In the PDF's outline other characters stand for signs; hyperref knows some of the special ones.
@@ -128,7 +128,7 @@ def environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined, extensions=["jinja2.ext.do"],
     )  # fmt: skip
     functions = (tabulars, compact, bookmark, merged, head_lines, breaking, unbroken)
-    jinja.filters |= {each.__name__: each for each in functions}
+    jinja.filters |= {function.__name__: function for function in functions}
     jinja.filters |= {"tex": Latex, "number": cell, "coverage": format_coverage}
     jinja.globals |= {"PAPER": PAPER, "version": __version__}
     return jinja
@@ -165,10 +165,10 @@ def tabulars(block: Table) -> list[Tabular]:
     return [Tabular(Latex("".join(types[index] for index in part)), size, part) for part in parts]
 
 
-def _is_small(columns: list[Column]) -> bool:
+def _is_small(columns: list[TableColumn]) -> bool:
     """Return whether a table of these columns is in smaller print from the start."""
-    is_wide = len(columns) > SMALL or sum(bool(each.width) for each in columns) >= MANY_TEXTS
-    return is_wide or any(each.code for each in columns)
+    is_wide = len(columns) > SMALL or sum(bool(column.width) for column in columns) >= MANY_TEXTS
+    return is_wide or any(column.code for column in columns)
 
 
 def _parts(indices: list[int], widths: list[float], names: int) -> list[list[int]]:
@@ -222,7 +222,7 @@ def _specification(block: Table, index: int, broken: int) -> str:
     if align != "number" or not numbers:
         return "l" if align == "left" else "r"
     signs, *digits = zip(*(number.groups("") for number in numbers), strict=True)
-    whole, fraction = (max(map(len, each)) for each in digits)
+    whole, fraction = (max(map(len, group)) for group in digits)
     plus, option = ("+", ",retain-explicit-plus") if any(signs) else ("", "")
     return f"S[table-format={plus}{whole}.{fraction}{option},group-digits=none]"
 

@@ -27,7 +27,7 @@ class Words(NamedTuple):
 def all_words() -> dict[str, Words]:
     """Return words and look of every kind of model, as words.yaml has them."""
     known = read_yaml("words").items()
-    return {key: Words(**each | {"dash": tuple(each["dash"])}) for key, each in known}
+    return {key: Words(**words | {"dash": tuple(words["dash"])}) for key, words in known}
 
 
 def model_kind(name: str, hyperparameters: Any = None) -> str:
@@ -57,8 +57,8 @@ def experiment_words(models: Mapping[str, Any]) -> dict[str, str]:
 
 
 def experiment_sentences(models: Mapping[str, Any]) -> dict[str, str]:
-    """Return the same names as they stand within a sentence, after "beats"."""
-    sentences = {each.words: each.sentence for each in all_words().values()}
+    """Return names in words within a sentence, after "beats"."""
+    sentences = {kind.words: kind.sentence for kind in all_words().values()}
     return {name: sentences.get(text, text) for name, text in experiment_words(models).items()}
 
 

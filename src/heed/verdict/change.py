@@ -53,7 +53,7 @@ def try_change(model: str, changes: Sequence[str]) -> Iterator[str]:
     said = "\n".join(change.replace("=", ": ", 1) for change in changes)
     values = as_yaml(read_yaml(said, " ".join(changes))[1])
     changed = changed_text(text, CHANGED, lambda tree: tree["models"][model].update(values))
-    old, new = (_settings(each, model) for each in (params, parse(changed)))
+    old, new = (_settings(study, model) for study in (params, parse(changed)))
     if new == old:
         raise HeedError(f"{' '.join(changes)}: {model} has this already. Try another value")
     check_up_to_date(Path())
@@ -104,7 +104,7 @@ def _read(params: Params, model: str) -> Tried:
 def _describe(before: Tried, after: Tried) -> Iterator[str]:
     """Yield both scores, the verdict on their difference, and what it changes in the study."""
     measure, found = measure_of(before.experiment), compare(before, after)
-    old, new = (each.experiment.compared_score(each.model).mean for each in (before, after))
+    old, new = (tried.experiment.compared_score(tried.model).mean for tried in (before, after))
     yield f"Before {measure.short(old, named=True)}, after {measure.short(new, named=True)}."
     interval = f"{format_coverage(significance.ALPHA)} interval"
     yield (
@@ -112,8 +112,8 @@ def _describe(before: Tried, after: Tried) -> Iterator[str]:
         f"{format_interval(found.interval_pp)}). The change is {found.verdict_words}."
     )
     earlier, later = (
-        {(d.first, d.second): d.verdict_words for d in tested_differences(*each[1:3])}
-        for each in (before, after)
+        {(d.first, d.second): d.verdict_words for d in tested_differences(*tried[1:3])}
+        for tried in (before, after)
     )
     for (first, second), verdict in later.items():  # those of the study's question come first
         if verdict != (was := earlier.get((first, second), verdict)):
@@ -125,10 +125,10 @@ def compare(before: Tried, after: Tried) -> TestedDifference:
     """Return the tests of a model's score after a change minus that before. Raises HeedError."""
     if [[*table] for table in before.by_item] != [[*table] for table in after.by_item]:
         raise HeedError("the change leaves other test items, whose scores cannot be compared")
-    scores = [[table.to_numpy() for table in each.by_item] for each in (after, before)]
+    scores = [[table.to_numpy() for table in tried.by_item] for tried in (after, before)]
     first, second = scores[:: before.experiment.sign]
     found = significance.assess(first, second, repeats=before.repeats)
-    rises = (each.model.rise_pp(before.experiment.metric) for each in (after, before))
+    rises = (tried.model.rise_pp(before.experiment.metric) for tried in (after, before))
     judged = dataclasses.replace(found, verdict=results.verdict(found, before.method, *rises))
     return TestedDifference(
         first="after", second="before", method=before.method, measure=measure_of(before.experiment),

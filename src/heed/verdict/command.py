@@ -21,12 +21,12 @@ def verdict(
     """Print the verdict on the scores in files, and write its pairs where asked.
 
     `wanted` are the files html, latex and svg (see `heed.verdict.page.write`). Raises HeedError: a
-    file that is no table of scores; a metric or a model that is not there.
+    file that is not a table of scores; a metric or a model that is not there.
     """
     found = [*judge_all(read_scores(files, references), asked, metric)]
     sections = [*map(words.section, found)]
-    for each in sections:
-        print_line("\n".join(described(each)))
+    for lines in map(described, sections):
+        print_line("\n".join(lines))
     if csv:
         write_csv(csv, pd.concat(map(as_table, found), ignore_index=True))
     if any(wanted.values()):

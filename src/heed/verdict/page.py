@@ -10,7 +10,7 @@ from heed.report.figures.vega import as_svg
 from heed.report.forest_plot import interval_plot
 from heed.report.formats import NAMED, TEXT
 from heed.report.pages import environment, inline
-from heed.report.tables import Cell, Column, Row, Table, markdown_table
+from heed.report.tables import Cell, Row, Table, TableColumn, markdown_table
 from heed.verdict.words import Section
 
 FORMATS = {"difference": NAMED["printed"], "interval": NAMED["right"], "weight": NAMED["right"]}
@@ -24,7 +24,7 @@ def write(
 
     Raises HeedError: a file cannot be written; there is no interval to draw.
     """
-    tables = [_table(f"{kind}-{number}", each) for number, each in enumerate(sections, 1)]
+    tables = [_table(f"{kind}-{number}", section) for number, section in enumerate(sections, 1)]
     if latex:
         write_text(latex, "\n".join(map(typesetting.table, tables)))
     figure = _draw(kind, sections) if html or svg else None
@@ -38,8 +38,9 @@ def write(
 
 
 def _draw(kind: str, sections: Sequence[Section]) -> Figure | None:
-    drawn = {each.title or "Differences": each.intervals for each in sections if each.intervals}
-    told = " ".join(each.sentences[0] for each in sections)
+    tested = [section for section in sections if section.intervals]
+    drawn = {section.title or "Differences": section.intervals for section in tested}
+    told = " ".join(section.sentences[0] for section in sections)
     return interval_plot(kind, drawn, told) if drawn else None
 
 
@@ -54,7 +55,7 @@ def _page(
 
 def _table(key: str, section: Section) -> Table:
     columns = [
-        Column(name.replace(" ", "_"), name.capitalize(), FORMATS.get(name, TEXT))
+        TableColumn(name.replace(" ", "_"), name.capitalize(), FORMATS.get(name, TEXT))
         for name in section.columns
     ]
     rows = [Row(tuple(Cell(text, text) for text in row)) for row in section.rows]

@@ -74,7 +74,7 @@ def judge(table: pd.DataFrame, asked: Asked, dataset: str = "", metric: str = ""
     """Return the verdict on a complete table of scores: see `heed.verdict.scores`.
 
     All comparisons are one family, so that their intervals hold together (Bonferroni). Raises
-    HeedError: the plan has no look at so many seeds.
+    HeedError: the plan has no look with this number of seeds.
     """
     in_points = metric in SHARES or bool(table["score"].between(0, 1).all())
     # a percentage point, in the unit of the scores; the tests are of shares, and no difference of
@@ -83,7 +83,7 @@ def judge(table: pd.DataFrame, asked: Asked, dataset: str = "", metric: str = ""
     scale = 1.0 if in_points else 100 * point
     sign, margin = -1 if asked.lower_is_better else 1, asked.margin_of(in_points)
     runs = by_model(table.assign(score=sign * table["score"] / scale))
-    means = {name: significance.mean_difference(each) for name, each in runs.items()}
+    means = {name: significance.mean_difference(scores) for name, scores in runs.items()}
     order = sorted(means, key=lambda name: -means[name])
     names, repeats = _compared(order, asked.control), repeats_of(table)
     looks = _look(table, asked.looks)

@@ -118,7 +118,7 @@ QUESTIONS = (
 def differences(edition: Path) -> Iterator[tuple[tuple[str, str], Value]]:
     """Yield the difference of each question in each experiment of a published study, in points.
 
-    Experiments whose metric has another unit have none. Raises HeedError: it is no published study.
+    Experiments whose metric has another unit have none. Raises HeedError: not a published study.
     """
     scores = read_scores([str(edition / STATISTICS)])
     for experiment, table in scores.groupby("dataset", sort=False):
@@ -170,19 +170,19 @@ def pool_editions(
 def section(answer: Answer) -> Section:
     """Return an answer in words, a row for each corpus, and the mean over them."""
     question, found = answer
-    kinds = next(each[2:] for each in QUESTIONS if each[:2] == question)
+    kinds = next(entry[2:] for entry in QUESTIONS if entry[:2] == question)
     first, second = (all_words()[kind].words for kind in kinds)
     coverage, near = format_coverage(ALPHA), float(special.ndtri(1 - ALPHA / 2))
     low, high = found.interval
-    said = "is better" if low > 0 else "is worse" if high < 0 else "is not shown to differ"
+    said = "is better" if low > 0 else "is worse" if high < 0 else "does not differ significantly"
     mean = format_points(found.mean), format_interval(found.interval)
-    weights = np.array([1 / (each.error**2 + found.deviation**2) for each in found.values])
+    weights = np.array([1 / (value.error**2 + found.deviation**2) for value in found.values])
     rows, drawn = [], []
-    for each, weight in zip(found.values, weights / weights.sum(), strict=True):
-        half, points = near * each.error, format_points(each.difference)
-        own = each.difference - half, each.difference + half
-        rows.append((each.corpus, points, format_interval(own), f"{weight:.0%}"))
-        drawn.append(interval_row(each.corpus, each.difference, own, verdict=CORPUS, margin="0"))
+    for value, weight in zip(found.values, weights / weights.sum(), strict=True):
+        half, points = near * value.error, format_points(value.difference)
+        own = value.difference - half, value.difference + half
+        rows.append((value.corpus, points, format_interval(own), f"{weight:.0%}"))
+        drawn.append(interval_row(value.corpus, value.difference, own, verdict=CORPUS, margin="0"))
     ends = dict(zip(("from_pp", "to_pp"), map(str, found.prediction), strict=True))
     drawn.append(interval_row("mean", found.mean, found.interval, verdict=MEAN, margin="0", **ends))
     return Section(
@@ -206,8 +206,8 @@ def print_answers(
     """Print the answers over the corpora of published studies, and write them where asked."""
     answers = pool_editions(editions, joined, without)
     sections = [*map(section, answers)]
-    for each in sections:
-        print_line("\n".join(described(each)))
+    for lines in map(described, sections):
+        print_line("\n".join(lines))
     if csv:
         write_csv(csv, pd.DataFrame(map(as_row, answers)))
     if html:

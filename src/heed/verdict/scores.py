@@ -53,7 +53,7 @@ def read_scores(files: Sequence[str], references: Path | None = None) -> pd.Data
     if references:
         table = _read_translations(given, references)
     else:
-        table = pd.concat([_read(each) for each in given], ignore_index=True)
+        table = pd.concat([_read(file) for file in given], ignore_index=True)
     return check(table)
 
 
@@ -83,11 +83,8 @@ def _objects(path: Path) -> Iterator[dict[str, Any]]:
         text = path.read_text(encoding="utf-8-sig")
         whole = text.lstrip().startswith("[")
         lines = filter(str.strip, text.splitlines())
-        yield from (
-            each
-            for each in (json.loads(text) if whole else map(json.loads, lines))
-            if isinstance(each, dict)
-        )
+        found = json.loads(text) if whole else map(json.loads, lines)
+        yield from (record for record in found if isinstance(record, dict))
 
 
 # --- the forms ------------------------------------------------------------------------------------
@@ -188,16 +185,16 @@ def _read_translations(given: Sequence[Given], references: Path) -> pd.DataFrame
     expected = [line.split("\t") for line in _lines(references)]
     columns = [*itertools.zip_longest(*expected)]
     tables, seeds = [], Counter[str]()
-    for each in given:
-        lines = _lines(each.path)
+    for file in given:
+        lines = _lines(file.path)
         if len(lines) != len(expected):
             raise HeedError(
-                f"{each.path}: {len(lines):,} lines, and {references} has {len(expected):,}: a "
-                "translation of each sentence stands on a line of its own"
+                f"{file.path}: {len(lines):,} lines, and {references} has {len(expected):,}: write "
+                "the translation of each sentence on one line"
             )
-        seeds[each.model] += 1
-        own = {AT: [f"{each.path}:{i + 1}" for i in range(len(lines))], "model": each.model,
-               "seed": seeds[each.model], "item": range(1, len(lines) + 1)}  # fmt: skip
+        seeds[file.model] += 1
+        own = {AT: [f"{file.path}:{i + 1}" for i in range(len(lines))], "model": file.model,
+               "seed": seeds[file.model], "item": range(1, len(lines) + 1)}  # fmt: skip
         for metric, scorer in (("bleu", BLEU()), ("chrf", CHRF())):
             # what `corpus_score` sums; the method that returns it by sentence is not documented
             counts = np.array(scorer._extract_corpus_statistics(lines, columns))
@@ -218,7 +215,7 @@ def _lines(path: Path) -> list[str]:
 def check(table: pd.DataFrame) -> pd.DataFrame:
     """Return scores with all COLUMNS, sorted; a table without items has one, `seed` is 1 if absent.
 
-    Raises HeedError, naming a row: a score that is no number, two scores of one item, runs or
+    Raises HeedError, naming a row: a score that is not a number, two scores of one item, runs or
     models with other items, models with other numbers of seeds than one and each other's.
     """
     defaults: dict[str, Any] = {"dataset": "", "metric": "", "seed": 1, "fold": 0, "item": 0}
@@ -226,7 +223,7 @@ def check(table: pd.DataFrame) -> pd.DataFrame:
     table = table.fillna(defaults | {"model": ""}).reset_index(drop=True)
     numbers = pd.to_numeric(table["score"].replace({"True": 1, "False": 0}), errors="coerce")
     for wrong, said in (
-        (~np.isfinite(numbers.astype(float)), "the score is {score!r}, which is no number"),
+        (~np.isfinite(numbers.astype(float)), "the score is {score!r}, which is not a number"),
         (table["model"].astype(str).str.strip() == "", "the row names no model"),
         (
             table.duplicated(["dataset", "metric", *RUN, "item"]),
@@ -239,8 +236,8 @@ def check(table: pd.DataFrame) -> pd.DataFrame:
     for key in ("model", "item"):
         table[key] = table[key].astype(str)
     table["score"] = numbers.astype(float)
-    for _, each in table.groupby(["dataset", "metric"]):
-        _check_complete(each)
+    for _, scores in table.groupby(["dataset", "metric"]):
+        _check_complete(scores)
     return table.sort_values(["dataset", "metric", *RUN, "item"], kind="stable")[[AT, *COLUMNS]]
 
 

@@ -61,10 +61,10 @@ def rows(verdict: Verdict) -> list[tuple[str, ...]]:
 
 def intervals(verdict: Verdict) -> list[dict[str, str]]:
     """Return the pairs that have an interval, for the figure: all, or those of the best model."""
-    tested = [(each, ends) for each in verdict.pairs if (ends := each.result.interval_pp)]
+    tested = [(pair, ends) for pair in verdict.pairs if (ends := pair.result.interval_pp)]
     if len(tested) > MOST_DRAWN:
         best = next(iter(verdict.scores))
-        tested = [each for each in tested if best in (each[0].first, each[0].second)]
+        tested = [(pair, ends) for pair, ends in tested if best in (pair.first, pair.second)]
     return [
         interval_row(
             f"{pair.first} against {pair.second}", pair.result.mean_pp, ends,
@@ -118,7 +118,7 @@ def to_decide(pair: Pair, verdict: Verdict) -> str:
 
 
 def sentence(verdict: Verdict) -> str:
-    """Return what came out, in one sentence."""
+    """Return the result in one sentence."""
     return (_against_control if verdict.control else _of_all)(verdict)
 
 
@@ -138,7 +138,7 @@ def _of_all(verdict: Verdict) -> str:
 
 
 def _of_best(verdict: Verdict, best: str, others: list[str]) -> str:
-    pair = next(each for each in verdict.pairs if {each.first, each.second} == {best, others[0]})
+    pair = next(pair for pair in verdict.pairs if {pair.first, pair.second} == {best, others[0]})
     low, high = pair.result.interval_pp or (0.0, 0.0)
     than = f"all others, and than the next, {others[0]}," if others[1:] else others[0]
     return (

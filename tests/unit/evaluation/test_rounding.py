@@ -13,7 +13,7 @@ from heed.report.formats import (
     format_points,
 )
 from heed.report.pages import Page
-from heed.report.tables import Cell, Column, Row, Table, csv_table
+from heed.report.tables import Cell, Row, Table, TableColumn, csv_table
 from heed.report.typesetting import table as in_latex
 
 
@@ -53,8 +53,8 @@ def test_p_is_rounded_half_up_with_three_decimals_and_in_csv_with_three_digits()
 
 def test_page_paper_and_csv_have_the_same_digits():
     columns = (
-        Column("name", "Name"), Column("gain_pp", "Gain", POINTS),
-        Column("zero_pp", "Zero", POINTS), Column("share", "Share", decimals(2)),
+        TableColumn("name", "Name"), TableColumn("gain_pp", "Gain", POINTS),
+        TableColumn("zero_pp", "Zero", POINTS), TableColumn("share", "Share", decimals(2)),
     )  # fmt: skip
     values = ("one", -0.285, -0.001, 0.125)
     cells = (Cell(v, c.format.printed(v)) for c, v in zip(columns, values, strict=True))

@@ -16,7 +16,7 @@ from heed.explanation import interventions
 from heed.explanation.agreement import areas, find_rationale, match_spans, rank_correlation
 from heed.explanation.rankings import (
     EPSILON,
-    Document,
+    BatchDocument,
     find_adversarial_weights,
     gradient_rankings,
     gradients_with_weights,
@@ -330,7 +330,7 @@ def test_leave_one_out_and_replacement_are_predictions_without_a_unit():
 
 
 def faithfulness(
-    model: Classifier, document: Document, **rankings: np.ndarray
+    model: Classifier, document: BatchDocument, **rankings: np.ndarray
 ) -> dict[str, dict[str, float]]:
     """Return comprehensiveness and sufficiency of each ranking."""
     prediction = Prediction(

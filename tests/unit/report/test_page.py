@@ -14,7 +14,7 @@ from heed.files import HeedError
 from heed.report.experiments import Experiment, read_experiments
 from heed.report.formats import POINTS
 from heed.report.pages import script
-from heed.report.tables import Cell, Column, Row, Table, csv_table
+from heed.report.tables import Cell, Row, Table, TableColumn, csv_table
 from heed.report.typesetting import cell, escape
 from heed.tables import csv_text
 from tests.conftest import ROOT, cases
@@ -108,7 +108,7 @@ def test_whether_the_talks_gain_was_reproduced_is_read_from_interval_and_verdict
         verdict=verdict,
     )
     (letters,) = (each for each in read_talk(data) if each.key == "letters-author")
-    reproduction = letters.line.reproduction
+    reproduction = letters.against_talk.reproduction
     assert re.match(text, str(reproduction))
     assert text.startswith(f"{reproduction.verdict}: ")
 
@@ -161,7 +161,7 @@ FORMULAS = [
 
 def test_a_spreadsheet_gets_texts_and_numbers_but_no_formula():
     numbers = ["-1.25", "+2", "−0.5", "-3e-05", "+12.5%", "1", "a=b", "", "a[U+000D]b"]
-    columns = (Column("name"), Column("gain_pp", format=POINTS))
+    columns = (TableColumn("name"), TableColumn("gain_pp", format=POINTS))
     rows = (Row((Cell(each, each), Cell(-1.25, ""))) for each in [*FORMULAS, *numbers[:-1], "a\rb"])
     made = Table("made-up", "", columns, tuple(rows))
     table = list(csv.reader(io.StringIO(csv_table(made), newline="")))

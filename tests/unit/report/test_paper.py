@@ -9,7 +9,7 @@ import xml.etree.ElementTree
 import pytest
 
 from heed.report.formats import RIGHT
-from heed.report.tables import Cell, Column, Row, Table
+from heed.report.tables import Cell, Row, Table, TableColumn
 from heed.report.typesetting import bookmark, environment, merged, tabulars
 from heed.report.typesetting import table as in_latex
 from tests.conftest import ROOT
@@ -21,15 +21,17 @@ ZOOM = 3  # pixels of a point, by which pdftohtml says how large print is: its l
 PAGES = {"sample": 6, "talk": 10}  # at most
 
 
-def made_table(columns: tuple[Column, ...], rows: list[list[str]], title: str = "A table") -> Table:
+def made_table(
+    columns: tuple[TableColumn, ...], rows: list[list[str]], title: str = "A table"
+) -> Table:
     made = (Row(tuple(Cell(text, text) for text in row)) for row in rows)
     return Table("made", title, columns, tuple(made))
 
 
 def table(columns: int, rows: int = 3, **changes) -> Table:
-    numbers = (Column(f"c{n}", f"figure {n}", RIGHT) for n in range(columns))
+    numbers = (TableColumn(f"c{n}", f"figure {n}", RIGHT) for n in range(columns))
     values = [[f"model {row}", *["0.1234"] * columns] for row in range(rows)]
-    made = made_table((Column("name", "Model"), *numbers), values)
+    made = made_table((TableColumn("name", "Model"), *numbers), values)
     return dataclasses.replace(made, **changes)
 
 
@@ -46,7 +48,7 @@ def test_a_bookmark_has_no_command_of_print():
 def test_code_points_stand_for_signs_that_pdflatex_lacks():
     of_table = in_latex(table(2, title="語"))
     assert "{[}U+8A9E{]}" in of_table and not re.search(r"[^\x00-\u017f“”…]", of_table)
-    (column,) = tabulars(made_table((Column("name", "Model"),), [["語" * 4]] * 3))
+    (column,) = tabulars(made_table((TableColumn("name", "Model"),), [["語" * 4]] * 3))
     assert "p{" in column.specification, "eight characters of paper each: long enough for lines"
 
 
@@ -68,7 +70,7 @@ def test_a_table_too_wide_for_a_line_is_printed_in_parts_each_with_the_first_col
 
 def test_parts_of_a_table_repeat_the_columns_that_name_its_rows():
     """Where the first column leaves out equal values it does not tell rows apart."""
-    experiment = Column("experiment", "Experiment", merge=True)
+    experiment = TableColumn("experiment", "Experiment", merge=True)
     values = [["movies", f"model {row}", *["0.1234"] * 40] for row in range(2)]
     columns = (experiment, *table(40).columns)
     made = made_table(columns, values)

@@ -110,7 +110,7 @@ del NONE.experiments["sample-author"]
 
 def test_a_mixed_experiment_has_one_line_and_others_have_none():
     assert list(mixed_machine_kinds(MIXED)) == [
-        "sample-sentiment: runs of several machine kinds stand in this comparison "
+        "sample-sentiment: this comparison has runs of several machine kinds "
         f"(docs/read/report.md): {OLD} (seeds of last-state 1, 3), {NEW} (seeds of last-state 2; "
         "average 1, 2, 3; self-attention 1, 2, 3)"
     ]

@@ -51,7 +51,7 @@ class Compared:
     def runs(self) -> dict[str, list[float]]:
         """The scores of all runs by kind of model, as they are printed: an accuracy in percent."""
         scale, models = factor(self.measure), self.models.items()
-        return {kind: [scale * each for each in self.scores[name]] for kind, name in models}
+        return {kind: [scale * score for score in self.scores[name]] for kind, name in models}
 
     @functools.cached_property
     def roles(self) -> tuple[str, ...]:
@@ -89,16 +89,16 @@ class Compared:
 def compared(results: Results) -> list[Compared]:
     """Return the experiments of a study, but those that only worsen another's hyperparameters."""
     found, margin = [], results.comparison.significance.equivalence_margin
-    for each in results.experiments:
-        if each.degraded_from:
+    for experiment in results.experiments:
+        if experiment.degraded_from:
             continue
-        result, corpus = each.result, each.result.corpus.statistics
+        result, corpus = experiment.result, experiment.result.corpus.statistics
         models = result.models | result.reference_models
         runs = {name: result.compared_score(model).values for name, model in models.items()}
-        verdicts = {(one.first, one.second): one.verdict for one in each.comparisons}
-        about = each.title, each.corpus_name, corpus.kind, corpus.splits["train"], corpus.generated
-        own = each.attention, runs, kinds(each), verdicts
-        found.append(Compared(*about, each.measure, margin, *own))
+        verdicts = {(pair.first, pair.second): pair.verdict for pair in experiment.comparisons}
+        about = experiment.title, experiment.corpus_name, corpus.kind, corpus.splits["train"]
+        own = experiment.attention, runs, kinds(experiment), verdicts
+        found.append(Compared(*about, corpus.generated, experiment.measure, margin, *own))
     return found
 
 
@@ -115,9 +115,9 @@ def published(folder: Path) -> list[Compared]:
         own = scores[(scores["experiment"] == key) & (scores["metric"] == metric)]
         runs = {str(name): [*of] for name, of in own.groupby("model", sort=False)["value"]}
         kind_of = {
-            each.variant: model_kind(each.variant, params.hyperparameters(name))
-            for name, each in params.models.items()
-            if each.experiment == key
+            model.variant: model_kind(model.variant, params.hyperparameters(name))
+            for name, model in params.models.items()
+            if model.experiment == key
         }
         pairs: Any = tested.set_index(["first", "second"])["verdict"].to_dict()
         corpus, measure = params.corpora[declared.corpus], Measure(declared.task, metric)

@@ -75,7 +75,7 @@ def by_length(drawn: Drawn) -> Iterator[Figure]:
     if not measure.is_of_sentences:
         name, domain, scale = "accuracy", least_extent(drawn.results, "accuracy", rows), 100
     x = Axis(read_yaml(CAPTIONS)[kind]["x"], (-0.3, len(first) - 0.7), group_names(first))
-    lost = {name: each["mean"].iloc[0] - each["mean"].iloc[-1] for name, each in groups.items()}
+    lost = {name: group["mean"].iloc[0] - group["mean"].iloc[-1] for name, group in groups.items()}
     most = max(lost, key=lost.__getitem__)
     varies = first["length"].iloc[-1] >= THREEFOLD * first["length"].iloc[0]
     yield drawn.figure(

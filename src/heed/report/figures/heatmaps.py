@@ -25,20 +25,20 @@ TITLE, LABELS, BESIDE = 0.3, 0.45, 0.1  # inches: above a matrix, of the axes, b
 def document_rankings(results: Results) -> Iterator[Figure]:
     """Yield a figure for each experiment: its first explained model that chooses its weights."""
     first = dict[str, Explanation]()
-    for each in results.explanations:
-        own = each.experiment
-        if each.is_of_encoder or not each.has_weights or own.measure.is_of_sentences:
+    for model in results.explanations:
+        own = model.experiment
+        if model.is_of_encoder or not model.has_weights or own.measure.is_of_sentences:
             continue
-        if own.result.models[each.variant].hyperparameters.chooses_weights:
-            first.setdefault(own.key, each)
-    for each in first.values():
-        if results.prints_texts(each.experiment):
-            yield from _rankings(Drawn(results, each.experiment, [each.variant]), each)
+        if own.result.models[model.variant].hyperparameters.chooses_weights:
+            first.setdefault(own.key, model)
+    for model in first.values():
+        if results.prints_texts(model.experiment):
+            yield from _rankings(Drawn(results, model.experiment, [model.variant]), model)
 
 
-def _rankings(drawn: Drawn, each: Explanation) -> Iterator[Figure]:
+def _rankings(drawn: Drawn, explanation: Explanation) -> Iterator[Figure]:
     """Yield the typical text of the first class in the first seed (see `typical_documents`)."""
-    documents, units = each.read("documents"), each.read("units")
+    documents, units = explanation.read("documents"), explanation.read("units")
     if "text" not in documents:
         return
     documents = documents[documents["seed"] == documents["seed"].min()]
@@ -56,13 +56,13 @@ def _rankings(drawn: Drawn, each: Explanation) -> Iterator[Figure]:
         shades = own[ranking].fillna(0).to_numpy(np.float64).clip(0)
         shown = (shades / full_colour(shades))[part.index]
         panels.append(coloured(said, shown, ranking.replace("_", "-"), marked, LETTERS))
-    drawn.files += [each.folder / f"{name}.parquet" for name in ("documents", "units")]
+    drawn.files += [explanation.folder / f"{name}.parquet" for name in ("documents", "units")]
     experiment = drawn.experiment
     yield drawn.figure(
         "rankings", panels, (shapes.WIDE, sum(panel.height + 0.3 for panel in panels)),
         told=f"{experiment.title}, {row['label']}: {' '.join(said)}.",
         media=EVERYWHERE if experiment.publishable else PAGE,
-        subject=experiment.words[each.variant],
+        subject=experiment.words[explanation.variant],
     )  # fmt: skip
 
 
@@ -77,7 +77,7 @@ SIZE = 7.2  # points of words: the smallest print on paper has 7
 def heads(drawn: Drawn) -> Iterator[Figure]:
     """Yield the short documents of the first models with learned self-attention."""
     results, experiment = drawn.results, drawn.experiment
-    every = {name: each.hyperparameters for name, each in experiment.result.models.items()}
+    every = {name: model.hyperparameters for name, model in experiment.result.models.items()}
     variants = [n for n, h in every.items() if h.attends_to_states and not h.hierarchical]
     for variant in variants[:MODELS] if results.prints_texts(experiment) else []:
         model = results.models(experiment)[variant]
@@ -120,7 +120,7 @@ def _every_head(document: pd.DataFrame) -> Heads:
     weights = by_place.reshape(-1, len(keys), len(keys))
     titles = [f"head {number} (largest {head.max():.2f})" for number, head in enumerate(weights, 1)]
     words = [shapes.short_name(str(word)) for word in keys["key_word"]]
-    return Heads(titles, words, [bool(each) for each in keys["rationale"]], weights)
+    return Heads(titles, words, [bool(is_rationale) for is_rationale in keys["rationale"]], weights)
 
 
 def word_labels(
@@ -157,8 +157,8 @@ def matrices(drawn: Drawn) -> Iterator[Figure]:
     panels = (columns, -(-models // columns))
     cell, size = shapes.grid((count, count), (BESIDE, TITLE), (margin, margin), panels, LARGEST)
     made = [
-        _matrix(each, words[name], labels, cell, number % columns == 0, number >= models - columns)
-        for number, (name, each) in enumerate(shares.items())
+        _matrix(matrix, words[name], labels, cell, place % columns == 0, place >= models - columns)
+        for place, (name, matrix) in enumerate(shares.items())
     ]
     yield drawn.figure(
         "confusion", made, size, columns=columns, label=classes[label],

@@ -28,14 +28,14 @@ def recency(results: Results) -> Iterator[Figure]:
     for experiment in results.experiments:
         tested = [e for e in results.explanations_of(experiment) if e.recency is not None]
         order = drawn_variants(results, experiment) if tested else []
-        explained = sorted(tested, key=lambda each: each.variant not in order)[:MAX_VARIANTS]
+        explained = sorted(tested, key=lambda model: model.variant not in order)[:MAX_VARIANTS]
         if tables := importance(explained):
             yield _figure(results, explained, tables)
 
 
 def importance(explained: Sequence[Explanation]) -> dict[str, pd.DataFrame]:
     """Return by variant the importance of each tenth `x`, 1 to 10, and seed: `value`, 1 if even."""
-    known = {each.variant: each.recency for each in explained if each.recency is not None}
+    known = {model.variant: model.recency for model in explained if model.recency is not None}
     measure, found = _measure(explained), {}
     for variant, table in known.items():
         rows = table[table["measure"] == measure].dropna(subset="mean")
@@ -47,7 +47,7 @@ def importance(explained: Sequence[Explanation]) -> dict[str, pd.DataFrame]:
 
 
 def _measure(explained: Sequence[Explanation]) -> str:
-    known = [each.recency["measure"] for each in explained if each.recency is not None]
+    known = [model.recency["measure"] for model in explained if model.recency is not None]
     return BY_RATIONALE if BY_RATIONALE in {*itertools.chain(*known)} else PLAIN
 
 
@@ -63,10 +63,10 @@ def _figure(
     x, height = Axis("tenth of the text", (0.6, 10.4), count=10), HEIGHT - 0.5
     curve = Panel(marks, x, y, height=height, spans=True)
     told = (shown, *experiment.result.attention[:1])
-    both = sorted(explained, key=lambda each: each.variant not in told)[:TEXTS]
+    both = sorted(explained, key=lambda model: model.variant not in told)[:TEXTS]
     texts = _texts(both) if experiment.publishable else []
     files = "recency.csv", *["documents.parquet", "units.parquet"][: 2 * len(texts)]
-    drawn.files += [each.folder / file for each in explained for file in files]
+    drawn.files += [model.folder / file for model in explained for file in files]
     means = tables[shown].groupby("x")["value"].mean()
     ends, middle = means[ENDS].mean(), means[MIDDLE].mean()
     ratio = ends / middle if middle > 0 else np.inf
@@ -82,13 +82,13 @@ def _figure(
 def _texts(explained: Sequence[Explanation]) -> list[Panel]:
     """Return the shortest text that two models have, coloured by the gradient of each."""
     words, known = explained[0].experiment.words, dict[str, pd.DataFrame]()
-    for each in explained:
-        documents, units = each.read("documents"), each.read("units")
+    for model in explained:
+        documents, units = model.read("documents"), model.read("units")
         if "text" in documents:
             kept = documents.dropna(subset="text")[["seed", "id", "text", "units"]]
             kept = kept[kept["seed"] == documents["seed"].min()]
             own = units[["seed", "id", "unit", "start", "end", "gradient"]]
-            known[words[each.variant]] = kept.merge(own, on=["seed", "id"])
+            known[words[model.variant]] = kept.merge(own, on=["seed", "id"])
     ids = [set(table["id"]) for table in known.values()]
     if len(known) < TEXTS or not (shared := set.intersection(*ids)):
         return []
@@ -97,7 +97,7 @@ def _texts(explained: Sequence[Explanation]) -> list[Panel]:
     for name, table in known.items():
         own = table[table["id"] == shortest].sort_values("unit")
         words_of: Any = own.itertuples()
-        said = [each.text[each.start : each.end] for each in words_of]
+        said = [word.text[word.start : word.end] for word in words_of]
         shades = own["gradient"].fillna(0).to_numpy(float)
         panels.append(coloured(said, shades / full_colour(shades), name))
     return panels

@@ -17,14 +17,14 @@ NEAR, STACK = 0.015, 0.5  # of the scale, a dot's width; of a row, the height of
 def dot_charts(results: Results) -> Iterator[Figure]:
     """Yield the chart, in parts where it would be higher than a page."""
     parts, height = list[dict[str, tuple[Experiment, Panel]]](), shapes.MAX_HEIGHT
-    for each in results.experiments:
-        panel = _panel(results, each)
+    for experiment in results.experiments:
+        panel = _panel(results, experiment)
         if variants.enough(panel):
             own = FRAME + panel.height
             if height + own > shapes.MAX_HEIGHT:
                 parts.append({})
                 height = 0.0
-            parts[-1][each.key], height = (each, panel), height + own
+            parts[-1][experiment.key], height = (experiment, panel), height + own
     for number, part in enumerate(parts, 1):
         first, panels = next(iter(part.values()))[0], [panel for _, panel in part.values()]
         height = sum(FRAME + panel.height for panel in panels)
@@ -46,13 +46,13 @@ def _runs(experiment: Experiment) -> dict[str, list[float]]:
     names = [*result.models, *result.learned_reference_models]
     names.sort(key=lambda name: -result.sign * result.score_of(name))
     scores = {name: result.compared_score(models[name]).values for name in names}
-    return {name: [scale * each for each in values] for name, values in scores.items()}
+    return {name: [scale * value for value in values] for name, values in scores.items()}
 
 
 def _domain(results: Results, experiment: Experiment) -> tuple[float, float]:
     own = experiment.corpus_name, experiment.measure
-    alike = [each for each in results.experiments if (each.corpus_name, each.measure) == own]
-    marks: list[Mark] = [{"x": x} for each in alike for of in _runs(each).values() for x in of]
+    alike = [other for other in results.experiments if (other.corpus_name, other.measure) == own]
+    marks: list[Mark] = [{"x": x} for other in alike for of in _runs(other).values() for x in of]
     return variants.least_extent(results, own[1].metric, marks, "x", factor(own[1]))
 
 
@@ -65,11 +65,11 @@ def _panel(results: Results, experiment: Experiment) -> Panel:
     margin = results.comparison.significance.equivalence_margin * scale / 100
     for name in result.attention[:1]:
         near = (scale * result.score_of(name) + side * margin for side in (-1, 1))
-        start, end = (min(max(each, low), high) for each in near)
+        start, end = (min(max(x, low), high) for x in near)
         marks.append(mark("square", (start, end), (-0.6, len(runs) - 0.4)))
     for place, (name, of) in enumerate(runs.items()):
         dots = zip(of, stacked(of, NEAR * (high - low)), strict=True)
-        marks += [shapes.point(each, place + above, look[name], 14) for each, above in dots]
+        marks += [shapes.point(x, place + above, look[name], 14) for x, above in dots]
         marks.append(mark("rule", sum(of) / len(of), (place - 0.32, place + 0.32), wide=1.2))
     title = shapes.short_name(experiment.title, 60) if len(results.experiments) > 1 else ""
     words, short = experiment.words, measure.short

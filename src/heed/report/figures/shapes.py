@@ -144,10 +144,10 @@ def line(
     """Return a line through points, `marked` or not; the name at its `end` is beside the axes."""
     known = [(a, b) for a, b in zip(x, y, strict=True) if b == b]
     style: Mark = {"name": name, "colour": look.colour, "dash": look.dash, "wide": wide}
-    rows = [mark("line", *each, **style) for each in known]
+    rows = [mark("line", *pair, **style) for pair in known]
     if rows and end:
         rows[-1] |= {"end": end, "shape": look.marker * marked}
-    return rows + [point(*each, look) for each in known if marked]
+    return rows + [point(*pair, look) for pair in known if marked]
 
 
 def squares(weights: np.ndarray, steps: int = 20) -> list[Mark]:
@@ -171,7 +171,7 @@ def extent(
     rows: Iterable[Mark], key: str = "y", low: float | None = None, margin: float = 0.05
 ) -> Pair:
     """Return the range of what rows show on an axis, with a margin where no low end is given."""
-    values = [row[each] for row in rows for each in (key, f"{key}2") if each in row] or [0.0, 1.0]
+    values = [row[name] for row in rows for name in (key, f"{key}2") if name in row] or [0.0, 1.0]
     start = min(values) if low is None else low
     end = max(*values, start)
     room = (end - start or abs(end) or 1.0) * margin
@@ -182,7 +182,7 @@ Sample = Callable[[float, float], Mark]  # of a legend: the mark around a place
 
 
 def legend(entries: Mapping[str, Sample], height: float, columns: int = 1) -> Panel:
-    """Return a panel that names marks, in so many columns of lines of a height."""
+    """Return a panel that names marks, in `columns` of lines of a height."""
     rows: list[Mark] = []
     for place, (text, sample) in enumerate(entries.items()):
         y, x = divmod(place, columns)

@@ -37,7 +37,7 @@ def _make(
     kind: str, panels: list[Panel], height: float, found: list[Compared], told: str = "", **own: Any
 ) -> Figure:
     """Return a study's own figure; `found` are the experiments in it, which it tells else."""
-    weighed, margin = some(each.weighing == BETTER for each in found), f"{found[0].margin:g}"
+    weighed, margin = some(row.weighing == BETTER for row in found), f"{found[0].margin:g}"
     own |= {"weighed": weighed, "margin": margin, "told": told or "; ".join(map(str, found))}
     return variants.make_figure(kind, "study", panels, (shapes.STUDY, height), **own)
 
@@ -45,35 +45,35 @@ def _make(
 def learning_curve(found: Sequence[Compared]) -> Figure | None:
     """Return a panel for each kind of text with its scores by amount; None without enough."""
     by_source: dict[str, list[Compared]] = {}
-    for each in sorted(found, key=lambda each: each.texts):
-        if all(each.roles[:3]) and each.texts:
-            by_source.setdefault(each.source, []).append(each)
+    for row in sorted(found, key=attrgetter("texts")):
+        if all(row.roles[:3]) and row.texts:
+            by_source.setdefault(row.source, []).append(row)
     groups = [of for of in by_source.values() if len({*map(attrgetter("texts"), of)}) >= FEWEST]
     if not groups:
         return None
     rows = [*itertools.chain(*groups)]
-    best = [max(each.kinds, key=each.mean) for each in rows]
+    best = [max(row.kinds, key=row.mean) for row in rows]
     leader = max(dict.fromkeys(best), key=best.count)
     panels = [_curve(group, group is groups[-1]) for group in groups]
     return _make(
         "amounts", panels, 2.9, rows, columns=len(groups), leader=all_words()[leader].sentence,
-        leads=some(each == leader for each in best),
+        leads=some(kind == leader for kind in best),
     )  # fmt: skip
 
 
 def _curve(group: Sequence[Compared], named: bool) -> Panel:
     """Return the lines of a kind of text, and the band of what is practically the average."""
     first, marks = group[0], list[Mark]()
-    for each in group:
-        middle = each.mean(each.roles[1])
-        marks.append(mark("band", each.texts, (middle - first.margin, middle + first.margin)))
+    for row in group:
+        middle = row.mean(row.roles[1])
+        marks.append(mark("band", row.texts, (middle - first.margin, middle + first.margin)))
     tables = {}
     for kind in first.kinds:
-        runs = [(each.texts, value) for each in group for value in each.runs[kind]]
+        runs = [(row.texts, value) for row in group for value in row.runs[kind]]
         tables[kind] = pd.DataFrame(runs, columns=["x", "value"])
     words = {kind: all_words()[kind].words for kind in tables if named}
     marks += variants.line_marks(tables, {kind: look_of(kind) for kind in tables}, words)
-    ticks = {each.texts: format_count(each.texts) for each in group}
+    ticks = {row.texts: format_count(row.texts) for row in group}
     x = Axis("training texts (logarithmic)", (min(ticks) / 1.2, max(ticks) * 1.2), ticks, "log")
     y = Axis(variants.name_with_unit(first.measure), shapes.extent(marks))
     texts = COUNT.sub("", first.title)
@@ -87,7 +87,7 @@ BELOW, COLUMNS = 0.3, 3  # of a row: half of a band, and where seeds stand below
 def ladder(found: Sequence[Compared]) -> Figure | None:
     """Return a row for each corpus by the first one's metric, the largest gain first; or None."""
     rows = _whole(found)
-    if len(rows) < FEWEST or len({each.corpus for each in rows}) < 2:
+    if len(rows) < FEWEST or len({row.corpus for row in rows}) < 2:
         return None
     marks = [mark for place, row in enumerate(rows) for mark in _rung(row, place)]
     labels = (f"{textwrap.fill(row.title, 22)} ({row.mean(row.roles[0]):.1f})" for row in rows)
@@ -98,14 +98,14 @@ def ladder(found: Sequence[Compared]) -> Figure | None:
     return _make(
         "ladder", [Panel(marks, x, y, height=height), _legend(rows)], FRAME + height, rows,
         "; ".join(map(str, rows)), unit=measure.long_unit,
-        read=some(each.verdict(each.roles[1], each.roles[0]) == BETTER for each in rows),
+        read=some(row.verdict(row.roles[1], row.roles[0]) == BETTER for row in rows),
     )  # fmt: skip
 
 
 def _whole(found: Sequence[Compared]) -> list[Compared]:
-    whole = [each for each in found if all(each.roles[:3])]
-    rows = (each for each in whole if each.measure == whole[0].measure)
-    return sorted(rows, key=lambda each: each.mean(each.roles[0]) - each.mean(each.roles[2]))
+    whole = [row for row in found if all(row.roles[:3])]
+    rows = (row for row in whole if row.measure == whole[0].measure)
+    return sorted(rows, key=lambda row: row.mean(row.roles[0]) - row.mean(row.roles[2]))
 
 
 def _rung(row: Compared, place: int) -> Iterator[Mark]:
@@ -162,8 +162,8 @@ HALF, SEEDS = 0.5, 0.36  # of a step: half of it, and where its seeds are spread
 
 def staircase(found: Sequence[Compared]) -> Figure | None:
     """Return what each part of attention adds, in one experiment, of real text if there is any."""
-    for each in sorted(found, key=lambda each: each.generated):
-        means = {kind: each.mean(kind) for kind in STEPS if kind in each.runs}
+    for row in sorted(found, key=attrgetter("generated")):
+        means = {kind: row.mean(kind) for kind in STEPS if kind in row.runs}
         if len(means) >= FEWEST and {STEPS[0], STEPS[-1]} <= means.keys():
             break
     else:
@@ -171,10 +171,10 @@ def staircase(found: Sequence[Compared]) -> Figure | None:
     steps, values = itertools.pairwise(means), [*means.values()]
     gain, most = max((means[kind] - means[before], kind) for before, kind in steps)
     return _make(
-        "staircase", [_stairs(each, means)], 3.2, [each],
+        "staircase", [_stairs(row, means)], 3.2, [row],
         ", ".join(f"{all_words()[kind].words} {mean:.1f}" for kind, mean in means.items()),
         step=read_yaml(variants.CAPTIONS)["staircase"]["steps"][most], gain=f"{gain:.1f}",
-        total=f"{values[-1] - values[0]:.1f}", metric=each.measure.name, experiment=each.title,
+        total=f"{values[-1] - values[0]:.1f}", metric=row.measure.name, experiment=row.title,
     )  # fmt: skip
 
 

@@ -70,14 +70,14 @@ def alignments(drawn: Drawn) -> Iterator[Figure]:
     if not results.prints_texts(experiment):
         return
     sentences, models = read_sentences(results, experiment), results.models(experiment)
-    weighed = set().union(*(each.weights for each in sentences))
+    weighed = set().union(*(sentence.weights for sentence in sentences))
     order = dict.fromkeys([*experiment.result.attention, *experiment.result.models])
     known = [*filter(weighed.__contains__, order)][:MODELS]
     files = [results.prediction_folder(models[name]) / "weights.parquet" for name in known]
-    for number, each in enumerate(sentences if known else [], 1):
-        maps = [(each, words[name], each.weights.get(name)) for name in known]
+    for number, sentence in enumerate(sentences if known else [], 1):
+        maps = [(sentence, words[name], sentence.weights.get(name)) for name in known]
         yield _alignment(
-            f"{experiment.key}_alignment-{number}", maps, f"{each.source} {each.reference}",
+            f"{experiment.key}_alignment-{number}", maps, f"{sentence.source} {sentence.reference}",
             words[known[0]], sources=results.sources.add(*files),
             media=EVERYWHERE if experiment.publishable else PAGE,
             subject=" / ".join(words[name] for name in known),
@@ -87,16 +87,17 @@ def alignments(drawn: Drawn) -> Iterator[Figure]:
 def first_alignment(drawn: Drawn) -> Iterator[Figure]:
     """Yield the alignment of the sentence in the middle, by length, for the first screen."""
     found = [*alignments(drawn)]
-    yield from (dataclasses.replace(each, key="alignment") for each in found[len(found) // 2 :][:1])
+    yield from (dataclasses.replace(plot, key="alignment") for plot in found[len(found) // 2 :][:1])
 
 
 def alignment_picture(model: str, translations: "Sequence[Translation]") -> str:
     """Return a heat map of each translation with the weights of a model, numbered, in SVG."""
     maps: Maps = []
-    for number, each in enumerate(translations, 1):
-        sentence = Sentence("", each.text, each.source_words, each.target_words, None, {}, {})
-        maps.append((sentence, f"{number}.", each.weights))
-    texts = " ".join(f"{' '.join(each.source_words)}: {each.text}" for each in translations)
+    for number, translation in enumerate(translations, 1):
+        sides = translation.source_words, translation.target_words
+        sentence = Sentence("", translation.text, *sides, None, {}, {})
+        maps.append((sentence, f"{number}.", translation.weights))
+    texts = " ".join(f"{' '.join(s.source_words)}: {s.reference}" for s, *_ in maps)
     return as_svg(_alignment("alignments", maps, texts, model))
 
 
@@ -134,7 +135,7 @@ def by_share(drawn: Drawn) -> Iterator[Figure]:
     if not lines:
         return
     means = {name: table.groupby("x")["value"].mean() for name, table in lines.items()}
-    lost = {name: each.iloc[-1] - each.iloc[0] for name, each in means.items()}
+    lost = {name: scores.iloc[-1] - scores.iloc[0] for name, scores in means.items()}
     most, rows = max(lost, key=lost.__getitem__), drawn.lines(lines)
     ticks = {x: f"{100 * x:g}%" for x in sorted(pd.concat(means.values()).index.unique())}
     x = Axis("share of the training pairs", (min(ticks) / 1.1, max(ticks) * 1.1), ticks, "log")
@@ -152,9 +153,9 @@ def _lines_by_share(drawn: Drawn) -> Iterator[tuple[str, pd.DataFrame]]:
         h = models[variant].hyperparameters
         key = dataclasses.replace(h, training_share=ALL, epochs=ALL)
         groups.setdefault(key, []).append(variant)
-    share = {name: float(each.hyperparameters.training_share) for name, each in models.items()}
+    share = {name: float(model.hyperparameters.training_share) for name, model in models.items()}
     for group in groups.values():
-        rows = [(share[n], 100 * each) for n in group for each in models[n].summary["bleu"].values]
+        rows = [(share[n], 100 * bleu) for n in group for bleu in models[n].summary["bleu"].values]
         table = pd.DataFrame(rows, columns=["x", "value"])
         if table["x"].nunique() > 1:
             yield max(group, key=share.__getitem__), table
@@ -171,7 +172,7 @@ def first_word(drawn: Drawn) -> Iterator[Figure]:
         value = table["forward_relative"].fillna(table["relative"])
         found[variant] = table.assign(x=table["mean_length"], value=value)
     whole, cut = (
-        {name: each[(each["truncation"] > 0) == truncated] for name, each in found.items()}
+        {name: table[(table["truncation"] > 0) == truncated] for name, table in found.items()}
         for truncated in (False, True)
     )
     left, right = drawn.lines(whole, named=False), drawn.lines(cut)

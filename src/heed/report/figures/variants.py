@@ -41,9 +41,9 @@ class Drawn:
     def read(self, name: str) -> Tables:
         """Return a table of `heed score` by variant."""
         models, folder = self.results.models(self.experiment), self.results.evaluation_folder
-        paths = [folder(models[each]) / f"{name}.csv" for each in self.variants]
+        paths = [folder(models[variant]) / f"{name}.csv" for variant in self.variants]
         self.files += paths
-        return {each: read_table(path) for each, path in zip(self.variants, paths, strict=True)}
+        return dict(zip(self.variants, map(read_table, paths), strict=True))
 
     def lines(self, tables: Mapping[str, pd.DataFrame], named: bool = True) -> list[Mark]:
         """Return the lines of tables by variant, as `line_marks` has them."""
@@ -54,10 +54,8 @@ class Drawn:
     ) -> Figure:
         """Return a figure of all that was read; the first word of its kind names its files."""
         key = f"{self.experiment.key}_{kind.partition('_')[0]}"
-        own: dict[str, Any] = {
-            "sources": self.results.sources.add(*self.files),
-            "told": self.experiment.title,
-        }
+        sources = self.results.sources.add(*self.files)
+        own: dict[str, Any] = {"sources": sources, "told": self.experiment.title}
         return make_figure(kind, key, panels, size, **own | values)
 
     @property
@@ -169,7 +167,7 @@ def make_figure(
     if plain or len(title.split()) > MOST_WORDS:
         title = own.get("plain", title)
     zoom = shapes.ZOOM if size[0] == shapes.STUDY else 1
-    width, height = (zoom * each for each in size)
+    width, height = (zoom * side for side in size)
     media = tuple(own.get("media", EVERYWHERE))
     about: dict[str, Any] = {"wide": width > shapes.WIDTH, "media": media}
     about |= {name: values[name] for name in OF_FIGURE & values.keys()}

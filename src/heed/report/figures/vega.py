@@ -44,17 +44,17 @@ Names = dict[str, str]  # that a font may lack, and what stands for each
 def filled(template: Any, values: Mapping[str, object]) -> Any:
     """Return a template with values for its `$names`; what is None is left out."""
     if isinstance(template, dict):
-        found = ((key, each, filled(each, values)) for key, each in template.items())
-        return {key: value for key, each, value in found if value is not None or each is None}
+        found = ((key, part, filled(part, values)) for key, part in template.items())
+        return {key: value for key, part, value in found if value is not None or part is None}
     if isinstance(template, list):
-        return [filled(each, values) for each in template]
+        return [filled(part, values) for part in template]
     is_name = isinstance(template, str) and template.startswith("$")
     return values.get(template[1:]) if is_name else template
 
 
 def draw_figures(figures: Iterable[Figure], folder: Path) -> dict[str, list[str]]:
     """Write all figures; return by key the names that PDFs have as numbers. Raises HeedError."""
-    found = {each.key: _draw(each, folder / each.key) for each in figures}
+    found = {figure.key: _draw(figure, folder / figure.key) for figure in figures}
     return {key: names for key, names in found.items() if names}
 
 
@@ -89,9 +89,9 @@ def fitted(figure: Figure, names: Names) -> str:
     """Return the SVG of panels in the figure's size; its axes leave room for all that is around."""
     import vl_convert
 
-    whole = [POINTS * each / figure.zoom for each in figure.size]
-    width, height = (0.8 * each for each in whole)
-    parts = sum(each.ratio for each in figure.panels[:: figure.columns]) / figure.columns
+    whole = [POINTS * side / figure.zoom for side in figure.size]
+    width, height = (0.8 * side for side in whole)
+    parts = sum(panel.ratio for panel in figure.panels[:: figure.columns]) / figure.columns
     for _ in range(MAX_FITS):
         height = parts * width or height
         spec = json.dumps(specification(figure, (width, height), names), default=float)
@@ -106,11 +106,11 @@ def fitted(figure: Figure, names: Names) -> str:
 
 def specification(figure: Figure, inner: Pair, names: Names) -> dict[str, Any]:
     """Return the figure in Vega-Lite; `inner` are the points of its axes, side by side and down."""
-    total = sum(each.height for each in figure.panels[:: figure.columns])
+    total = sum(panel.height for panel in figure.panels[:: figure.columns])
     width, height = inner[0] / figure.columns, inner[1] / total
-    views = [_view(each, (width, height * each.height), names) for each in figure.panels]
+    views = [_view(panel, (width, height * panel.height), names) for panel in figure.panels]
     theme: dict[str, Any] = read_yaml("figures/vega")["theme"]
-    if any(each.spans for each in figure.panels):
+    if any(panel.spans for panel in figure.panels):
         return theme | {"vconcat": [{"hconcat": [view]} for view in views]}
     return theme | {"concat": views, "columns": figure.columns, "align": "each"}
 
@@ -126,7 +126,7 @@ def _view(panel: Panel, size: Pair, names: Names) -> Any:
 
 
 def line_ends(panel: Panel, height: float) -> list[Mark]:
-    """Return the names at the ends of lines, pushed apart, in axes so many points high."""
+    """Return the names at the ends of lines, pushed apart, in axes of a height in points."""
     (low, high), named = panel.y.domain, [row for row in panel.rows if "end" in row]
     places = [(row["y"] - low) / (high - low) for row in named]
     return [
@@ -190,6 +190,6 @@ def _edit_svg(text: str, alt_text: str, size: Pair) -> str:
 
 def _sized(svg: str, size: Pair, unit: str) -> str:
     """Return the SVG with a size in inches; what is drawn is scaled to it, if it is another one."""
-    width, height = (f"{POINTS * each:g}{unit}" for each in size)
+    width, height = (f"{POINTS * side:g}{unit}" for side in size)
     new = f'width="{width}" height="{height}" preserveAspectRatio="xMinYMin"'
     return SIZES.sub(new, svg, count=1)

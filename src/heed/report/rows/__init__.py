@@ -1,6 +1,6 @@
 """Rows: functions from results, or from an experiment of these, to the records of a table.
 
-tables.yaml names each and declares the columns of its records: here is no text and no layout.
+tables.yaml names each and declares the columns of its records. Text and layout are not here.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ from heed.report.results import Results, Source
 class Rows:
     """The records of a table, and what its declaration in tables.yaml asks for.
 
-    facts: values for names in braces in titles, headings and meanings, and for `each` and `when`.
+    facts: values for names in braces in titles, headings and meanings; for `for_each` and `when`.
     part: what tells a table from others of its declaration, such as a model; in the file's name.
     """
 

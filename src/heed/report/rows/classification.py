@@ -28,7 +28,7 @@ def report_of(experiment: Experiment, variant: str) -> Report:
     support = mean_and_std([sum(values) for values in by_run])
     averages: dict[str, Scores] = {"accuracy": {"f1": summary["accuracy"], "support": support}}
     for average in AVERAGES:
-        scores = {each: summary[f"{average}_{each}"] for each in MEASURES}
+        scores = {measure: summary[f"{average}_{measure}"] for measure in MEASURES}
         averages[f"{average} avg"] = scores | {"support": support}
     names = result.groups["classes"]
     rows = {n: _row(n, "class", classes[n], talk.class_scores(n)) for n in names}
@@ -98,24 +98,24 @@ def changes(results: Results, experiment: Experiment) -> Rows:
         if row["kind"] == "class":
             old, new = before[name]["recall"], row["recall"]
             gain = paired_gain(new["score"].values, old["score"].values)
-            talk = [float(each["published"]) for each in (old, new) if each["published"]]
+            talk = [float(recall["published"]) for recall in (old, new) if recall["published"]]
             records.append({
                 "name": name, "support": row["support"]["score"].mean, "gain": gain,
                 "by_seed": " ".join(f"{value:+.2f}" for value in gain.values_pp),
                 "talk": 100 * (talk[1] - talk[0]) if len(talk) == 2 else None,
             })  # fmt: skip
-    return Rows(sorted(records, key=lambda each: (-each["gain"].mean_pp, each["name"])))
+    return Rows(sorted(records, key=lambda record: (-record["gain"].mean_pp, record["name"])))
 
 
 def beneath(results: Results, experiment: Experiment) -> Rows:
     """Return what a slide has beneath its reports: deviation, hyperparameters, parameters."""
     models = [experiment.result.models[name] for name in experiment.pair]
-    printed = [format_number(experiment.result.compared_score(each).std_pp, 3) for each in models]
-    counts = [f"{each.parameters / 1e6:.2f}" for each in models]
+    printed = [format_number(experiment.result.compared_score(model).std_pp, 3) for model in models]
+    counts = [f"{model.parameters / 1e6:.2f}" for model in models]
     rows = [("", "standard deviation, p.p.", "std_percent", printed)]
     for group, keys in GROUPS.items():
         for place, (key, words) in enumerate(keys.items()):
-            values = [f"{shown_setting(each.hyperparameters, key):g}" for each in models]
+            values = [f"{shown_setting(model.hyperparameters, key):g}" for model in models]
             rows.append((group * (not place), words, COLUMNS.get(key, key), values))
     rows.append(("", "million parameters", "parameters_million", counts))
     talk = [experiment.talk.get(name, NO_SCORES).summary for name in experiment.pair]

@@ -17,10 +17,10 @@ def differences(results: Results, experiment: Experiment) -> Rows:
     """Return a row for each tested difference: those of the study's question first."""
     words = experiment.words
     records = [
-        {"words": f"{words[each.first]} − {words[each.second]}", "of": each,
-         "question": QUESTIONS.get(each.family, "secondary"),
-         "tuned_alike": str(each.tuned_alike).lower()}  # as YAML has it
-        for each in experiment.comparisons
+        {"words": f"{words[difference.first]} − {words[difference.second]}", "of": difference,
+         "question": QUESTIONS.get(difference.family, "secondary"),
+         "tuned_alike": str(difference.tuned_alike).lower()}  # as YAML has it
+        for difference in experiment.comparisons
     ]  # fmt: skip
     return Rows(records)
 
@@ -32,12 +32,12 @@ def scores(results: Results, experiment: Experiment) -> Rows:
     others = {*recipe.METRICS} - {measure.metric}
     further = [name for name in recipe.VALIDATION_METRICS if name in others][-1:]
     records = []
-    for name, each in (result.models | result.reference_models).items():
-        means = [each.summary[metric].mean for metric in further if metric in each.summary]
+    for name, model in (result.models | result.reference_models).items():
+        means = [model.summary[metric].mean for metric in further if metric in model.summary]
         compared = experiment.difference(attention, name) if name != BASELINE else None
         records.append(experiment.named(name) | {
-            "score": result.compared_score(each), "further": next(iter(means), None),
-            "gain": experiment.gain_of(name), "compared": compared, "parameters": each.parameters,
+            "score": result.compared_score(model), "further": next(iter(means), None),
+            "gain": experiment.gain_of(name), "compared": compared, "parameters": model.parameters,
         })  # fmt: skip
     facts = {
         "metric_key": measure.metric, "attention": attention,
@@ -50,20 +50,20 @@ def scores(results: Results, experiment: Experiment) -> Rows:
 
 def score_functions(results: Results) -> Rows | None:
     """Return each model by the score functions that it uses; None where no task has any."""
-    experiments = [each for each in results.experiments if report_of(each.measure.task).HAS_SCORES]
+    experiments = [e for e in results.experiments if report_of(e.measure.task).HAS_SCORES]
     # The lectures' numbers say nothing to the reader of a study that is not of their talk.
-    of_talk = any(each.talk for each in results.experiments)
+    of_talk = any(experiment.talk for experiment in results.experiments)
     shown, known = ["lecture", "paper"][not of_talk :], read_yaml("names")["scores"]
     records = [
-        each.named(variant) | {
-            "score": score, "where": where,
+        experiment.named(variant) | {
+            "score": score, "where": at,
             "source": "; ".join(filter(None, map(known[score].get, shown))) or DASH,
-            "metric": each.result.compared_score(each.result.models[variant]),
-            "gain": each.difference(variant, BASELINE),
+            "metric": experiment.result.compared_score(experiment.result.models[variant]),
+            "gain": experiment.difference(variant, BASELINE),
         }
-        for each in experiments
-        for variant in each.variants
-        for score, where in each.result.models[variant].hyperparameters.score_functions.items()
+        for experiment in experiments
+        for variant in experiment.variants
+        for score, at in experiment.result.models[variant].hyperparameters.score_functions.items()
     ]  # fmt: skip
     records.sort(key=lambda record: [*known].index(record["score"]))
     return Rows(records) if experiments else None

@@ -22,11 +22,11 @@ MIDDLE = ("4", "5")  # tenths of a document
 def judge_expected_results(results: Results) -> list[dict[str, Any]]:
     """Return what the study found about each expected result, in the order of params.yaml."""
     found = [
-        judge(each, expected, results.explanations_of(each))
-        for each in results.experiments
-        for expected in results.params.experiments[each.key].expected_results
+        judge(experiment, expected, results.explanations_of(experiment))
+        for experiment in results.experiments
+        for expected in results.params.experiments[experiment.key].expected_results
     ]
-    return [each | {"wanted": _wanted(**each), "printed": _printed(**each)} for each in found]
+    return [case | {"wanted": _wanted(**case), "printed": _printed(**case)} for case in found]
 
 
 def judge(
@@ -90,7 +90,7 @@ def _format(measure: Measure, value: float) -> str:
 
 
 def _of_variant(explanations: list[Explanation], expected: ExpectedResult) -> Explanation | None:
-    return next((each for each in explanations if each.variant == expected.variant), None)
+    return next((model for model in explanations if model.variant == expected.variant), None)
 
 
 def _score(
@@ -99,8 +99,8 @@ def _score(
     """Return a score of a variant or an adversarial model, the mean over its seeds; or None."""
     metric = expected.metric or ""
     if expected.adversarial_model:
-        models = (each for own in explanations for each in own.adversarial_attention)
-        found = {each.name: each.summary for each in models}.get(expected.adversarial_model)
+        models = (model for base in explanations for model in base.adversarial_attention)
+        found = {model.name: model.summary for model in models}.get(expected.adversarial_model)
         return _mean(found, "adversarial_model", metric)
     summary = result.models[expected.variant or ""].summary
     if metric in summary:
@@ -112,7 +112,7 @@ def _score(
 
 
 def _accuracy_in_middle(explanation: Explanation | None) -> float | None:
-    """Return that of the middle fifth, of all documents of all seeds; None without any."""
+    """Return the accuracy in the middle fifth, of all documents of all seeds; None without any."""
     if explanation is None or (rows := explanation.recency) is None:
         return None
     rows = rows[(rows["measure"] == "accuracy_by_place") & rows["at"].isin(MIDDLE)]

@@ -27,10 +27,10 @@ def _rows(results: Results, records: list[Any], *sources: Source, **facts: Any) 
     """Return rows, of the means of all explained models; None where there are no records."""
     if not records:
         return None
-    marks = {each.experiment.mark for each in results.explanations}
-    facts["several"] = len({each.experiment.key for each in results.explanations}) > 1
+    marks = {model.experiment.mark for model in results.explanations}
+    facts["several"] = len({model.experiment.key for model in results.explanations}) > 1
     facts["mark"] = marks.pop() if len(marks) == 1 else ""
-    files = [each.folder / "summary.csv" for each in results.explanations]
+    files = [model.folder / "summary.csv" for model in results.explanations]
     own = results.sources.add_files(results.folder / "explain", files, "heed explain MODEL")
     return Rows(records, facts, sources=(own, *sources))
 
@@ -46,12 +46,12 @@ def _criteria(explanation: Explanation) -> dict[str, Any]:
     interval = f": {format_interval(gain.interval)}" if gain.interval else ""
     control = explanation.experiment.words.get(gain.control, gain.control)
     notes = {
-        name: each.reason or "" if each.value is None else format_number(each.value, 2)
-        for name, each in outcomes.items()
+        name: outcome.reason or "" if outcome.value is None else format_number(outcome.value, 2)
+        for name, outcome in outcomes.items()
     }
     return _named(explanation) | {
         "gain": gain, "over": "" if gain.gain is None else f"{control}{interval}", "note": notes,
-        "outcome": outcomes, "known": {n: not each.reason for n, each in outcomes.items()},
+        "outcome": outcomes, "known": {n: not outcome.reason for n, outcome in outcomes.items()},
     }  # fmt: skip
 
 
@@ -59,17 +59,17 @@ def means(results: Results) -> Rows | None:
     """Return the mean of each test, over documents and seeds, with its deviation over seeds."""
     columns = [(test, column) for test in TESTS for column in test.columns]
     records = []
-    for each in results.explanations:
-        found = [_mean_of_seeds(test.means(each.summary, column)) for test, column in columns]
-        records.append(_named(each) | {"means": found})
+    for model in results.explanations:
+        found = [_mean_of_seeds(test.means(model.summary, column)) for test, column in columns]
+        records.append(_named(model) | {"means": found})
     titles = {str(number): column.title for number, (_, column) in enumerate(columns)}
     return _rows(results, records, titles=titles)
 
 
 def sizes(results: Results) -> dict[str, Any]:
     """Return the number of seeds, and the range of documents of each, that the means are over."""
-    columns = [(test, each) for test in TESTS if test.table != "seeds" for each in test.columns]
-    summaries = [each.summary for each in results.explanations]
+    columns = [(test, column) for test in TESTS if test.table != "seeds" for column in test.columns]
+    summaries = [model.summary for model in results.explanations]
     counted = pd.concat(test.rows(own, column) for own in summaries for test, column in columns)
     documents = counted["documents"].astype(int).tolist() or [0]
     return {"seeds": counted["seed"].nunique(), "documents": range_of(documents, format_count)}
@@ -84,7 +84,7 @@ def _mean_of_seeds(values: list[float]) -> dict[str, Any]:
 
 def trained(results: Results) -> Rows | None:
     """Return the means of models that were trained with other weights; None without any."""
-    models = [model for each in results.explanations for model in each.adversarial_attention]
+    models = [model for base in results.explanations for model in base.adversarial_attention]
     keys, records = ["test", "measure", "weights"], list[dict[str, Any]]()
     for model in models:
         known = model.summary.dropna(subset="mean").fillna({"weights": ""})
@@ -92,7 +92,7 @@ def trained(results: Results) -> Rows | None:
             metric = " ".join(filter(None, map(str, key)))
             means = _mean_of_seeds(rows["mean"].tolist())
             records.append({"model": model.name, "metric": metric, **means})
-    files = results.sources.add(*dict.fromkeys(each.folder / "summary.csv" for each in models))
+    files = results.sources.add(*dict.fromkeys(model.folder / "summary.csv" for model in models))
     found = _rows(results, records)
     return found and dataclasses.replace(found, sources=files)
 
@@ -100,28 +100,28 @@ def trained(results: Results) -> Rows | None:
 def all_means(results: Results) -> Rows | None:
     """Return every mean by seed, ranking and class, for the CSV file."""
     records = []
-    for each in results.explanations:
-        known = each.summary.dropna(subset="mean").astype({"seed": int, "documents": int})
-        records += [_named(each) | {"row": row} for row in known.fillna("").to_dict("records")]
+    for model in results.explanations:
+        known = model.summary.dropna(subset="mean").astype({"seed": int, "documents": int})
+        records += [_named(model) | {"row": row} for row in known.fillna("").to_dict("records")]
     return Rows(records) if results.explanations else None
 
 
 def has_layer_note(results: Results) -> bool:
     """Return whether a control lacks the whole layer of a model, and not its weights alone."""
-    own = [each for each in results.explanations if not each.is_of_encoder and each.has_weights]
-    return any(lacks_layer(each.experiment.result, each.variant) for each in own)
+    own = [model for model in results.explanations if not model.is_of_encoder and model.has_weights]
+    return any(lacks_layer(model.experiment.result, model.variant) for model in own)
 
 
 def papers_text(results: Results, explained: Sequence[Explanation], test: str) -> str:
     """Return what papers say of a test, and their scores on corpora that the study has whole."""
-    scores, sentences = (each[each["test"] == test] for each in results.papers)
+    scores, sentences = (table[table["test"] == test] for table in results.papers)
     read, lengths, kinds = list[int](), list[int](), set[str]()
-    for each in explained:
-        result, statistics = each.experiment.result, each.experiment.result.corpus.statistics
+    for model in explained:
+        result, statistics = model.experiment.result, model.experiment.result.corpus.statistics
         is_whole = not statistics.reduced and statistics.kind in {*scores["corpus"]}
-        if is_whole and not each.is_of_encoder:
+        if is_whole and not model.is_of_encoder:
             kinds.add(statistics.kind)
-            read.append(result.models[each.variant].hyperparameters.max_tokens)
+            read.append(result.models[model.variant].hyperparameters.max_tokens)
             lengths.append(round(statistics.tokens / statistics.documents))
     texts = []
     for paper, rows in scores[scores["corpus"].isin(kinds)].groupby("paper", sort=False):
@@ -132,5 +132,5 @@ def papers_text(results: Results, explained: Sequence[Explanation], test: str) -
     if read:
         most, mean = range_of(read, format_count), range_of(lengths, format_count)
         texts.append(f"Ours read at most {most} tokens of a text; the mean length is {mean}.")
-    texts += [f"“{each.sentence}” ({each.paper})." for each in sentences.itertuples()]
+    texts += [f"“{row.sentence}” ({row.paper})." for row in sentences.itertuples()]
     return " ".join(texts)

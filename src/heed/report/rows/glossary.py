@@ -27,7 +27,7 @@ def networks(results: Results) -> list[dict[str, Any]]:
             titles.setdefault(told, []).append(experiment.title)
     keys = ("variant", "words", "description", "role", "search")
     entries = [dict(zip(keys, told, strict=True), experiments=own) for told, own in titles.items()]
-    return sorted(entries, key=lambda each: each["variant"] != BASELINE)
+    return sorted(entries, key=lambda entry: entry["variant"] != BASELINE)
 
 
 def models(results: Results) -> Rows:
@@ -44,12 +44,12 @@ def models(results: Results) -> Rows:
 def corpora(results: Results) -> Rows:
     """Return the corpus of each experiment once, with the sizes of its splits."""
     records = {}
-    for each in results.experiments:
-        statistics = each.result.corpus.statistics
+    for experiment in results.experiments:
+        statistics = experiment.result.corpus.statistics
         near = statistics.near_duplicates
         sizes = (statistics.splits[split] for split in ("train", "validation", "test"))
-        records[each.corpus_name] = {
-            "experiment": each, "statistics": statistics,
+        records[experiment.corpus_name] = {
+            "experiment": experiment, "statistics": statistics,
             "splits": " / ".join(map(format_count, sizes)),
             "near": f"{'' if near.complete else 'at least '}{format_count(near.total)}",
         }  # fmt: skip
@@ -63,6 +63,7 @@ def sources(results: Results) -> Rows:
 
 def machine_kinds(results: Results) -> list[tuple[str, int]]:
     """Return the number of runs that were trained on each machine kind: most first."""
-    models = (model for each in results.experiments for model in each.result.models.values())
+    found = (experiment.result for experiment in results.experiments)
+    models = (model for result in found for model in result.models.values())
     counts = Counter(kind for model in models for kind in model.machine_kinds)
-    return sorted(counts.items(), key=lambda each: (each[0] == NOT_NOTED, -each[1]))
+    return sorted(counts.items(), key=lambda pair: (pair[0] == NOT_NOTED, -pair[1]))

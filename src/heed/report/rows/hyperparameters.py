@@ -87,10 +87,10 @@ def _settings(experiment: Experiment) -> dict[str, list[Setting]]:
 def values(results: Results, experiment: Experiment) -> Rows:
     """Return every hyperparameter of every model, for the CSV file."""
     records = [
-        {"variant": variant, "of": each, "value": format_plain(each.value),
-         "default": format_plain(each.default)}
+        {"variant": variant, "of": setting, "value": format_plain(setting.value),
+         "default": format_plain(setting.default)}
         for variant, own in _settings(experiment).items()
-        for each in own
+        for setting in own
     ]  # fmt: skip
     return Rows(records)
 
@@ -99,10 +99,10 @@ def hyperparameters(results: Results, experiment: Experiment) -> Rows:
     """Return a row for each hyperparameter that is not its default in some model."""
     settings, records = _settings(experiment), list[dict[str, Any]]()
     for line in zip(*settings.values(), strict=True):
-        if any(each.printed for each in line):
+        if any(setting.printed for setting in line):
             own = dict(zip(settings, line, strict=True))
             notes = known({n: f"the talk: {e.talk}" for n, e in own.items() if e.differs})
-            shown = {name: format_setting(each.value) for name, each in own.items()}
+            shown = {name: format_setting(setting.value) for name, setting in own.items()}
             records.append({"of": line[0], "values": shown, "notes": notes})
     models = {name: experiment.words[name] for name in settings}
     facts = {"models": models, "groups": any(record["of"].group for record in records)}
@@ -112,8 +112,8 @@ def hyperparameters(results: Results, experiment: Experiment) -> Rows:
 def defaults(experiment: Experiment) -> dict[str, str]:
     """Return the hyperparameters that have their default in all models, for people."""
     lines = zip(*_settings(experiment).values(), strict=True)
-    same = (line[0] for line in lines if not any(each.printed for each in line))
-    return {each.key: format_setting(each.value) for each in same}
+    same = (line[0] for line in lines if not any(setting.printed for setting in line))
+    return {setting.key: format_setting(setting.value) for setting in same}
 
 
 def searches(results: Results, experiment: Experiment) -> Iterator[dict[str, Any]]:
@@ -125,7 +125,7 @@ def searches(results: Results, experiment: Experiment) -> Iterator[dict[str, Any
         if search := results.read_search_folder(experiment, winner):
             measure = Measure(experiment.measure.task, search.metric)
             yield {
-                "name": name, "models": [words[each] for each in models if each in words],
+                "name": name, "models": [words[model] for model in models if model in words],
                 "declared": declared, "search": search, "own": not declared.model,
                 "measure": measure, "best": measure.format(search.best.score),
             }  # fmt: skip

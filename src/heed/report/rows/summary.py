@@ -9,7 +9,7 @@ import pandas as pd
 from heed.evaluation.looks import said_of_looks
 from heed.evaluation.results import BASELINE, BETTER, NOT_CONVERGED, UNDECIDED, is_coarse
 from heed.explanation.test import measured
-from heed.report.browser import Browser, Document, excerpt, shade_sentences, typical_documents
+from heed.report.browser import Browser, ShownDocument, excerpt, shade_sentences, typical_documents
 from heed.report.differences import ESTIMATE, LINEAR, SLIGHTLY_BETTER, UNTESTED, TestedDifference
 from heed.report.experiments import Experiment
 from heed.report.measures import degenerate_seeds, equal_weights_control, report_of
@@ -25,16 +25,17 @@ SHOWN_WORDS = 24  # of its text
 def summary(results: Results) -> Iterator[Rows]:
     """Yield a table for each metric by which experiments compare: all models, with gains."""
     used = set[str]()
-    for measure in dict.fromkeys(each.measure for each in results.experiments):
+    for measure in dict.fromkeys(experiment.measure for experiment in results.experiments):
         name = f"summary_{measure.task}" if used else "summary"
         name = f"{name}_{measure.metric}" if name in used else name
         used.add(name)
-        own = [each for each in results.experiments if each.measure == measure]
+        own = [experiment for experiment in results.experiments if experiment.measure == measure]
         variants, fitted = dict[str, None](), set[str]()  # with columns: controls come first
-        for each in own:
-            others = [name for name in each.result.models if name not in (BASELINE, each.attention)]
-            variants |= dict.fromkeys(sorted(others, key=lambda n: n not in each.result.controls))
-            fitted |= each.result.reference_models.keys()
+        for experiment in own:
+            result, pair = experiment.result, (BASELINE, experiment.attention)
+            others = [name for name in result.models if name not in pair]
+            variants |= dict.fromkeys(sorted(others, key=lambda n: n not in result.controls))
+            fitted |= result.reference_models.keys()
         references = filter(fitted.__contains__, report_of(measure.task).REFERENCE_MODELS)
         digits = {True: "hundreds", False: "share"}[measure.in_hundreds]
         facts = {"name": name, "scores": [*variants, *references], "digits": digits}
@@ -50,7 +51,7 @@ def _scores(experiment: Experiment, factor: float = 1) -> Mapping[str, Any]:
 def _summary(experiment: Experiment) -> dict[str, Any]:
     attention, result = experiment.attention, experiment.result
     scores = _scores(experiment, experiment.measure.scaled(1))
-    changes = {each["variant"]: each["change"].mean_pp for each in experiment.degradations}
+    changes = {change["variant"]: change["change"].mean_pp for change in experiment.degradations}
     return {
         "experiment": experiment, "changes": known(changes), "scores": scores,
         "mean_gain": result.models[attention].gain if attention else None,
@@ -61,13 +62,13 @@ def _summary(experiment: Experiment) -> dict[str, Any]:
 def verdicts(results: Results) -> Rows:
     """Return the verdicts on attention, with columns for what any experiment is compared with."""
     experiments = results.experiments
-    compared = [each.attention_comparison for each in experiments if each.attention_comparison]
+    compared = [*filter(None, (experiment.attention_comparison for experiment in experiments))]
     facts = {
-        "control": bool(compared), "baseline": any(each.baseline for each in compared),
-        "reference": any(each.strongest_reference_model for each in compared),
-        "has_talk": any(each.line.reproduction for each in experiments),
+        "control": bool(compared), "baseline": any(comparison.baseline for comparison in compared),
+        "reference": any(comparison.strongest_reference_model for comparison in compared),
+        "has_talk": any(experiment.against_talk.reproduction for experiment in experiments),
     }  # fmt: skip
-    return Rows([{"experiment": each} for each in experiments], facts)
+    return Rows([{"experiment": experiment} for experiment in experiments], facts)
 
 
 def best(results: Results) -> Rows | None:
@@ -76,11 +77,12 @@ def best(results: Results) -> Rows | None:
     if len(experiments) > 2:
         return None
     records = [
-        each.named(name)
-        | {"difference": each.difference(each.attention, name), "score": each.short_score(name)}
-        for each in experiments
-        for name in _best(each, MOST_MODELS // len(experiments))
-    ]
+        experiment.named(name)
+        | {"difference": experiment.difference(experiment.attention, name),
+           "score": experiment.short_score(name)}
+        for experiment in experiments
+        for name in _best(experiment, MOST_MODELS // len(experiments))
+    ]  # fmt: skip
     return Rows(records, {"several": len(experiments) > 1})
 
 
@@ -107,23 +109,23 @@ def questions(results: Results) -> Rows | None:
         records.append(record | {"attention": attention, "other": other})
     names = {"own": "Attention", "without": "Without"}
     for key, shown in (("attention", "own"), ("other", "without")):
-        if len(same := {each[key] for each in records}) == 1:  # then the heading says it once
+        if len(same := {record[key] for record in records}) == 1:  # then the heading says it once
             names[shown] = next(iter(same)).capitalize()
-            records = [each | {key: ""} for each in records]
+            records = [record | {key: ""} for record in records]
     return Rows(records, names)
 
 
 def talk(results: Results) -> Rows | None:
     """Return the talk's gains, tested over its documents, beside ours; None without any."""
     records = []
-    for each in results.experiments:
-        if each.line.talk_test:
-            scores = _scores(each)
-            pair = (scores[name] for name in (BASELINE, each.attention) if name in scores)
-            ours, of_talk = " → ".join(map("{:.4f}".format, pair)), " → ".join(each.line.talk or ())
+    for experiment in results.experiments:
+        scores, talk = _scores(experiment), experiment.against_talk
+        if talk.talk_test:
+            pair = (scores[name] for name in (BASELINE, experiment.attention) if name in scores)
+            ours, of_talk = " → ".join(map("{:.4f}".format, pair)), " → ".join(talk.talk or ())
             record = {"talk_scores": of_talk, "our_scores": ours}
-            records.append(record | {"experiment": each, "scores": scores})
-    published = (each for each in results.sources.all() if each.path.endswith(RESULTS))
+            records.append(record | {"experiment": experiment, "scores": scores})
+    published = (source for source in results.sources.all() if source.path.endswith(RESULTS))
     sources = (*published, *results.comparison_sources)
     return Rows(records, sources=sources) if records else None
 
@@ -155,24 +157,25 @@ def finding(experiment: Experiment, difference: TestedDifference) -> dict[str, A
 
 def findings(results: Results) -> list[dict[str, Any]]:
     """Return the findings of all experiments that compare attention with anything."""
-    return [finding(each, each.leading) for each in results.experiments if each.leading]
+    leading = ((experiment, experiment.leading) for experiment in results.experiments)
+    return [finding(experiment, found) for experiment, found in leading if found]
 
 
 def cautions(results: Results) -> dict[str, Any]:
     """Return what weakens findings; `missing`: that with the largest difference likely missed."""
     found = findings(results)
-    coarse = [each for each in found if is_coarse(each["difference"].detectable_pp)]
+    coarse = [record for record in found if is_coarse(record["difference"].detectable_pp)]
     return {
-        "generated": all(each.generated for each in results.experiments),
-        "open": [each for each in found if each["is_open"]],
-        "missing": max(coarse, key=lambda each: each["difference"].detectable_pp, default=None),
+        "generated": all(experiment.generated for experiment in results.experiments),
+        "open": [record for record in found if record["is_open"]],
+        "missing": max(coarse, key=lambda record: record["difference"].detectable_pp, default=None),
         "uncontrolled": [*filter(_lacks_control, found)],
         "degenerate": any(
-            degenerate_seeds(model, each.result, results.comparison.seeds_of(each.key))
-            for each in results.experiments
-            for model in each.result.models.values()
+            degenerate_seeds(model, experiment.result, results.comparison.seeds_of(experiment.key))
+            for experiment in results.experiments
+            for model in experiment.result.models.values()
         ),
-        "differently_tuned": not all(each["difference"].tuned_alike for each in found),
+        "differently_tuned": not all(record["difference"].tuned_alike for record in found),
     }
 
 
@@ -186,15 +189,16 @@ def _lacks_control(found: dict[str, Any]) -> bool:
 def looks(results: Results) -> list[str]:
     """Return what is to be said of several looks at a study; mostly nothing."""
     method, seeds_of = results.comparison.significance, results.comparison.seeds_of
-    said = (said_of_looks(method, len(seeds_of(each.key))) for each in results.experiments)
-    return [*filter(None, dict.fromkeys(said))]
+    counts = (len(seeds_of(experiment.key)) for experiment in results.experiments)
+    return [*filter(None, dict.fromkeys(said_of_looks(method, count) for count in counts))]
 
 
 def example(results: Results) -> dict[str, Any] | None:
     """Return one text: a real one before a generated one, and of where attention helps."""
     found = findings(results)
-    for each in sorted(found, key=lambda one: (one["experiment"].generated, not one["helps"])):
-        experiment, variant = each["experiment"], each["difference"].first
+    found.sort(key=lambda record: (record["experiment"].generated, not record["helps"]))
+    for record in found:
+        experiment, variant = record["experiment"], record["difference"].first
         browser = results.browsers.get(results.models(experiment).get(variant, ""))
         if browser and results.prints_texts(experiment):
             document = _first_document(browser)
@@ -213,22 +217,22 @@ def explained_share(
 
     Only that sample is drawn at random: a rule chooses the documents of the browser.
     """
-    for each in results.explanations_of(experiment):
-        rows = measured(each.summary, "adversarial_weights", "rationale_weight")
-        if each.variant == variant and len(rows):
+    for explanation in results.explanations_of(experiment):
+        rows = measured(explanation.summary, "adversarial_weights", "rationale_weight")
+        if explanation.variant == variant and len(rows):
             return statistics.fmean(rows["mean"].tolist()), int(rows["documents"].max())
     return None, 0
 
 
-def _first_document(browser: Browser) -> Document:
+def _first_document(browser: Browser) -> ShownDocument:
     """Return a short typical text that attention gets right, with a rationale if there is any."""
     documents = browser.documents
-    right = [each for each in documents if each.right] or documents
-    marked = [each for each in right if each.tokens["rationale"].any()] or right
+    right = [document for document in documents if document.right] or documents
+    marked = [document for document in right if document.tokens["rationale"].any()] or right
     table = pd.DataFrame(
-        {"label": each.label, "share": each.rationale_share, "shown": each in marked,
-         "largest": each.tokens["weight"].max(), "words": len(each.tokens)}
-        for each in documents
+        {"label": document.label, "share": document.rationale_share, "shown": document in marked,
+         "largest": document.tokens["weight"].max(), "words": len(document.tokens)}
+        for document in documents
     )  # fmt: skip
     typical = [documents[row] for row in typical_documents(table, len(table)).values()]
-    return min(typical, key=lambda each: (len(each.tokens), each.id))
+    return min(typical, key=lambda document: (len(document.tokens), document.id))

@@ -64,8 +64,8 @@ def convergence_of(results: Results, experiment: Experiment) -> dict[str, Any]:
 def _winners(
     experiment: Experiment, unfinished: list[dict[str, Any]]
 ) -> Iterator[tuple[str, list[str]]]:
-    judged = [each for each in experiment.comparisons if each.is_decided]
-    pairs = [(each.first, each.second)[:: 1 if each.mean_pp > 0 else -1] for each in judged]
+    judged = [tested for tested in experiment.comparisons if tested.is_decided]
+    pairs = [(tested.first, tested.second)[:: 1 if tested.mean_pp > 0 else -1] for tested in judged]
     for line in unfinished:
         if beaten := [experiment.words[lost] for won, lost in pairs if won == line["variant"]]:
             yield line["words"], beaten
@@ -102,38 +102,38 @@ class Cost(NamedTuple):
 def read_costs(results: Results) -> list[Cost]:
     """Return what each model of a study costs. Raises HeedError: a time is missing or broken."""
     costs = []
-    for each in results.experiments:
-        for variant, model in each.result.models.items():
-            search, text = results.read_search(each, model.model), ""
+    for experiment in results.experiments:
+        for variant, model in experiment.result.models.items():
+            search, text = results.read_search(experiment, model.model), ""
             if search:
                 trials = pluralize("{count} trial", "{count} trials", len(search.trials))
                 text = f"{trials}, {search.epochs:g} epochs"
             by_seed = results.training_times(model.model)
             longer, times = by_seed.pop(LONGER, None), [*by_seed.values()]
             total = sum(time.core_minutes for time in times)
-            own = each, variant, each.result.score_of(variant), model.parameters, times, text
-            costs.append(Cost(*own, longer, total, total / len(times)))
+            own = experiment, variant, experiment.result.score_of(variant), model.parameters, times
+            costs.append(Cost(*own, text, longer, total, total / len(times)))
     return costs
 
 
 def _ratios(costs: list[Cost]) -> Iterator[tuple[Cost, float | None]]:
     """Yield costs with the core time of a training over the baseline's; None where it has none."""
-    baselines = {each.experiment.key: each.mean for each in costs if each.variant == BASELINE}
-    for each in costs:
-        baseline = baselines.get(each.experiment.key)
-        yield each, each.mean / baseline if baseline else None
+    baselines = {cost.experiment.key: cost.mean for cost in costs if cost.variant == BASELINE}
+    for cost in costs:
+        baseline = baselines.get(cost.experiment.key)
+        yield cost, cost.mean / baseline if baseline else None
 
 
 def cost(results: Results) -> Rows:
     """Return the core time of every model: of a training, and of those with all seeds."""
     costs = read_costs(results)
     records = [
-        each.experiment.named(each.variant)
-        | {"of": each, "ratio": ratio, "score": each.experiment.measure.format(each.score)}
-        for each, ratio in _ratios(costs)
+        cost.experiment.named(cost.variant)
+        | {"of": cost, "ratio": ratio, "score": cost.experiment.measure.format(cost.score)}
+        for cost, ratio in _ratios(costs)
     ]
-    on_gpu = any(time.on_gpu for each in costs for time in each.times)
-    has_search = any(each.search for each in costs)
+    on_gpu = any(time.on_gpu for cost in costs for time in cost.times)
+    has_search = any(cost.search for cost in costs)
     time = "the time that a training on a GPU took" if on_gpu else "CPU time"
     facts = {"search": has_search, "no_search": not has_search, "time": time}
     return Rows(records, facts, sources=(*results.comparison_sources, results.times_source))
@@ -145,9 +145,9 @@ def bill(results: Results) -> dict[str, Any]:
     times = [time for cost in costs for time in (*cost.times, *filter(None, [cost.longer]))]
     minutes = sum(time.core_minutes for time in times)
     prices = [
-        {"experiment": each.experiment, "ratio": ratio, "gain": gain}
-        for each, ratio in _ratios(costs)
-        if (gain := each.experiment.gain) and gain.first == each.variant and ratio
+        {"experiment": cost.experiment, "ratio": ratio, "gain": gain}
+        for cost, ratio in _ratios(costs)
+        if (gain := cost.experiment.gain) and gain.first == cost.variant and ratio
     ]
     units = {60: "core-hours", 1: "core-minutes", 1 / 60: "core-seconds"}
     size = next((size for size in units if minutes >= size), 1 / 60)

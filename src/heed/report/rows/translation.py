@@ -39,8 +39,8 @@ def _scored(results: Results, experiment: Experiment) -> list[dict[str, Any]]:
                 scores[name] = mean_and_std(evaluated[name].tolist())
             times = results.training_times(model.model)
             times.pop(LONGER, None)
-            minutes = float(np.mean([each.core_minutes for each in times.values()]))
-        stds = {name: each.std_pp for name, each in scores.items()}
+            minutes = float(np.mean([time.core_minutes for time in times.values()]))
+        stds = {name: score.std_pp for name, score in scores.items()}
         notes = {n: f"± {format_number(std, 2)}" for n, std in stds.items() if std is not None}
         record = {
             "scores": scores, "values": known({name: 100 * e.mean for name, e in scores.items()}),
@@ -54,11 +54,11 @@ def _scored(results: Results, experiment: Experiment) -> list[dict[str, Any]]:
 def translation(results: Results, experiment: Experiment) -> Rows:
     """Return the scores of all models and reference models."""
     scored = _scored(results, experiment)
-    measured = {metric for each in scored for metric in each["scores"]}
+    measured = {metric for record in scored for metric in record["scores"]}
     linked = next((columns for name, columns in ALIGNMENT.items() if name in measured), {})
     folders = map(results.evaluation_folder, results.models(experiment).values())
     files = results.sources.add(*(folder / "summary.csv" for folder in folders))
-    unknown = any(each["values"]["unknown_words"] for each in scored)
+    unknown = any(record["values"]["unknown_words"] for record in scored)
     metrics = {name: SCALE.names[name] for name in SHOWN_METRICS}
     facts = {"metrics": metrics, "linked": linked, "unknown": unknown, "no_unknown": not unknown}
     sources = (*results.comparison_sources, *files, results.times_source)
@@ -79,10 +79,10 @@ def settings(results: Results, experiment: Experiment) -> dict[tuple[Any, ...], 
 def seeds(results: Results, experiment: Experiment) -> Rows:
     """Return every score of every run of all models."""
     records = [
-        {"variant": each["variant"], "run": run, "metric": metric, "value": value}
-        for each in _scored(results, experiment)
-        for metric, scores in each["scores"].items()
-        for run, value in named_runs(results, experiment, each["variant"], scores.values)
+        {"variant": record["variant"], "run": run, "metric": metric, "value": value}
+        for record in _scored(results, experiment)
+        for metric, scores in record["scores"].items()
+        for run, value in named_runs(results, experiment, record["variant"], scores.values)
     ]
     return Rows(records)
 
@@ -92,13 +92,12 @@ def examples(results: Results, experiment: Experiment) -> Rows | None:
     if not results.prints_texts(experiment):
         return None
     records, drawn = [], drawn_variants(results, experiment)
-    for number, each in enumerate(read_sentences(results, experiment), 1):
-        texts = {"source": each.source, "reference": each.reference}
-        for of, text in (texts | {name: each.translations[name] for name in drawn}).items():
-            wrong = count_wrong(text, each.reference) if of in each.translations else None
-            words = f"{number} {experiment.words.get(of, of)}"
-            record = {"number": number, "of": of, "text": text, "words": words, "wrong": wrong}
-            records.append(record)
+    for number, sentence in enumerate(read_sentences(results, experiment), 1):
+        texts = {"source": sentence.source, "reference": sentence.reference}
+        for of, text in (texts | {name: sentence.translations[name] for name in drawn}).items():
+            wrong = count_wrong(text, sentence.reference) if of in sentence.translations else None
+            record = {"number": number, "of": of, "text": text, "wrong": wrong}
+            records.append(record | {"words": f"{number} {experiment.words.get(of, of)}"})
     models = results.models(experiment).values()
     files = [results.prediction_folder(model) / "sentences.parquet" for model in models]
     return Rows(records, sources=results.sources.add(*files))

@@ -137,7 +137,7 @@ def judge_adversarial_model(
         models, words = (pair.base, pair.adversarial_model), len(pair.encoded.vocabulary)
         of_base, of_other = (_token_weights(model, pair, rows, units) for model in models)
         guides = make_guides(of_base, of_other, units.token_rationale, words)
-        with_rationale = {row for row, each in units.token_rationale.items() if each.any()}
+        with_rationale = {row for row, known in units.token_rationale.items() if known.any()}
         training = _diagnostic_training(run, base, labels, splits, with_rationale)
         summary += training.accuracies(guides, work, report_progress)
     return tables | {"summary": pd.DataFrame(summary)}
@@ -187,14 +187,14 @@ def _tables(
 ) -> dict[str, pd.DataFrame]:  # fmt: skip
     columns = tokens.documents(["id", f"label_{run.recipe.data.label}"]).to_numpy()
     classes, documents, weights = run.recipe.data.classes, [], []
-    for each in compared:
-        name, label = columns[each.row]
-        predicted = {"predicted_base": classes[each.predicted_base]}
-        predicted |= {"predicted": classes[each.predicted], "units": len(each.base)}
-        documents.append({"id": name, "label": label} | predicted | each.measures)
-        unit = {"id": name, "unit": np.arange(len(each.base), dtype=np.int32)}
-        positions = reader.positions(each.row, units.of_token[each.row])
-        both = {"base": each.base, "adversarial_model": each.adversarial_model}
+    for document in compared:
+        name, label = columns[document.row]
+        predicted = {"predicted_base": classes[document.predicted_base]}
+        predicted |= {"predicted": classes[document.predicted], "units": len(document.base)}
+        documents.append({"id": name, "label": label} | predicted | document.measures)
+        unit = {"id": name, "unit": np.arange(len(document.base), dtype=np.int32)}
+        positions = reader.positions(document.row, units.of_token[document.row])
+        both = {"base": document.base, "adversarial_model": document.adversarial_model}
         weights.append(pd.DataFrame(unit | dict(positions) | both))
     units_table = pd.concat(weights, ignore_index=True)
     return {"documents": pd.DataFrame(documents), "units": units_table}
@@ -208,7 +208,7 @@ def _token_weights(
     weights: Weights = {}
     for batch in pair.encoded.evaluation_batches(rows):
         of_units = weighted_sum(model, batch).weights.mean(-1).numpy()
-        for row, each in zip(batch.rows.tolist(), of_units, strict=True):
+        for row, by_unit in zip(batch.rows.tolist(), of_units, strict=True):
             unit = units.of_token[row]
-            weights[row] = (each[unit] / np.bincount(unit)[unit]).astype(np.float32)
+            weights[row] = (by_unit[unit] / np.bincount(unit)[unit]).astype(np.float32)
     return weights

@@ -15,7 +15,7 @@ the attention A of a text's pieces, the mean over heads, into one weight a word:
 
 A piece's weight is the attention it receives, averaged over the positions that are pooled into the
 text vector: over all of them, or the first alone. A word's weight is the sum over its pieces. The
-marks of where a text begins and ends are no words: the share of the weight on them is noted, and
+marks of where a text begins and ends are not words: the share of the weight on them is noted, and
 the words' weights are divided by the rest, so that they sum to 1. The test of shuffled weights
 exchanges those of the words' pieces, alike in all heads and queries, in the last layer or in all
 layers; the encoder then computes its prediction from the shuffled weights.
@@ -313,7 +313,7 @@ def _by_word(pieces: Pieces, scores: torch.Tensor) -> np.ndarray:
 
 
 def _without_repetition(predict: Predict) -> Predict:
-    """Return the same function of kept words (n, words) that computes no row of them twice."""
+    """Return the function of kept words (n, words), computing no row of them twice."""
     known: dict[bytes, torch.Tensor] = {}
 
     def predict_new(kept: torch.Tensor) -> torch.Tensor:

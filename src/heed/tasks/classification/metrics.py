@@ -35,7 +35,7 @@ def statistics(
 
 
 def make_metrics(data: Data) -> Metrics:
-    """Return the figures; accuracy decides if a study names no other."""
+    """Return the metrics; accuracy decides if a study names no other."""
     averages = [average_metric(average, metric) for average in AVERAGES for metric in BY_CLASS]
     accuracy = Metric("accuracy", lambda sums: ratio(sums[..., 0], split_sums(sums)[0].sum(-1)), 0)
     return Metrics((accuracy, *averages), lambda sums: class_details(sums, data.classes))

@@ -51,7 +51,7 @@ class ClassificationPredictor(Predictor):
     vocabulary: Vocabulary
     recipe: Recipe[Data, Hyperparameters]
     device: str
-    # the last corpus that was encoded, to encode its lexicon once for all its parts
+    # the last corpus that was encoded, to encode its lexicon once for all splits
     _corpus: tuple[Tokens, EncodedCorpus] | None = dataclasses.field(
         default=None, init=False, repr=False
     )
@@ -182,8 +182,8 @@ def choose_documents(
     """Return `row` and `rule` of the chosen documents, in the order of `predictions`.
 
     The test documents fall into eight groups (predicted right or wrong; shorter, or as long as the
-    median and longer; the more and the less certain half of those). Of each an eighth of DOCUMENTS
-    is taken: the most certain of the certain halves, the least certain of the others; ties go to
+    median and longer; the more and the less certain half of those). Each gives an eighth of
+    DOCUMENTS: the most certain of the certain halves, the least certain of the others; ties go to
     the first in the corpus. Empty texts are left out; `lengths` are in tokens.
     """
     table = predictions.assign(row=np.arange(len(predictions)), length=lengths)
@@ -206,8 +206,8 @@ def choose_short_documents(
 ) -> list[int]:
     """Return the indices of at most two documents, of different classes.
 
-    Of the documents with 8 to 40 tokens those with a rationale before those without, the shorter
-    before the longer; of each class the first one. So all models are shown on the same documents.
+    Documents with 8 to 40 tokens: those with a rationale before those without, the shorter before
+    the longer; the first one of each class. So all models are shown on the same documents.
     """
     candidates = np.flatnonzero((lengths >= SHORTEST) & (lengths <= LONGEST))
     by_length = candidates[np.argsort(lengths[candidates], kind="stable")].tolist()

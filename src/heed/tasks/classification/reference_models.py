@@ -51,7 +51,7 @@ CORRECTIONS = 10  # L-BFGS's memory: pairs of vectors
 # IMDB: 97 in place of 526 for four values of C. Larger shares are no better.
 VIOLATING = 0.1
 
-Labels = dict[str, pd.Series]  # of the documents of each part
+Labels = dict[str, pd.Series]  # of the documents of each split
 Shares = dict[str, np.ndarray]  # probability of each class on validation and test
 Rows = dict[str, np.ndarray]  # of the documents of each split, in the order of the corpus
 FittedFold = tuple[dict[str, Shares], dict[str, Any]]  # by reference model, and how it was chosen
@@ -84,7 +84,7 @@ def fit(tokens: Tokens, data: Data, experiment: DeclaredExperiment) -> Fitted:
 def fit_pretrained(
     tokens: Tokens, data: Data, experiment: DeclaredExperiment, vectors: np.ndarray
 ) -> tuple[Fitted, np.ndarray]:
-    """Return the same of the linear model on the documents' vectors, (documents, size).
+    """Return what `fit` returns, of the linear model on the documents' vectors, (documents, size).
 
     Their mean length is made 1, as that of TF-IDF's rows, for which the values of C are. Returns
     too the weights of the first fold, of the vectors as they are (see Optimum).
@@ -148,8 +148,8 @@ def split_table(
     """Return the predictions of documents of each split as a table with a column `split`."""
     tables = []
     for split, values in predicted.items():
-        of_part = ids[split].to_numpy(), labels[split].to_numpy()
-        tables.append(metrics.prediction_table(*of_part, values, classes))
+        of_split = ids[split].to_numpy(), labels[split].to_numpy()
+        tables.append(metrics.prediction_table(*of_split, values, classes))
         tables[-1].insert(1, "split", split)
     return pd.concat(tables, ignore_index=True)
 

@@ -76,7 +76,7 @@ def parameter_matched_contradiction(model: str, matched: Hyperparameters) -> str
 def adversarial_model_contradiction(h: Hyperparameters) -> str | None:
     """Return why no adversarial model with other weights can be made of a model, or None."""
     if h.pooling in ("last", "max"):
-        return f"pooling {h.pooling} is no weighted sum of states; mean and attention are"
+        return f"pooling {h.pooling} is not a weighted sum of states; mean and attention are"
     if not h.chooses_weights:
         return (
             f"attention: {h.attention} with pooling: {h.pooling} gives every word the same weight"

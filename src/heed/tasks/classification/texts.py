@@ -53,7 +53,7 @@ class TextClassifier:
     def predict(self, texts: list[str]) -> ClassifiedTexts:
         """Return the class probabilities of each text, as `heed score` computes them.
 
-        Raises TypeError: a single str or a table, or something in the list that is no str.
+        Raises TypeError: a single str or a table, or an item of the list that is not a str.
         """
         probabilities = _probabilities([self.predictor], _require_texts(texts))
         return ClassifiedTexts(self.classes, probabilities, _decide(self.predictor, probabilities))
@@ -79,7 +79,7 @@ def open_run(run: RunInfo, folder: Path | None = None) -> TextClassifier:
 def load_classifiers(model: str) -> list[ClassificationPredictor]:
     """Return a model's runs by seed, on the CPU. Raises HeedError: none, or no classifier."""
     predictors = [load_predictor(run, "cpu") for run in read_runs(model, trained_seeds(model))]
-    classifiers = [each for each in predictors if isinstance(each, ClassificationPredictor)]
+    classifiers = [run for run in predictors if isinstance(run, ClassificationPredictor)]
     if not classifiers:
         raise HeedError(f"{model}: is not a classifier")
     return classifiers
@@ -115,7 +115,7 @@ def _probabilities(runs: list[ClassificationPredictor], texts: Sequence[str]) ->
 def _decide(run: ClassificationPredictor, probabilities: np.ndarray) -> list[Any]:
     unknown: Any = np.isnan(probabilities).any(1)
     decided = run.decide(np.nan_to_num(probabilities))
-    return [None if each else found for each, found in zip(unknown, decided, strict=True)]
+    return [None if is_nan else found for is_nan, found in zip(unknown, decided, strict=True)]
 
 
 def _words(tokens: Tokens, row: int, document: WeightedDocument) -> list[str]:
@@ -151,7 +151,7 @@ def _format_weights(tokens: Tokens, documents: list[WeightedDocument]) -> list[s
     weights = np.mean([document.weights for document in documents], 0)
     lines += [f"  {word:24} {weight:.4f}" for word, weight in zip(words, weights, strict=True)]
     of_sentences = [
-        each.sentence_weights for each in documents if each.sentence_weights is not None
+        document.sentence_weights for document in documents if document.sentence_weights is not None
     ]
     if words and of_sentences:
         sentence = np.searchsorted(tokens.sentences(0), documents[0].positions, side="right")

@@ -53,7 +53,7 @@ def tables(
 
 def _summary(tested: TestedModel, i: int, run: pd.DataFrame) -> dict[str, float | None]:
     validation = run[run["split"] == "validation"]
-    translated, right = (validation[each].tolist() for each in ("hypothesis", "reference"))
+    translated, right = (validation[column].tolist() for column in ("hypothesis", "reference"))
     return {
         **metrics.make_metrics(tested.recipe.data).compute(tested.statistics[i].to_numpy()),
         "support": len(tested.statistics[i]),
@@ -103,18 +103,18 @@ class _Alignments:
             links = self._separate(links, rows)
         table, source, target = self.fitted(fold)
         aligned = self._separate([table.align(source[row], target[row]) for row in rows], rows)
-        counts = metrics.corpus_counts(links, [(each, each) for each in aligned])
+        counts = metrics.corpus_counts(links, [(expected, expected) for expected in aligned])
         return 1 - float(metrics.error_rate(counts.sum(0)))
 
     def _separate(self, links: Sequence[metrics.Links], rows: np.ndarray) -> list[metrics.Links]:
         """Return links of tokens, or pieces, as links of the words that white space separates."""
         separated = []
-        for row, each in zip(rows, links, strict=True):
+        for row, aligned in zip(rows, links, strict=True):
             first, second = (
                 separated_words(side, row).tolist()
                 for side in metrics.sides(self.tokens, self.recipe.data)
             )
-            separated.append({(first[i], second[j]) for i, j in each})
+            separated.append({(first[i], second[j]) for i, j in aligned})
         return separated
 
 

@@ -127,7 +127,7 @@ def statistics_table(
 ) -> pd.DataFrame:
     """Return the statistics of each row of predictions; `gold` is None where a corpus has none."""
     bleu, chrf = _scorers(scoring)
-    hypotheses, references = (predictions[each].tolist() for each in ("hypothesis", "reference"))
+    hypotheses, references = (predictions[name].tolist() for name in ("hypothesis", "reference"))
     # These counts are all that `corpus_score` sums; the method that returns them for each sentence
     # is not documented.
     counted = [
@@ -138,7 +138,7 @@ def statistics_table(
     def fold_case(text: str) -> str:
         return text.strip().lower() if scoring.lowercase else text.strip()
 
-    texts, correct = ([*map(fold_case, each)] for each in (hypotheses, references))
+    texts, correct = ([*map(fold_case, sentences)] for sentences in (hypotheses, references))
     exact = [*map(operator.eq, texts, correct)]
     parts = [
         np.ones((len(texts), 1), np.int32),
@@ -148,7 +148,7 @@ def statistics_table(
         predictions[list(WORDS)].to_numpy(np.int32),
     ]
     if gold is not None:
-        links = [each[0] for each in read_links(predictions.set_index("id")["links"]) if each]
+        links = [pair[0] for pair in read_links(predictions.set_index("id")["links"]) if pair]
         parts.append(corpus_counts(links, gold).astype(np.int32))
     tables = [pd.DataFrame(part) for part in parts]
     return pd.concat(tables, axis=1).set_axis(statistic_names(data), axis=1)
@@ -162,7 +162,7 @@ def _rouge(
 
     scorer = RougeScorer(KINDS, tokenizer=SimpleNamespace(tokenize=split))
     scores = map(scorer.score, references, hypotheses)
-    return np.asarray([[value for kind in KINDS for value in each[kind][:2]] for each in scores])
+    return np.asarray([[value for kind in KINDS for value in score[kind][:2]] for score in scores])
 
 
 def sentence_table(

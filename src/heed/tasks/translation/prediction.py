@@ -1,7 +1,7 @@
 """The predictions of a trained translator: translations by search, and alignments.
 
-The report shows the sentences in the middle of GROUPS groups by source length. Of SPREAD_SENTENCES
-there are also the gradients that reach each source word and the state of the source, which is all
+The report shows the sentences in the middle of GROUPS groups by source length. For
+SPREAD_SENTENCES it has the gradients that reach each source word and the state of the source, all
 that a decoder without attention knows of it (Sutskever et al. 2014, figure 2).
 """
 
@@ -77,9 +77,9 @@ class TranslationPredictor(Predictor):
         sources = pairs.sources(rows)
         best = [hypotheses[0] for hypotheses in self.search(sources)]
         gold = metrics.gold_links(tokens, data, rows) or [None] * len(rows)
-        formatted = [None if each is None else metrics.format_links(*each) for each in gold]
+        formatted = [None if links is None else metrics.format_links(*links) for links in gold]
         table = metrics.sentence_table(tokens, data, self.settings, rows).assign(
-            hypothesis=[self.target.decode(np.asarray(each.tokens, np.int64)) for each in best],
+            hypothesis=[self.target.decode(np.asarray(found.tokens, np.int64)) for found in best],
             score=np.asarray([hypothesis.score for hypothesis in best], np.float64),
             links=[*map(_links, self.align(pairs, rows))],
             gold=pd.Series(formatted),
@@ -107,10 +107,10 @@ class TranslationPredictor(Predictor):
         for name, side in zip(names, metrics.sides(tokens, data), strict=True):
             sentences[name] = [self.words(side, int(row)) for row in rows]
         weights = [pd.DataFrame({"id": [], "target": [], "source": [], "weight": []})]
-        for row, each in zip(rows, self.align(self.encode(tokens, rows), rows), strict=True):
-            if each is not None:
-                target, source = (index.ravel() for index in np.indices(each.shape))
-                columns_ = {"target": target, "source": source, "weight": each.ravel()}
+        for row, alignment in zip(rows, self.align(self.encode(tokens, rows), rows), strict=True):
+            if alignment is not None:
+                target, source = (index.ravel() for index in np.indices(alignment.shape))
+                columns_ = {"target": target, "source": source, "weight": alignment.ravel()}
                 weights.append(pd.DataFrame({"id": ids[row], **columns_}))
         rows = displayed_rows(tokens, data, predictions, SPREAD_SENTENCES)
         pairs = self.encode(tokens, rows)
@@ -186,8 +186,8 @@ class TranslationPredictor(Predictor):
             hypotheses.append([Hypothesis(ids.tolist(), float(score[0]), float(log_p[0]))])
         scored = self._translations(source, pairs.sources(rows), hypotheses)
         return [
-            dataclasses.replace(each, text=text)
-            for (each,), text in zip(scored, translations, strict=True)
+            dataclasses.replace(translation, text=text)
+            for (translation,), text in zip(scored, translations, strict=True)
         ]
 
     def _translations(
@@ -207,7 +207,7 @@ class TranslationPredictor(Predictor):
             )  # fmt: skip
 
         return [
-            [translation(row, source, each) for each in found]
+            [translation(row, source, hypothesis) for hypothesis in found]
             for row, (source, found) in enumerate(zip(sources, hypotheses, strict=True))
         ]
 

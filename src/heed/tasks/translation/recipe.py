@@ -75,7 +75,7 @@ def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:
     """Return the languages of a section `data`. Raises HeedError: the corpus lacks one."""
     for name in ("source", "target"):
         if (language := section[name]) not in meta.languages:
-            known = ", ".join(meta.languages) or "none: it is no corpus of sentence pairs"
+            known = ", ".join(meta.languages) or "none: it is not a corpus of sentence pairs"
             raise HeedError(
                 f"params.yaml: {key}.{name}: corpus {meta.corpus} has no language {language}. "
                 f"Known: {known}"

@@ -93,7 +93,7 @@ class TranslationTable:
         """Return a link of each target word to the source word that most probably made it.
 
         A target word that null makes more probably has none, nor has one never seen with the
-        source. Of equal probabilities the one nearest to the diagonal is taken.
+        source. If probabilities are equal, the word nearest to the diagonal is taken.
         """
         if not len(source) or not len(target):
             return set()
@@ -131,9 +131,9 @@ def _combinations(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the codes of target words with null and each source word, and their starts."""
     for first in range(0, len(sources), CHUNK):
-        part = [np.append(NULL, each) for each in sources[first : first + CHUNK]]
+        part = [np.append(NULL, source) for source in sources[first : first + CHUNK]]
         words = targets[first : first + CHUNK]
-        source_lengths, target_lengths = (np.asarray([*map(len, each)]) for each in (part, words))
+        source_lengths, target_lengths = (np.asarray([*map(len, side)]) for side in (part, words))
         source_starts = np.cumsum(source_lengths) - source_lengths
         lengths = np.repeat(source_lengths, target_lengths)  # combinations of each target word
         starts = np.cumsum(lengths) - lengths
@@ -250,8 +250,8 @@ def translate(
     """Return the best translation found; a negative id is a word that the model does not know."""
     unknown = Hypothesis(0.0, 0.0, 0, -1, (UNKNOWN, UNKNOWN), ())
     estimates = [
-        max(_append(option, unknown, language_model, weights)[0] for option in each)
-        for each in options
+        max(_append(option, unknown, language_model, weights)[0] for option in choices)
+        for choices in options
     ]
     stack = [Hypothesis(0.0, sum(estimates), 0, -1, (BOS, BOS), ())]
     for _ in options:
@@ -262,13 +262,13 @@ def translate(
                 key = (extended.covered, extended.last, extended.context)
                 if key not in best or extended.score > best[key].score:
                     best[key] = extended
-        stack = sorted(best.values(), key=lambda each: -(each.score + each.rest))[:beam]
-    ends = [language_model.log_probability(*each.context, EOS) for each in stack]
+        stack = sorted(best.values(), key=lambda found: -(found.score + found.rest))[:beam]
+    ends = [language_model.log_probability(*hypothesis.context, EOS) for hypothesis in stack]
     ended = [
-        each._replace(score=each.score + weights.language_model * end)
-        for each, end in zip(stack, ends, strict=True)
+        hypothesis._replace(score=hypothesis.score + weights.language_model * end)
+        for hypothesis, end in zip(stack, ends, strict=True)
     ]
-    return max(ended, key=lambda each: each.score)
+    return max(ended, key=lambda hypothesis: hypothesis.score)
 
 
 def _extend(

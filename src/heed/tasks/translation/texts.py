@@ -31,14 +31,14 @@ def translate(model: str, text: str, given: str, form: str, seed: int | None) ->
     `form`: text; pharaoh, with score and links between |||; or json, an object a translation. In
     the end a message says how many lines have no word that the model knows.
     """
-    for number, each in enumerate(_found(model, text, given, seed)):
-        yield from (_format(translation, number, form) for translation in each)
+    for number, translations in enumerate(_found(model, text, given, seed)):
+        yield from (_format(translation, number, form) for translation in translations)
 
 
 def translations_to_draw(model: str, text: str, given: str, seed: int | None) -> list[Translation]:
     """Return the translations that have weights, for a picture. Raises HeedError: none, or many."""
     found = itertools.chain.from_iterable(_found(model, text, given, seed))
-    drawn = [each for each in found if each.weights is not None and each.weights.size]
+    drawn = [line for line in found if line.weights is not None and line.weights.size]
     if not drawn or len(drawn) > MAX_DRAWN:
         raise HeedError(
             f"--format svg draws 1 to {MAX_DRAWN} translations with attention, and here "
@@ -66,7 +66,7 @@ def _translate(
     for start in range(0, len(texts), AT_ONCE):
         part = slice(start, start + AT_ONCE)
         if given:
-            yield from ([each] for each in translator.score(texts[part], given[part]))
+            yield from ([translation] for translation in translator.score(texts[part], given[part]))
             continue
         found = translator.translate(texts[part])
         for line, (best, *_) in enumerate(found, start + 1):
