@@ -55,7 +55,7 @@ def measure_variants(
         for variant, recipe in recipes.items():
             rates[variant].append(rate(recipe, tokens, documents))
     medians = {variant: statistics.median(values) for variant, values in rates.items()}
-    reference = medians.get("baseline", next(iter(medians.values())))
+    reference = medians.get("last-state", next(iter(medians.values())))
     return [
         Row(
             f"{experiment}: {variant}", f"{reference / median:.2f}x", "",

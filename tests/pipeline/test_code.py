@@ -140,7 +140,7 @@ def test_a_search_of_each_model_has_their_lines_and_dvc_reads_its_stage(edited):
     assert code(edited, "compare")["tuning"] == {}
     params = edited / "params.yaml"
     text = params.read_text().replace("model: feelings-self-attention, trials", "trials", 1)
-    named = r"(\n  feelings-\w+: {experiment: feelings)"
+    named = r"(\n  feelings-[\w-]+: {experiment: feelings)"
     text = re.sub(named, r"\1, search: hunt", text)
     params.write_text(text)
     run(edited)

@@ -43,7 +43,7 @@ def test_after_snakemake_neither_driver_has_anything_to_do(toy):
 def test_results_of_another_params_yaml_are_not_published(toy):
     check_up_to_date(toy.path)
     toy.change("dropout: 0.2", "dropout: 0.3")
-    with pytest.raises(HeedError, match=r"not up to date: code, compare\. The results are not"):
+    with pytest.raises(HeedError, match=r"not up to date: code, compare\. The results are older"):
         check_up_to_date(toy.path)
 
 

@@ -16,7 +16,9 @@ from tests.unit.report.text import first_screen
 pytestmark = pytest.mark.usefixtures("empty_figures")
 MOST_WORDS, MOST_DECIMALS = 200, 25
 # Names of variants in params.yaml that are no words.
-VARIABLES = re.compile(r"\((?:baseline|mean|pooling|attention)\)|\bbaseline\b|-[a-z]+-attention")
+VARIABLES = re.compile(
+    r"\b(?:last-state|attention-pooling|equal-weights|average-of-embeddings)\b|-[a-z]+-attention"
+)
 EXPERIMENT = "sample-sentiment"
 
 
