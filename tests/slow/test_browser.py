@@ -149,7 +149,7 @@ def test_documents_are_filtered_by_class_answers_and_certainty(browser, reports)
     assert page.locator("article:visible").count() == every == 3
     page.locator('select[data-by="right-last-state"]').select_option("never")
     shown = page.locator("article:visible")
-    assert shown.count() == page.locator('article[data-right-baseline="never"]').count()
+    assert shown.count() == page.locator('article[data-right-last-state="never"]').count()
     assert page.locator("#count").text_content() == f"{shown.count()} / 3"
     page.locator('select[data-by="right-last-state"]').select_option("")
     page.locator("#filters input[type=search]").fill("turned words")

@@ -102,8 +102,10 @@ def write_report(results: Results, folder: Path, links: Addresses = Addresses())
 
 
 def _texts(table: Table) -> dict[str, str]:
-    texts = {"CSV": of_tables.csv_table(table)} if "csv" in table.files else {}
-    return texts | {"LaTeX": typesetting.table(table), "Markdown": of_tables.markdown_table(table)}
+    return {
+        "CSV": of_tables.csv_table(table), "LaTeX": typesetting.table(table),
+        "Markdown": of_tables.markdown_table(table),
+    }  # fmt: skip
 
 
 def _context(results: Results) -> dict[str, object]:
