@@ -79,8 +79,8 @@ def test_a_variant_may_be_said_where_the_name_does_not_and_no_two_models_have_it
 
 
 @pytest.mark.parametrize(("old", "new"), [
-    ("baseline", "last-state"), ("bag", "average-of-embeddings"), ("attention", "attention-pooling or self-attention"),
-    ("searched-mean", "searched-average"),
+    ("baseline", "last-state"), ("bag", "average-of-embeddings"),
+    ("attention", "attention-pooling or self-attention"), ("searched-mean", "searched-average"),
 ])  # fmt: skip
 def test_a_variant_with_a_former_name_is_refused_with_its_name_of_today(old, new):
     line = f"  sample-author-{old}: {{experiment: sample-author, hidden_size: 8}}\n"
