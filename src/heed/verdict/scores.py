@@ -18,6 +18,7 @@ import pandas as pd
 
 from heed.corpora.rows import AT, Format, read_table
 from heed.files import HeedError, reading, require_readable
+from heed.task.interface import Metric
 from heed.verdict.pairs import RUN
 
 COLUMNS = ("dataset", "metric", "model", "seed", "fold", "item", "score")
@@ -150,16 +151,12 @@ FORMS: dict[
 
 def _of_study(table: pd.DataFrame) -> pd.DataFrame:
     """Return what each item adds to the metric that decides: statistics.parquet of a study."""
-    from heed.published.verify import KEYS, contributions  # here: it imports all of scipy.stats
+    from heed.published.verify import KEYS, decisive  # here: it imports the metrics of all tasks
 
-    def of_run(run: pd.DataFrame) -> pd.DataFrame:
-        metric = str(run["metric"].iloc[0])
-        own = run.dropna(axis="columns", how="all")
-        values = contributions(metric, own.drop(columns=AT))
-        return run[[AT, "experiment", "metric", *KEYS]].assign(score=values)
-
-    runs = table.groupby(["experiment", *RUN], sort=False)
-    return pd.concat([of_run(run) for _, run in runs]).rename(columns={"experiment": "dataset"})
+    scored = pd.concat(decisive(rows) for _, rows in table.groupby("experiment", sort=False))
+    return scored[[AT, "experiment", "metric", *KEYS, "score"]].rename(
+        columns={"experiment": "dataset"}
+    )
 
 
 def _read_array(given: Given) -> pd.DataFrame:
@@ -183,7 +180,7 @@ def _read_translations(given: Sequence[Given], references: Path) -> pd.DataFrame
     """
     from sacrebleu.metrics import BLEU, CHRF  # here: both take a while
 
-    from heed.published.verify import contributions
+    from heed.tasks.translation import metrics
 
     expected = [line.split("\t") for line in _lines(references)]
     columns = [*itertools.zip_longest(*expected)]
@@ -201,8 +198,7 @@ def _read_translations(given: Sequence[Given], references: Path) -> pd.DataFrame
         for metric, scorer in (("bleu", BLEU()), ("chrf", CHRF())):
             # what `corpus_score` sums; the method that returns it by sentence is not documented
             counts = np.array(scorer._extract_corpus_statistics(lines, columns))
-            names = [f"{metric}:{i}" for i in range(counts.shape[1])]
-            score = contributions(metric, pd.DataFrame(counts, columns=names))
+            score = Metric(metric, getattr(metrics, metric)).by_item(counts[None])[0]
             tables.append(pd.DataFrame({**own, "metric": metric, "score": score}))
     return pd.concat(tables, ignore_index=True)
 

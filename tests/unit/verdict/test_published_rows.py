@@ -1,4 +1,4 @@
-"""Every row of the published studies comes out of `heed verdict` as it is printed."""
+"""Every row of the published studies comes out of `heed verdict`, and by formulas without heed."""
 
 import math
 
@@ -10,6 +10,7 @@ from heed.evaluation.results import NOT_CONVERGED, format_rounded, format_signif
 from heed.verdict.pairs import by_model, compare
 from heed.verdict.scores import read_scores
 from tests.conftest import ROOT
+from tests.makers import formulas
 
 STUDIES = ROOT / "docs/studies"
 QUICK = "letters"
@@ -40,8 +41,12 @@ def test_every_published_row_comes_out_to_the_last_digit(name):
             found = pair.result
             low, high = found.interval_pp or (None, None)
             numbers = {key: getattr(found, name) for key, name in POINTS.items()}
+            by_formula = formulas.compare(
+                runs[row["first"]], runs[row["second"]], split.get("k", 0), int(row["tests"])
+            )
             for key, value in (numbers | {"low_pp": low, "high_pp": high}).items():
                 assert row[key].lstrip("+") == printed(value), (experiment, row["first"], key)
+                assert by_formula.get(key) == pytest.approx(value, rel=1e-6), (experiment, key)
             for key in ("p", "p_corrected"):
                 value = getattr(found, key)
                 text = "" if value is None else format_significant(value, 3)
