@@ -101,7 +101,7 @@ def look_levels(looks: tuple[int, ...], alpha: float) -> list[float]:
         crossing = functools.partial(_crossing, places, mass, step, spent - used)
         end = _root(crossing, 0, 40 * share**0.5)
         found.append(float(2 * norm.sf(end / share**0.5)))
-        grid = np.linspace(-end, end, 4001)
+        grid = np.linspace(-end, end, 1001)
         mass = (grid[1] - grid[0]) * (mass @ norm.pdf(grid, places[:, None], step))
         mass[[0, -1]] /= 2
         places, before, used = grid, share, spent
