@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -65,7 +65,8 @@ def _read(given: Given) -> pd.DataFrame:
     if suffixes.endswith(".parquet"):
         with reading(given.path, OWN):
             table = pd.read_parquet(given.path)
-        table = table.assign(**{AT: [f"{given.path}: row {i}" for i in range(1, len(table) + 1)]})
+        rows = pd.Series(np.arange(1, len(table) + 1)).astype(str)
+        table = table.assign(**{AT: f"{given.path}: row " + rows})
         return _of_study(table) if "experiment" in table else _long(given, table)
     if suffixes.endswith((".json", ".jsonl")):
         rows = _objects(given.path)
@@ -242,16 +243,18 @@ def check(table: pd.DataFrame) -> pd.DataFrame:
 
 def _check_complete(table: pd.DataFrame) -> None:
     """Raise HeedError unless all runs have the same items, and the models as many seeds."""
-    items = table.groupby("fold")["item"].agg(set)
-    for names, run in table.groupby(RUN):
-        model, seed, fold = cast(tuple[str, int, int], names)
-        if missing := items[fold] - {*run["item"]}:
-            other = table[(table["item"] == min(missing)) & (table["fold"] == fold)].iloc[0]
-            raise HeedError(
-                f"{other[AT]}: the item {min(missing)} is scored here, and not of the model "
-                f"{model}, seed {seed}. All models are compared on the same items: there "
-                f"{len(missing):,} are missing. Add them, or leave them out everywhere"
-            )
+    of_runs, of_folds = (table.groupby(keys)["item"].nunique() for keys in (RUN, "fold"))
+    for model, seed, fold in of_runs.index[of_runs < of_folds.reindex(of_runs.index, level="fold")]:
+        of_fold = table[table["fold"] == fold]
+        run = of_fold[(of_fold["model"] == model) & (of_fold["seed"] == seed)]
+        others = of_fold[~of_fold["item"].isin(run["item"])]
+        missing = min(others["item"])
+        other = others[others["item"] == missing].iloc[0]
+        raise HeedError(
+            f"{other[AT]}: the item {missing} is scored here, and not of the model {model}, seed "
+            f"{seed}. All models are compared on the same items: there "
+            f"{others['item'].nunique():,} are missing. Add them, or leave them out everywhere"
+        )
     seeds = table.groupby(["model", "fold"])["seed"].nunique()
     if several := {*seeds} - {1, seeds.max()}:
         model, fold = seeds[seeds.isin(several)].index[0]

@@ -184,6 +184,7 @@ print(most - 1)
 
 def test_a_kill_at_any_moment_loses_nothing_and_the_next_command_repairs_it(clone, tmp_path):
     folder = published(clone, report := tmp_path / "report")
+    shutil.rmtree(clone / ".git")  # which publish does not read, and each copy would have
     old = {path.name: path.read_bytes() for path in folder.iterdir()}
     (folder / "notes.md").write_text("mine")
     kept = shutil.copy(folder / "statistics.parquet", tmp_path / "kept")
