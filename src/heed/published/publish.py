@@ -200,7 +200,7 @@ def _rises(path: Path, metric: str | None) -> dict[str, str]:
     """Return by model what longer training may raise it by; inf where another metric says so."""
     if not path.exists():
         return {}
-    rows = read_table(path).query("convergence == 'not converged'")
+    rows = read_table(path).loc[lambda table: table["convergence"] == "not converged"]
     sums = rows["difference_pp"].astype(float) + rows["margin_pp"].astype(float)
     said = sums.map("{:.2f}".format).where(rows["metric"] == (metric or rows["metric"]), "inf")
     return dict(zip(rows["variant"], said, strict=True))
@@ -262,20 +262,21 @@ def _row(studies: Path, name: str) -> list[str]:
     """
     study, _, experiment = name.partition("/")
     folder = studies / study
-    rows = read_table(folder / VERDICTS).query("experiment == @experiment")
+    rows = read_table(folder / VERDICTS).loc[lambda table: table["experiment"] == experiment]
     pairs = {row["role"]: row for row in rows.to_dict("records") if row["role"]}
     if not pairs.keys() & {"control", "baseline"}:
         raise HeedError(
             f"{INDEX}: {name} in a table: {folder / VERDICTS} has no such comparison "
             "of attention. Correct the name, or run `heed publish` on that study first"
         )
-    scores = read_table(folder / SCORES).query("experiment == @experiment and split == 'test'")
-    values = scores[scores["metric"] == rows["metric"].iloc[0]].astype({"value": float})
-    means = values.groupby("model")["value"].mean().map(lambda mean: f"{100 * mean:.1f}")
+    scores = read_table(folder / SCORES).astype({"value": float})
+    own = scores["experiment"].eq(experiment) & scores["split"].eq("test")
+    own &= scores["metric"].eq(rows["metric"].iloc[0])
+    means = scores[own].groupby("model")["value"].mean().map(lambda mean: f"{100 * mean:.1f}")
     title = yaml.safe_load((folder / PARAMS).read_text("utf-8"))["experiments"][experiment]["title"]
     attention = next(pairs[role]["first"] for role in ROLES if role in pairs)
-    own = f"`{attention}` " * (attention != "attention")
-    cells = [f"[{title}]({study}/README.md)", f"{own}{means[attention]}", *["–"] * len(ROLES)]
+    named = f"`{attention}` " * (attention != "attention")
+    cells = [f"[{title}]({study}/README.md)", f"{named}{means[attention]}", *["–"] * len(ROLES)]
     for place, role in enumerate(ROLES, 2):
         if pair := pairs.get(role):
             named = f"`{pair['second']}` " * (role != "baseline")
