@@ -119,10 +119,6 @@ def in_order(clause: Clause, language: str) -> list[tuple[Word, int]]:
     ]
 
 
-def _count_words(clause: Clause) -> int:
-    return sum(len(phrase) for phrases in clause.values() for phrase in phrases)
-
-
 def _growing_nouns(clause: Clause) -> list[list[Word]]:
     """Return the phrases of a clause whose noun may have one more adjective."""
     phrases = [*clause["subject"], *clause["object"], *clause["place"]]
@@ -141,7 +137,7 @@ class Grammar:
         """Return clauses that have `length` words of Norvic together."""
         while True:
             clauses = [self._clause()]
-            while (missing := length - sum(map(_count_words, clauses))) > 0:
+            while (missing := length - sum(len(in_order(each, NORVIC)) for each in clauses)) > 0:
                 if not (growths := self._growths(clauses[-1], missing)):
                     break
                 self._grow(clauses, *self._generator.choices([*growths], [*growths.values()]))

@@ -17,7 +17,7 @@ import pandas as pd
 import yaml
 
 from heed.evaluation import significance
-from heed.evaluation.comparison import RESULTS_TABLE, ByItem, assess_pairs
+from heed.evaluation.comparison import RESULTS_TABLE, ByItem, Differences, assess_pairs
 from heed.evaluation.looks import Looks
 from heed.evaluation.results import Comparison, ExperimentResult, Significance, verdict
 from heed.evaluation.tested import Tested, read_model, read_reference_models
@@ -200,19 +200,21 @@ def _agrees(form: str, text: str, value: Any) -> bool:
     return pd.to_numeric(text, errors="coerce") in {float(f"{value * n:{form}}") for n in near}
 
 
-def _wrong_rows(params: Any, name: str, rows: pd.DataFrame, runs: pd.DataFrame) -> Iterator[str]:
-    """Yield the comparisons of an experiment that come out otherwise; rows have `…_rise_pp`."""
-    by_item, metric = _by_item(name, runs), runs["metric"].iloc[0]
+def _assess(params: Any, name: str, rows: pd.DataFrame, runs: pd.DataFrame) -> Differences:
+    by_item = _by_item(name, runs)
     if absent := {*rows["first"], *rows["second"]} - {*by_item}:
         raise HeedError(f"{name}: no statistics of {min(absent)}. {AGAIN}")
     k = params["corpora"][params["experiments"][name]["corpus"]]["split"].get("k", 0)
+    repeats = runs["fold"].nunique() // k if k else 1
     plan = params["study"].get("looks", ())
     looks = Looks((*plan,), runs.loc[runs["seed"] != 0, "seed"].nunique()) if plan else None
-    found = assess_pairs(
-        by_item, [*zip(rows["first"], rows["second"], rows["family"], strict=True)], metric,
-        runs["fold"].nunique() // k if k else 1, looks,
-    )  # fmt: skip
-    margin = params["study"].get("equivalence_margin", 1.0)
+    pairs = [*zip(rows["first"], rows["second"], rows["family"], strict=True)]
+    return assess_pairs(by_item, pairs, runs["metric"].iloc[0], repeats, looks)
+
+
+def _wrong_rows(params: Any, name: str, rows: pd.DataFrame, runs: pd.DataFrame) -> Iterator[str]:
+    """Yield the comparisons of an experiment that come out otherwise; rows have `…_rise_pp`."""
+    found, margin = _assess(params, name, rows, runs), params["study"].get("equivalence_margin", 1)
     method = Significance("", significance.ALPHA, significance.POWER, margin, None, {})
     for row in rows.to_dict("records"):
         difference = found[row["first"], row["second"]]
@@ -229,7 +231,7 @@ def _wrong_rows(params: Any, name: str, rows: pd.DataFrame, runs: pd.DataFrame) 
             if not _agrees(form, row[column], numbers[column])
         ]:
             yield f"{name}: {row['first']} − {row['second']}: {'; '.join(wrong)}"
-    yield from (f"{name}: {wrong}" for wrong in _missing_rows(rows, {*by_item}))
+    yield from (f"{name}: {wrong}" for wrong in _missing_rows(rows, {*runs["model"]}))
 
 
 def _missing_rows(rows: pd.DataFrame, models: set[str]) -> Iterator[str]:
