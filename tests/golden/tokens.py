@@ -5,6 +5,7 @@ digest null."""
 
 import dataclasses
 import functools
+import hashlib
 import json
 import os
 import sys
@@ -62,15 +63,19 @@ def declared_corpora() -> list[Declared]:
     ]
 
 
-def digest(each: Declared, folder: Path) -> str:
+def digest(each: Declared, folder: Path, sources: Path) -> str:
     """Tokenize a corpus in a folder, and return the digest of its tokens.
+
+    `sources` keeps the files of sources, which several corpora may be of.
 
     Raises:
         HeedError: its files cannot be had, or are not the published ones.
 
     """
-    raw, tokens = folder / each.corpus.source, folder / "tokens" / each.name
-    download(each.corpus.source, each.source, raw)
+    key = hashlib.sha256(str(each.source).encode()).hexdigest()
+    raw, tokens = sources / key, folder / "tokens" / each.name
+    if not raw.exists():
+        download(each.corpus.source, each.source, raw)
     tokenize(each.name, each.corpus, raw, tokens, 1)
     return str(json.loads((tokens / "meta.json").read_text(encoding="utf-8"))["digest"])
 
@@ -81,7 +86,7 @@ def main(mirror: str) -> None:
     for each in declared_corpora():
         with TemporaryDirectory() as folder:
             try:
-                found = digest(each, Path(folder))
+                found = digest(each, Path(folder), Path(folder))
             except HeedError as error:
                 found = None
                 print(error, file=sys.stderr)

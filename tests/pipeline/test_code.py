@@ -3,12 +3,14 @@
 import ast
 import contextlib
 import dataclasses
+import functools
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import digests as stage_code
@@ -79,6 +81,14 @@ def test_ignored_modules_compute_nothing():
     assert found == names.split()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def parsed_once() -> Iterator[None]:
+    """Let a source be parsed once, which clones share: all of heed's take a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(digests, "digest_source", functools.cache(digests.digest_source))
+        yield
+
+
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("code") / "clone"
@@ -86,7 +96,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     params = path / "params.yaml"
     explain = EXPLAIN.format("feelings-self-attention").replace("letters", "feelings")
     params.write_text(params.read_text().replace("searches: {}", f"{HUNT}\n{explain}\n{LIAR}"))
-    subprocess.run([sys.executable, "workflow/digests.py"], cwd=path, check=True)
+    run(path)
     return path
 
 

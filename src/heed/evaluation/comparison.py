@@ -40,6 +40,8 @@ RESULTS_TABLE = "results.csv"  # in results/compare, and in a published report
 RESULTS_COLUMNS = ("study", "experiment", "model", "seed", "split", "metric", "value")
 
 Differences = dict[tuple[str, str], Difference]  # by (first, second), models or reference models
+# By model: for each test split what each item (column) contributes to the score of each run (row).
+ByItem = Mapping[str, list[pd.DataFrame]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -177,27 +179,22 @@ def _read_experiment(
     return _Experiment(tested, reference_models, roles, recipe, metrics, metric, looks)
 
 
-def _assess_pairs(experiment: _Experiment) -> Differences:
-    tested: dict[str, Tested] = {**experiment.models, **experiment.reference_models}
-    by_item = {name: model.by_item(experiment.metric) for name, model in tested.items()}
-    less_is_better = lower_is_better(experiment.metric.name)
-    pairs = [*experiment.roles.pairs()]
+def assess_pairs(
+    by_item: ByItem, pairs: Sequence[tuple[str, str, str]], metric: str, repeats: int,
+    looks: Looks | None,
+) -> Differences:  # fmt: skip
+    """Return the tests of pairs of models, each with its family. Raises HeedError: other items."""
     families = Counter(family for *_, family in pairs) | {"trivial": 1}
-    return {
-        (first, second): significance.assess(
-            *_aligned(*((second, first) if less_is_better else (first, second)), by_item),
-            families[family],
-            family,
-            experiment.recipe.repeats,
-            looks=experiment.looks,
+    found: Differences = {}
+    for first, second, family in pairs:
+        order = (second, first) if lower_is_better(metric) else (first, second)
+        found[first, second] = significance.assess(
+            *_aligned(*order, by_item), families[family], family, repeats, looks=looks
         )
-        for first, second, family in pairs
-    }
+    return found
 
 
-def _aligned(
-    first: str, second: str, by_item: dict[str, list[pd.DataFrame]]
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def _aligned(first: str, second: str, by_item: ByItem) -> tuple[list[np.ndarray], list[np.ndarray]]:
     firsts, seconds = by_item[first], by_item[second]
     if [set(table) for table in firsts] != [set(table) for table in seconds]:
         raise HeedError(
@@ -212,6 +209,11 @@ def _experiment_result(
     experiment: _Experiment, method: results.Significance, question: Question
 ) -> ExperimentResult:
     recipe, metrics = experiment.recipe, experiment.metrics
+    tested: dict[str, Tested] = {**experiment.models, **experiment.reference_models}
+    differences = assess_pairs(
+        {name: model.by_item(experiment.metric) for name, model in tested.items()},
+        [*experiment.roles.pairs()], experiment.metric.name, recipe.repeats, experiment.looks,
+    )  # fmt: skip
     models = {
         variant: _model_result(variant, experiment, question.convergence_pp)
         for variant in experiment.models
@@ -231,9 +233,7 @@ def _experiment_result(
             )
             for name, model in experiment.reference_models.items()
         },
-        comparisons=judge(
-            _assess_pairs(experiment), models, question.tuning, method, experiment.metric.name
-        ),
+        comparisons=judge(differences, models, question.tuning, method, experiment.metric.name),
     )
 
 

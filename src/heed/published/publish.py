@@ -6,10 +6,9 @@ this machine.
 
 import contextlib
 import dataclasses
-import io
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +16,11 @@ import pandas as pd
 import yaml
 
 from heed import __version__
-from heed.evaluation.comparison import RESULTS_TABLE
-from heed.evaluation.results import Comparison, ExperimentResult
-from heed.evaluation.tested import Tested, read_model, read_reference_models
+from heed.evaluation.results import Comparison
 from heed.files import HeedError, reading, write_text, writing
 from heed.paths import COMPARISON, METRICS, PARAMS
 from heed.pipeline import LOCK, changed_files, run_git
-from heed.published.verify import EDITION, KEYS, SCORES, STATISTICS, VERDICTS, statistics_of
+from heed.published.verify import EDITION, SCORES, STATISTICS, VERDICTS, packed
 
 if TYPE_CHECKING:
     from heed.study import Params
@@ -61,8 +58,8 @@ class Edition:
 def make_edition(root: Path, name: str, comparison: Comparison) -> Edition:
     """Return what made the study that is published now, in the clone `root`."""
     commit = run_git(root, "rev-parse", "--verify", "HEAD")
-    experiments = comparison.experiments.values()
-    models = [model for each in experiments for model in each.models.values()]
+    results = comparison.experiments.values()
+    models = [model for result in results for model in result.models.values()]
     kinds = {kind for model in models for kind in model.machine_kinds}
     return Edition(__version__, commit, sorted(kinds), command(name, commit))
 
@@ -120,7 +117,7 @@ def publish(
     folder, remove_paths = root / PUBLISHED_STUDIES / name, path_remover(root)
     texts = {EDITION: json.dumps(dataclasses.asdict(edition), indent=2, ensure_ascii=False) + "\n"}
     texts[VERDICTS] = verdicts(report / "tables", params, statistics)
-    sources = {str(PARAMS): root / PARAMS, RESULTS_TABLE: root / COMPARISON / RESULTS_TABLE}
+    sources = {str(PARAMS): root / PARAMS, SCORES: root / COMPARISON / SCORES}
     sources[PAGE] = report / PAGE
     for file in linked_figures(root, name):
         if (report / file).exists() or not (folder / file).exists():  # else it is people's
@@ -128,8 +125,7 @@ def publish(
     for file, path in sources.items():
         with reading(path, "heed report"):
             texts[file] = remove_paths(path.read_text(encoding="utf-8"))
-    files = {file: text.encode() for file, text in texts.items()}
-    files[STATISTICS] = packed(statistics)
+    files = {file: text.encode() for file, text in texts.items()} | {STATISTICS: packed(statistics)}
     if has_paper(root):
         files[PDF] = (root / "reports" / PDF).read_bytes()
     replace_files(folder, files)
@@ -137,8 +133,7 @@ def publish(
     for file in of_report - files.keys():
         (folder / file).unlink(missing_ok=True)
     if (index := root / INDEX).exists():
-        page = with_tables(index.read_text(encoding="utf-8"), root / PUBLISHED_STUDIES)
-        write_text(index, page)
+        write_text(index, with_tables(index.read_text("utf-8"), root / PUBLISHED_STUDIES))
     return folder
 
 
@@ -155,7 +150,7 @@ def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 def check_files(root: Path) -> None:
     """Raise HeedError where a clone has no results of its study, or a paper of other results."""
-    for file in (PARAMS, LOCK, COMPARISON / RESULTS_TABLE):
+    for file in (PARAMS, LOCK, COMPARISON / SCORES):
         if not (root / file).exists():
             raise HeedError(f"{file}: there is none yet. Run the study first: snakemake --cores 4")
     pdf = root / "reports" / PDF
@@ -176,59 +171,9 @@ def linked_figures(root: Path, name: str) -> list[str]:
     for page in filter(Path.is_file, (root / "README.md", *(root / "docs").rglob("*.md"))):
         is_own = page.parent == root / PUBLISHED_STUDIES / name
         start = "" if is_own else rf"[\w./-]*studies/{re.escape(name)}/"
-        links = re.findall(
-            rf"\]\({start}(figures/[\w.-]+\.svg)\)", page.read_text(encoding="utf-8")
-        )
-        found.update(links)
+        text = page.read_text(encoding="utf-8")
+        found.update(re.findall(rf"\]\({start}(figures/[\w.-]+\.svg)\)", text))
     return sorted(found)
-
-
-def published_statistics(comparison: Comparison) -> pd.DataFrame:
-    """Return what `heed verify` reads, of all experiments. Raises HeedError: what it needs.
-
-    A row has the experiment, KEYS, the metric that decides, and its statistics.
-    """
-    parts = {
-        name: _published_statistics(name, each, comparison.seeds_of(name))
-        for name, each in comparison.experiments.items()
-    }
-    return pd.concat(parts, names=["experiment"]).reset_index("experiment").reset_index(drop=True)
-
-
-def _published_statistics(name: str, result: ExperimentResult, seeds: list[int]) -> pd.DataFrame:
-    """Return the statistics of every run of an experiment.
-
-    Items have the same numbers in all runs, in place of ids, and reference models the seed 0.
-    """
-    corpus = result.corpus.name if "pretrained" in result.reference_models else ""
-    tested: Mapping[str, Tested] = {
-        **{key: read_model(each.model, seeds, name) for key, each in result.models.items()},
-        **read_reference_models(name, corpus),
-    }
-    parts = []
-    for model, each in tested.items():
-        of_runs = seeds if model in result.models else [0] * len(each.folds)
-        for seed, fold, table in zip(of_runs, each.folds, each.statistics, strict=True):
-            kept = table[statistics_of(result.metric, table.columns.tolist())]
-            kept = kept.convert_dtypes().reset_index(names="item")
-            parts.append(kept.assign(model=model, seed=seed, fold=fold, metric=result.metric))
-    table = pd.concat(parts, ignore_index=True)
-    table["item"] = pd.factorize(table["item"], sort=True)[0] + 1
-    first = [*KEYS, "metric"]
-    return table[[*first, *table.columns.difference(first, sort=False)]].sort_values(KEYS)
-
-
-def packed(statistics: pd.DataFrame) -> bytes:
-    """Return the statistics of all runs as parquet.
-
-    Items, which each run has in the same order, are written as steps: a tenth of the bytes.
-    """
-    file = io.BytesIO()
-    statistics.to_parquet(
-        file, index=False, compression="zstd", column_encoding={"item": "DELTA_BINARY_PACKED"},
-        use_dictionary=[each for each in statistics if each != "item"],
-    )  # fmt: skip
-    return file.getvalue()
 
 
 def verdicts(tables: Path, params: Any, statistics: pd.DataFrame) -> str:
@@ -242,7 +187,7 @@ def verdicts(tables: Path, params: Any, statistics: pd.DataFrame) -> str:
         rows = read_table(tables / f"{name}_comparisons.csv")
         rises = _rises(tables / f"{name}_convergence.csv", declared.get("metric"))
         metric = statistics.loc[statistics["experiment"] == name, "metric"].iloc[0]
-        both = {f"{each}_rise_pp": rows[each].map(rises) for each in ("first", "second")}
+        both = {f"{place}_rise_pp": rows[place].map(rises) for place in ("first", "second")}
         parts.append(rows.assign(metric=metric, **both))
     roles = read_table(tables / "verdicts.csv").reindex(columns=["experiment", "variant", *ROLES])
     roles = roles.melt(["experiment", "variant"], [*ROLES], "role", "second")
@@ -255,7 +200,7 @@ def _rises(path: Path, metric: str | None) -> dict[str, str]:
     """Return by model what longer training may raise it by; inf where another metric says so."""
     if not path.exists():
         return {}
-    rows = read_table(path).query("convergence == 'not converged'")
+    rows = read_table(path).loc[lambda table: table["convergence"] == "not converged"]
     sums = rows["difference_pp"].astype(float) + rows["margin_pp"].astype(float)
     said = sums.map("{:.2f}".format).where(rows["metric"] == (metric or rows["metric"]), "inf")
     return dict(zip(rows["variant"], said, strict=True))
@@ -272,10 +217,8 @@ def path_remover(root: Path) -> Callable[[str], str]:
     A path in the clone `root` becomes relative to it. Of a path in the home folder, and of every
     absolute path in params.yaml and dvc.lock, the name stays.
     """
-    tokens: Any = (
-        each for file in (PARAMS, LOCK) for each in yaml.scan((root / file).read_bytes())
-    )
-    texts: set[str] = {each.value for each in tokens if isinstance(each, yaml.ScalarToken)}
+    tokens = (token for file in (PARAMS, LOCK) for token in yaml.scan((root / file).read_bytes()))
+    texts: set[str] = {token.value for token in tokens if isinstance(token, yaml.ScalarToken)}
     paths = {text for text in texts if text.startswith(("/", "~/"))}
     known = [re.escape(path) for path in sorted(paths, key=len, reverse=True)]
     if (home := str(Path.home())) != "/":
@@ -296,55 +239,15 @@ def without_paths(params: "Params", root: Path) -> "Params":
     Figures may shorten a title, and then have a part of a path, which nothing would find.
     """
     change, replace = path_remover(root), dataclasses.replace
-    study = params.study
     experiments = {
-        key: replace(each, title=change(each.title)) for key, each in params.experiments.items()
+        key: replace(declared, title=change(declared.title))
+        for key, declared in params.experiments.items()
     }
-    study = replace(study, title=change(study.title), note=change(study.note))
+    study = replace(params.study, title=change(params.study.title), note=change(params.study.note))
     return replace(params, study=study, experiments=experiments)
 
 
 # --- the index of published studies, with a table between comments
-
-
-@dataclasses.dataclass(frozen=True)
-class Published:
-    """A published experiment, STUDY/EXPERIMENT, with each model's mean score on the test × 100.
-
-    `said` is by pair of models: a verdict, and the difference with its interval.
-    """
-
-    title: str
-    study: str
-    scores: dict[str, str]
-    said: dict[tuple[str, str], str]
-    roles: dict[str, tuple[str, str]]  # the pairs that have a role
-
-
-def read_published(studies: Path, name: str) -> Published:
-    """Return a published experiment. Raises HeedError: no published study has it."""
-    study, _, experiment = name.partition("/")
-    folder = studies / study
-    rows = read_table(folder / VERDICTS).query("experiment == @experiment")
-    if not {*rows["role"]} & {"control", "baseline"}:
-        raise HeedError(
-            f"{INDEX}: {name} in a table: {folder / VERDICTS} has no such comparison "
-            "of attention. Correct the name, or run `heed publish` on that study first"
-        )
-    scores = read_table(folder / SCORES).query("experiment == @experiment and split == 'test'")
-    values = scores[scores["metric"] == rows["metric"].iloc[0]].astype({"value": float})
-    params = yaml.safe_load((folder / PARAMS).read_text(encoding="utf-8"))
-    pairs = [*zip(rows["first"], rows["second"], strict=True)]
-    said = rows["verdict"].str.removeprefix("practically ") + (
-        " " + rows["difference_pp"] + " (" + rows["low_pp"] + " to " + rows["high_pp"] + ")"
-    ).str.replace("-", "−")
-    return Published(
-        str(params["experiments"][experiment]["title"]),
-        study,
-        values.groupby("model")["value"].mean().map(lambda mean: f"{100 * mean:.1f}").to_dict(),
-        dict(zip(pairs, said, strict=True)),
-        dict(zip(rows["role"], pairs, strict=True)),
-    )
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -352,18 +255,35 @@ def read_table(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
-def _results(found: Sequence[Published]) -> list[list[str]]:
-    """Return the rows of the table: attention's score, and each model's with the difference."""
-    rows = []
-    for each in found:
-        attention = next(each.roles[role][0] for role in ROLES if role in each.roles)
-        cells = [f"{f'`{attention}` ' * (attention != 'attention')}{each.scores[attention]}"]
-        for role in ROLES:
-            pair = each.roles.get(role, ("", ""))
-            named = f"`{pair[1]}` " * (role != "baseline")
-            cells.append(f"{named}{each.scores[pair[1]]}: {each.said[pair]}" if pair[1] else "–")
-        rows.append([f"[{each.title}]({each.study}/README.md)", *cells])
-    return rows
+def _row(studies: Path, name: str) -> list[str]:
+    """Return attention's score in a published experiment, STUDY/EXPERIMENT, and its differences.
+
+    Scores are means over the runs, on test, times 100. Raises HeedError: no published study has it.
+    """
+    study, _, experiment = name.partition("/")
+    folder = studies / study
+    rows = read_table(folder / VERDICTS).loc[lambda table: table["experiment"] == experiment]
+    pairs = {row["role"]: row for row in rows.to_dict("records") if row["role"]}
+    if not pairs.keys() & {"control", "baseline"}:
+        raise HeedError(
+            f"{INDEX}: {name} in a table: {folder / VERDICTS} has no such comparison "
+            "of attention. Correct the name, or run `heed publish` on that study first"
+        )
+    scores = read_table(folder / SCORES).astype({"value": float})
+    own = scores["experiment"].eq(experiment) & scores["split"].eq("test")
+    own &= scores["metric"].eq(rows["metric"].iloc[0])
+    means = scores[own].groupby("model")["value"].mean().map(lambda mean: f"{100 * mean:.1f}")
+    title = yaml.safe_load((folder / PARAMS).read_text("utf-8"))["experiments"][experiment]["title"]
+    attention = next(pairs[role]["first"] for role in ROLES if role in pairs)
+    named = f"`{attention}` " * (attention != "attention")
+    cells = [f"[{title}]({study}/README.md)", f"{named}{means[attention]}", *["–"] * len(ROLES)]
+    for place, role in enumerate(ROLES, 2):
+        if pair := pairs.get(role):
+            named = f"`{pair['second']}` " * (role != "baseline")
+            interval = f"{pair['difference_pp']} ({pair['low_pp']} to {pair['high_pp']})"
+            said = f"{pair['verdict'].removeprefix('practically ')} {interval.replace('-', '−')}"
+            cells[place] = f"{named}{means[pair['second']]}: {said}"
+    return cells
 
 
 def with_tables(page: str, studies: Path) -> str:
@@ -373,8 +293,7 @@ def with_tables(page: str, studies: Path) -> str:
     """
 
     def write(place: re.Match[str]) -> str:
-        found = [read_published(studies, name) for name in place[2].split()]
-        lines = [HEAD, ["---"] * len(HEAD), *_results(found)]
+        lines = [HEAD, ["---"] * len(HEAD), *(_row(studies, name) for name in place[2].split())]
         return place[1] + "".join(f"| {' | '.join(line)} |\n" for line in lines) + place[3]
 
     return TABLE.sub(write, page)

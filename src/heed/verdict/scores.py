@@ -11,13 +11,14 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from heed.corpora.rows import AT, Format, read_table
 from heed.files import HeedError, reading, require_readable
+from heed.task.interface import Metric
 from heed.verdict.pairs import RUN
 
 COLUMNS = ("dataset", "metric", "model", "seed", "fold", "item", "score")
@@ -64,7 +65,8 @@ def _read(given: Given) -> pd.DataFrame:
     if suffixes.endswith(".parquet"):
         with reading(given.path, OWN):
             table = pd.read_parquet(given.path)
-        table = table.assign(**{AT: [f"{given.path}: row {i}" for i in range(1, len(table) + 1)]})
+        rows = pd.Series(np.arange(1, len(table) + 1)).astype(str)
+        table = table.assign(**{AT: f"{given.path}: row " + rows})
         return _of_study(table) if "experiment" in table else _long(given, table)
     if suffixes.endswith((".json", ".jsonl")):
         rows = _objects(given.path)
@@ -147,16 +149,12 @@ FORMS: dict[
 
 def _of_study(table: pd.DataFrame) -> pd.DataFrame:
     """Return what each item adds to the metric that decides: statistics.parquet of a study."""
-    from heed.published.verify import KEYS, contributions  # here: it imports all of scipy.stats
+    from heed.published.verify import KEYS, decisive  # here: it imports the metrics of all tasks
 
-    def of_run(run: pd.DataFrame) -> pd.DataFrame:
-        metric = str(run["metric"].iloc[0])
-        own = run.dropna(axis="columns", how="all")
-        values = contributions(metric, own.drop(columns=AT))
-        return run[[AT, "experiment", "metric", *KEYS]].assign(score=values)
-
-    runs = table.groupby(["experiment", *RUN], sort=False)
-    return pd.concat([of_run(run) for _, run in runs]).rename(columns={"experiment": "dataset"})
+    scored = pd.concat(decisive(rows) for _, rows in table.groupby("experiment", sort=False))
+    return scored[[AT, "experiment", "metric", *KEYS, "score"]].rename(
+        columns={"experiment": "dataset"}
+    )
 
 
 def _read_array(given: Given) -> pd.DataFrame:
@@ -180,7 +178,7 @@ def _read_translations(given: Sequence[Given], references: Path) -> pd.DataFrame
     """
     from sacrebleu.metrics import BLEU, CHRF  # here: both take a while
 
-    from heed.published.verify import contributions
+    from heed.tasks.translation import metrics
 
     expected = [line.split("\t") for line in _lines(references)]
     columns = [*itertools.zip_longest(*expected)]
@@ -198,8 +196,7 @@ def _read_translations(given: Sequence[Given], references: Path) -> pd.DataFrame
         for metric, scorer in (("bleu", BLEU()), ("chrf", CHRF())):
             # what `corpus_score` sums; the method that returns it by sentence is not documented
             counts = np.array(scorer._extract_corpus_statistics(lines, columns))
-            names = [f"{metric}:{i}" for i in range(counts.shape[1])]
-            score = contributions(metric, pd.DataFrame(counts, columns=names))
+            score = Metric(metric, getattr(metrics, metric)).by_item(counts[None])[0]
             tables.append(pd.DataFrame({**own, "metric": metric, "score": score}))
     return pd.concat(tables, ignore_index=True)
 
@@ -243,16 +240,18 @@ def check(table: pd.DataFrame) -> pd.DataFrame:
 
 def _check_complete(table: pd.DataFrame) -> None:
     """Raise HeedError unless all runs have the same items, and the models as many seeds."""
-    items = table.groupby("fold")["item"].agg(set)
-    for names, run in table.groupby(RUN):
-        model, seed, fold = cast(tuple[str, int, int], names)
-        if missing := items[fold] - {*run["item"]}:
-            other = table[(table["item"] == min(missing)) & (table["fold"] == fold)].iloc[0]
-            raise HeedError(
-                f"{other[AT]}: the item {min(missing)} is scored here, and not of the model "
-                f"{model}, seed {seed}. All models are compared on the same items: there "
-                f"{len(missing):,} are missing. Add them, or leave them out everywhere"
-            )
+    of_runs, of_folds = (table.groupby(keys)["item"].nunique() for keys in (RUN, "fold"))
+    for model, seed, fold in of_runs.index[of_runs < of_folds.reindex(of_runs.index, level="fold")]:
+        of_fold = table[table["fold"] == fold]
+        run = of_fold[(of_fold["model"] == model) & (of_fold["seed"] == seed)]
+        others = of_fold[~of_fold["item"].isin(run["item"])]
+        missing = min(others["item"])
+        other = others[others["item"] == missing].iloc[0]
+        raise HeedError(
+            f"{other[AT]}: the item {missing} is scored here, and not of the model {model}, seed "
+            f"{seed}. All models are compared on the same items: there "
+            f"{others['item'].nunique():,} are missing. Add them, or leave them out everywhere"
+        )
     seeds = table.groupby(["model", "fold"])["seed"].nunique()
     if several := {*seeds} - {1, seeds.max()}:
         model, fold = seeds[seeds.isin(several)].index[0]

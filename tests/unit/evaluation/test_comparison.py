@@ -17,7 +17,7 @@ from heed.evaluation.looks import levels, said_of_looks
 from heed.evaluation.results import Comparison, read_comparison, write_comparison
 from heed.files import CHECKSUMS, HeedError, read_text
 from heed.prediction import write_predictions
-from heed.published.publish import published_statistics
+from heed.published.verify import published_statistics
 from heed.reference_models import write_reference_models
 from heed.study import Experiment
 from heed.tasks.classification.recipe import Options, Prediction, Target

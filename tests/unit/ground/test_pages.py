@@ -33,8 +33,7 @@ NOT_RUN = {
     "dvc pull": REMOTE, "dvc fetch": REMOTE, "ray": CLUSTER, "kubectl": CLUSTER,
     "apptainer": CONTAINER, "docker": CONTAINER, "podman": CONTAINER, "snakemake": STAGES,
     "dvc": STAGES, "heed report": STAGES, "heed try": STAGES,
-    "heed verify": EDITION, "python verify.py": EDITION,
-    "python -m benchmarks.remote": MEASURED,
+    "heed verify": EDITION, "python -m benchmarks.remote": MEASURED,
 }  # fmt: skip
 
 

@@ -15,9 +15,9 @@ from heed.published import verify
 from heed.published.publish import Edition, publish
 from heed.report.formats import POINTS, PROBABILITY, decimals
 from heed.tasks.classification import metrics as classification
-from heed.tasks.classification.recipe import Data
 from heed.tasks.translation import metrics as translation
 from heed.tasks.translation.recipe import Data as Languages
+from heed.verdict.pairs import by_model
 from tests.fixtures.git import commit_all
 
 CLASSES = ["a", "b", "c"]
@@ -59,22 +59,11 @@ def runs_of(name: str) -> pd.DataFrame:
     return pd.concat(parts).sort_values(verify.KEYS, ignore_index=True)
 
 
-def runs_by_fold(runs: pd.DataFrame, model: str) -> list[np.ndarray]:
-    """What items contribute by heed itself, (runs, items) of each fold."""
-    metric = runs["metric"].iloc[0]
-    columns = classification.statistic_names(CLASSES)
-    of_heed = classification.make_metrics(Data("", CLASSES)).named(metric)
-    folds = []
-    for _, block in runs[runs["model"] == model].groupby("fold"):
-        by_run = [run.reindex(columns=columns, fill_value=0) for _, run in block.groupby("seed")]
-        folds.append(of_heed.by_item(np.stack([each.to_numpy(float) for each in by_run])))
-    return folds
-
-
 def row_of(runs: pd.DataFrame, first: str, second: str, family: str) -> dict[str, object]:
     """A line of verdicts.csv, as heed computes and prints it."""
     tests = sum(each == family for *_, each in PAIRS)
-    found = significance.assess(runs_by_fold(runs, first), runs_by_fold(runs, second), tests)
+    scores = by_model(verify.decisive(runs))
+    found = significance.assess(scores[first], scores[second], tests)
     low, high = map(POINTS.plain, found.interval_pp or ())
     rises = [float(RISES.get(name, 0)) for name in (first, second)]
     said = heeds_verdict(found, Significance("", 0.05, 0.8, 1.0, None, {}), *rises)
@@ -90,13 +79,14 @@ def row_of(runs: pd.DataFrame, first: str, second: str, family: str) -> dict[str
 def scores_of(name: str, runs: pd.DataFrame) -> list[dict[str, object]]:
     """The lines of results.csv, by the metric that decides."""
     metric, of_seeds = EXPERIMENTS[name][0], runs.groupby("model")["seed"].unique()
+    scores = by_model(verify.decisive(runs))
     return [
         {"experiment": name, "model": model, "seed": seed or "", "split": "test",
          "metric": metric, "value": score}
         for model in SHARES
         for seed, score in zip(
             of_seeds[model] if len(of_seeds[model]) > 1 else [0] * 3,
-            [run.mean() for fold in runs_by_fold(runs, model) for run in fold], strict=False,
+            [run.mean() for fold in scores[model] for run in fold], strict=False,
         )
     ]  # fmt: skip
 

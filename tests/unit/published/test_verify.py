@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,18 +10,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
-from heed.cli import commands
+from heed.cli import commands, main
 from heed.evaluation import looks, significance
-from heed.evaluation.results import Significance
-from heed.evaluation.results import verdict as heeds_verdict
+from heed.evaluation.comparison import assess_pairs
+from heed.evaluation.results import Significance, verdict
 from heed.files import HeedError
 from heed.published import verify
 from heed.published.publish import PUBLISHED_STUDIES
 from heed.task import task_module
 from heed.tasks.classification.recipe import Data
 from tests.conftest import ROOT, cases
+from tests.makers import formulas
 from tests.unit.published.conftest import CLASSES, LANGUAGES, statistics_table
 
 STUDIES = sorted(path.parent.name for path in (ROOT / PUBLISHED_STUDIES).glob("*/edition.json"))
@@ -72,6 +71,7 @@ BLOCKS = {
     "far apart": ([drawn(0.99, 5, 2000)], [drawn(0.01, 5, 2000)]),
     "folds": tuple([drawn(share, 1, 50 + i) for i in range(5)] for share in (0.8, 0.6)),
     "folds with two seeds": tuple([drawn(s, 2, 60 + i) for i in range(3)] for s in (0.7, 0.6)),
+    "repeated folds": tuple([drawn(s, 1, 40 + i) for i in range(20)] for s in (0.8, 0.75)),
     "folds with one mean": (
         [np.array([[1.0, 0.0, 1.0, 0.0]])] * 3, [np.array([[0.0, 0.0, 0.0, 1.0]])] * 3,
     ),
@@ -80,10 +80,12 @@ BLOCKS = {
 
 @pytest.mark.parametrize("tests", [1, 8])
 @pytest.mark.parametrize("name", BLOCKS)
-def test_a_comparison_comes_out_as_in_heed(name, tests):
+def test_a_comparison_comes_out_by_the_formulas(name, tests):
     first, second = BLOCKS[name]
-    expected = significance.assess(first, second, tests)
-    found = verify.compare(first, second, len(first) if len(first) > 1 else 0, tests)
+    repeats = 4 if name == "repeated folds" else 1
+    expected = significance.assess(first, second, tests, repeats=repeats)
+    k = len(first) // repeats if len(first) > 1 else 0
+    found = formulas.compare(first, second, k, tests)
     low, high = expected.interval_pp or (None, None)
     ends = {"low_pp": low, "high_pp": high, "difference_pp": expected.mean_pp}
     numbers = verify.CHECKED.keys() - {"verdict"}
@@ -95,31 +97,15 @@ def test_a_comparison_comes_out_as_in_heed(name, tests):
     rises = [(1, 0, 0), (90, 0, 0), (1, 0, 9e9), (1, 9e9, 0), (90, 9e9, 0), (1, 0, 5), (1, 5, 5)]
     for margin, *rise in rises:
         method = Significance("", 0.05, 0.8, margin, None, {})
-        said = heeds_verdict(expected, method, *rise)
-        assert verify.verdict(found, margin, *rise) == said
+        said = verdict(expected, method, *rise)
+        assert formulas.verdict(found, margin, *rise) == said
 
 
 def test_less_is_better_of_losses():
-    table = pd.DataFrame(
-        [(model, seed, 0, 1, "loss", loss)
-         for model, loss in (("a", 0.2), ("b", 0.5)) for seed in (1, 2)],
-        columns=[*verify.KEYS, "metric", "loss"],
-    )  # fmt: skip
-    runs = verify._read_runs("it", table)
-    assert verify.compare(runs["a"], runs["b"], 0, 1)["difference_pp"] == pytest.approx(30)
-
-
-def test_repeated_folds_have_the_variance_of_bouckaert_and_frank():
-    k, repeats = 5, 4
-    blocks = [drawn(0.8, 1, 40 + i) for i in range(k * repeats)]
-    means = [block.mean() for block in blocks]
-    found = verify.compare(blocks, [np.zeros_like(block) for block in blocks], k, 1)
-    error = ((1 / (k * repeats) + 1 / (k - 1)) * np.var(means, ddof=1)) ** 0.5
-    half = stats.t.ppf(0.975, k * repeats - 1) * error
-    assert found["low_pp"] == pytest.approx(100 * (np.mean(means) - half))
-    same = verify.compare(blocks, blocks, k, 1)
-    items = sum(block.shape[1] for block in blocks) // repeats
-    assert same["equal_within_pp"] == pytest.approx(100 * (1 - 0.05 ** (1 / items)))
+    losses = {"a": [[0.2], [0.2]], "b": [[0.5], [0.5]]}
+    by_item = {model: [pd.DataFrame(loss)] for model, loss in losses.items()}
+    found = assess_pairs(by_item, [("a", "b", "primary")], "loss", 1, None)
+    assert found["a", "b"].mean_pp == pytest.approx(30)
 
 
 # --- published studies ----------------------------------------------------------------------------
@@ -239,7 +225,7 @@ def test_no_other_number_of_a_verdict_passes(quick, kind):
         at = table.index[table[column] != ""][number]
         changed.loc[at, column] = others(table[column], at)[kind]
     changed.to_csv(quick / verify.VERDICTS, index=False)
-    with pytest.raises(verify.PublishedError) as error:
+    with pytest.raises(HeedError) as error:
         verify.recompute(quick)
     assert {*re.findall(r"(\w+) is printed as", str(error.value))} >= {*verify.CHECKED}
 
@@ -253,7 +239,7 @@ def test_no_other_score_passes_that_follows_from_the_statistics(quick, column):
         changed = table.copy()
         changed.loc[at, column] = new
         changed.to_csv(quick / verify.SCORES, index=False)
-        with pytest.raises(verify.PublishedError):
+        with pytest.raises(HeedError):
             verify.recompute(quick)
 
 
@@ -271,21 +257,15 @@ def test_a_number_is_printed_to_its_last_digit(form, text, value, agrees):
     assert verify._agrees(form, text, value) is agrees
 
 
-def test_what_controls_a_terminal_is_never_printed(study):
+def test_what_controls_a_terminal_is_never_printed(study, monkeypatch):
     cell("plain", "verdict", "\x1b]0;title\x07\u202eword\n docs/studies/it: as printed")(study)
-    command = [sys.executable, verify.__file__, str(study)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "\x1b" not in done.stderr and "\u202e" not in done.stderr
-    assert "verdict is printed as [U+001B]]0;title[U+0007][U+202E]word[U+000A]" in done.stderr
-    assert not any(line.startswith(" docs") for line in done.stderr.splitlines())
-
-
-def test_the_module_needs_nothing_of_heed(study):
-    code = "import runpy, sys; sys.modules['heed'] = None; sys.argv = sys.argv[1:]; "
-    command = [sys.executable, "-c", f"{code} runpy.run_path(sys.argv[0], run_name='__main__')"]
-    command += [verify.__file__, str(study)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "") and "are as printed" in done.stdout
+    monkeypatch.setattr(sys, "argv", ["heed", "verify", str(study)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    said = str(end.value.code)
+    assert "\x1b" not in said and "\u202e" not in said
+    assert "verdict is printed as [U+001B]]0;title[U+0007][U+202E]word[U+000A]" in said
+    assert not any(line.startswith(" docs") for line in said.splitlines())
 
 
 @pytest.mark.parametrize(
@@ -299,4 +279,4 @@ def test_a_published_study_comes_out_as_printed(name):
 def test_levels_of_looks_are_those_of_the_study():
     for plan, alpha in (((5, 10), 0.05), ((3, 5, 10), 0.01)):
         expected = looks.levels(plan, alpha)
-        assert verify.look_levels(plan, alpha) == pytest.approx(expected, rel=1e-4)
+        assert formulas.look_levels(plan, alpha) == pytest.approx(expected, rel=1e-5)

@@ -24,6 +24,7 @@ OLD, NEW = "x86_64 AVX2, Intel family 6 model 79, torch 2", "x86_64 AVX512, AMD 
 
 TWO_PROCESSES = """
 import os
+import torch  # which looks at the environment when it is first asked for its instructions
 from heed.training.machine import continue_kind, machine_kind
 if os.fork():
     os.wait()
