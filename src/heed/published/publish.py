@@ -275,11 +275,11 @@ def _row(studies: Path, name: str) -> list[str]:
     means = scores[own].groupby("model")["value"].mean().map(lambda mean: f"{100 * mean:.1f}")
     title = yaml.safe_load((folder / PARAMS).read_text("utf-8"))["experiments"][experiment]["title"]
     attention = next(pairs[role]["first"] for role in ROLES if role in pairs)
-    named = f"`{attention}` " * (attention != "attention")
-    cells = [f"[{title}]({study}/README.md)", f"{named}{means[attention]}", *["–"] * len(ROLES)]
+    named = f"{attention.replace('-', ' ')} {means[attention]}"
+    cells = [f"[{title}]({study}/README.md)", named, *["–"] * len(ROLES)]
     for place, role in enumerate(ROLES, 2):
         if pair := pairs.get(role):
-            named = f"`{pair['second']}` " * (role != "baseline")
+            named = f"{pair['second'].replace('-', ' ')} " * (role != "baseline")
             interval = f"{pair['difference_pp']} ({pair['low_pp']} to {pair['high_pp']})"
             said = f"{pair['verdict'].removeprefix('practically ')} {interval.replace('-', '−')}"
             cells[place] = f"{named}{means[pair['second']]}: {said}"

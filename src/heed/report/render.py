@@ -29,7 +29,7 @@ from heed.report.results import Results, read_results, read_table
 from heed.report.rows import hyperparameters, summary
 from heed.report.rows.expected import judge_expected_results
 from heed.report.rows.trainings import read_costs
-from heed.report.tables import PAPER, Table
+from heed.report.tables import PAPER
 from heed.report.typesetting import Latex
 from heed.study import Params
 from heed.tables import write_csv
@@ -55,6 +55,9 @@ class Outcome(NamedTuple):
 
 ANSWER = "answer.txt"  # in tables/: the first sentences, which a run prints at its end
 FORMATS = {"csv": "CSV", "tex": "LaTeX"}  # of a table's files
+COPIES = {
+    "CSV": of_tables.csv_table, "LaTeX": typesetting.table, "Markdown": of_tables.markdown_table,
+}  # fmt: skip
 
 
 def render(
@@ -82,7 +85,7 @@ def write_report(results: Results, folder: Path, links: Addresses = Addresses())
         names = draw_figures(itertools.chain(*figures.values()), out)
     tables = of_tables.build_tables(results)
     every = [*itertools.chain(*tables.values())]
-    copies = {id(table): _texts(table) for table in every}
+    copies = {id(table): {name: text(table) for name, text in COPIES.items()} for table in every}
     answer = pages.first_sentences(summary.findings(results), len(results.comparison.seeds))
     answer += summary.looks(results)
     with writing_folder(folder / "tables") as out:
@@ -96,16 +99,9 @@ def write_report(results: Results, folder: Path, links: Addresses = Addresses())
     image = pages.image_addresses(folder / "figures", links.has_files)
     failures = said("failures", [e for e in judge_expected_results(results) if not e["holds"]])
     page = Page(tables, figures, image, lambda table: copies[id(table)], links.has_files)
-    html = page.render(**_context(results), failures=failures, links=links)
-    write_text(folder / "index.html", html)
+    html = folder / "index.html"
+    write_text(html, page.render(**_context(results), failures=failures, links=links))
     return Outcome(answer, failures)
-
-
-def _texts(table: Table) -> dict[str, str]:
-    return {
-        "CSV": of_tables.csv_table(table), "LaTeX": typesetting.table(table),
-        "Markdown": of_tables.markdown_table(table),
-    }  # fmt: skip
 
 
 def _context(results: Results) -> dict[str, object]:

@@ -220,7 +220,8 @@ def get_path(record: Any, path: str) -> Any:
 def csv_table(table: Table) -> str:
     """Return every column of a table's CSV file as CSV, or what the page shows: it has no file."""
     if "csv" not in table.files:
-        return csv_text(pd.DataFrame(_shown(table), columns=_heads(table), dtype=str))
+        titles, *rows = _shown(table)
+        return csv_text(pd.DataFrame(rows, columns=titles, dtype=str))
     chosen = [(n, column) for n, column in enumerate(table.columns) if column.key and column.csv]
     rows = [[column.format.plain(row.cells[n].value) for n, column in chosen] for row in table.rows]
     return csv_text(pd.DataFrame(rows, columns=[column.key for _, column in chosen], dtype=str))
@@ -229,17 +230,17 @@ def csv_table(table: Table) -> str:
 def markdown_table(table: Table) -> str:
     """Return the columns that the page has of a table."""
     formats = [table.columns[index].format for index in table.column_indices(PAGE)]
-    marks = ["---" if form.align == "left" else "---:" for form in formats]
-    heads, *rows = (map(escape_markdown, row) for row in (_heads(table), *_shown(table)))
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in (heads, marks, *rows))
-
-
-def _heads(table: Table) -> list[str]:
-    return [table.columns[index].title for index in table.column_indices(PAGE)]
+    rows = [[*map(escape_markdown, row)] for row in _shown(table)]
+    rows.insert(1, ["---" if form.align == "left" else "---:" for form in formats])
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
 
 
 def _shown(table: Table) -> list[list[str]]:
-    """Return the rows as the page has them, each cell with its small second line."""
-    shown = [[row.cells[index] for index in table.column_indices(PAGE)] for row in table.rows]
-    texts = [[(it.text, it.note, it.mark and f"({it.mark})") for it in cells] for cells in shown]
-    return [[" ".join(filter(None, cell)) for cell in row] for row in texts]
+    """Return titles and rows as the page has them, each cell with its small second line."""
+    indices = table.column_indices(PAGE)
+    rows = [[_shown_cell(row.cells[index]) for index in indices] for row in table.rows]
+    return [[table.columns[index].title for index in indices], *rows]
+
+
+def _shown_cell(it: Cell) -> str:
+    return " ".join(filter(None, (it.text, it.note, it.mark and f"({it.mark})")))

@@ -139,10 +139,6 @@ def _piece(start: float, end: float, y: float, verdict: str) -> Mark:
     return mark("square", *ends, fill=shapes.GROUND, shade=1, dash=(), **style)
 
 
-def _sample(verdict: str) -> shapes.Sample:
-    return lambda x, y: _piece(x - 0.012, x + 0.012, y, verdict)
-
-
 def _legend(rows: Sequence[Compared]) -> Panel:
     """Return the legend: the kinds of model that any row has, the pieces, and the band."""
     outside = {row.roles[3] for row in rows}
@@ -151,7 +147,10 @@ def _legend(rows: Sequence[Compared]) -> Panel:
         for kind in dict.fromkeys(kind for row in rows for kind in row.kinds)
     }
     pieces = {"better": BETTER, "practically the same": SAME, "undecided": ""}
-    entries |= {text: _sample(verdict) for text, verdict in pieces.items()}
+    entries |= {
+        text: lambda x, y, verdict=verdict: _piece(x - 0.012, x + 0.012, y, verdict)
+        for text, verdict in pieces.items()
+    }
     entries[f"within {rows[0].margin:g} of the average"] = lambda x, y: _near(x, 0.012, y, 0.35)
     return shapes.legend(entries, 0.2, COLUMNS)
 
