@@ -131,9 +131,8 @@ def _write_plots(results: Results, folder: Path) -> None:
             history = read_table(evaluation / "history.csv")
             metric = next(score for score in scores if f"validation_{score}" in history)
             validation = history[f"validation_{metric}"]
-            curves.append(
-                history.assign(model=evaluation.name, metric=metric, validation=validation)
-            )
+            own = history.assign(model=evaluation.name, metric=metric, validation=validation)
+            curves.append(own)
             if (evaluation / "confusion.csv").exists():
                 confusions.append(_confusion(evaluation))
         comparisons += [_compared(experiment.key, one) for one in experiment.comparisons]
