@@ -105,9 +105,9 @@ def report_of(task: str) -> Any:
 def equal_weights_control(result: ExperimentResult, variant: str) -> str:
     """Return the variant that is `variant` with equal weights in place of learned ones.
 
-    That is X-equal-weights or X-average, whatever hyperparameters they have, since they belong to
-    X. Else it is `equal-weights` of a model with self-attention, `average`, or the baseline, where
-    it differs by no hyperparameter that makes weights. Empty: there is none, or it is a translator.
+    X-equal-weights and X-average belong to X, whatever their hyperparameters. Else it is
+    `equal-weights` of a model with self-attention, `average`, or the baseline, where it differs by
+    no hyperparameter that makes weights. Empty where there is none, and for a translator.
     """
     h = result.models[variant].hyperparameters
     if variant in (BASELINE, *CONTROLS) or not (isinstance(h, Architecture) and h.learns_weights):
