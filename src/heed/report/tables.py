@@ -238,9 +238,7 @@ def markdown_table(table: Table) -> str:
 def _shown(table: Table) -> list[list[str]]:
     """Return titles and rows as the page has them, each cell with its small second line."""
     indices = table.column_indices(PAGE)
-    rows = [[_shown_cell(row.cells[index]) for index in indices] for row in table.rows]
+    shown = [[row.cells[index] for index in indices] for row in table.rows]
+    texts = [[(it.text, it.note, it.mark and f"({it.mark})") for it in cells] for cells in shown]
+    rows = ([" ".join(filter(None, cell)) for cell in cells] for cells in texts)
     return [[table.columns[index].title for index in indices], *rows]
-
-
-def _shown_cell(it: Cell) -> str:
-    return " ".join(filter(None, (it.text, it.note, it.mark and f"({it.mark})")))
