@@ -281,7 +281,9 @@ def prepare(corpus: str, params: Params) -> Tokens:
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("datasets", nargs="*", metavar="DATASET", help=", ".join(DATASETS))
-    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=["pooling", "attention"])
+    parser.add_argument(
+        "--variants", nargs="+", choices=VARIANTS, default=["attention-pooling", "self-attention"]
+    )
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
     parser.add_argument("--folder", type=Path, help="keeps the corpora; none: a temporary folder")
     parser.add_argument(

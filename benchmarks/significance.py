@@ -31,7 +31,7 @@ ON_A_DOCUMENT = 0.1  # variance over documents of a difference, without that ove
 SEEDS, SIZES = (3, 5, 10), (1, 2, 3, 5, 10)
 FEW, FEW_DIFFER = (6, 10, 20, 50, 99), (310, 500, 1_000, 2_000)
 # Of a study of `heed corpus add`: its models, the one that is in question and its secondary family.
-MODELS, ASKED = [*VARIANTS], ["pooling", "attention"]
+MODELS, ASKED = [*VARIANTS], ["attention-pooling", "self-attention"]
 SECONDARY = [
     (MODELS.index(first), MODELS.index(second))
     for first, second, family in assign_roles(

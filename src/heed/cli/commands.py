@@ -48,7 +48,7 @@ def _check() -> None:
 
 
 def corpus_add(files: list[str], **options: Any) -> None:
-    """Make a study of your own of a corpus, or add the corpus to it: baseline and attention."""
+    """Make a study of your own texts, with and without attention, or add them to the active one."""
     from heed.study.own_corpus import add_corpus
     from heed.study.own_files import CorpusOptions
 
