@@ -119,10 +119,10 @@ def test_no_function_is_longer_than_45_lines():
 # which one is raised.
 
 CEILINGS = {
-    "cli": 850, "corpora": 3104, "evaluation": 1582, "explanation": 2884, "hyperparameters": 488,
-    "inputs": 997, "models": 2457, "modules": 2561, "published": 816, "report": 5498,
-    "search": 1029, "study": 3277, "task": 275, "tasks": 4065, "tokens": 1847, "training": 1136,
-    "verdict": 1173,
+    "cli": 847, "corpora": 3102, "evaluation": 1598, "explanation": 2884, "hyperparameters": 488,
+    "inputs": 997, "models": 2457, "modules": 2561, "published": 593, "report": 5499,
+    "search": 1029, "study": 3280, "task": 275, "tasks": 4065, "tokens": 1847, "training": 1136,
+    "verdict": 1172,
 }  # fmt: skip  # `modules` are those of no package
 MOST_MODULES = 175
 MOST_LINES_OF_TESTS = 26_000  # of Python
