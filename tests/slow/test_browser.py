@@ -179,8 +179,8 @@ def test_the_weights_of_words_are_read_by_keys_and_touch(browser, reports, width
 @pytest.mark.parametrize("width", [390, 1440])
 def test_a_head_is_chosen_and_its_weights_are_a_table(browser, reports, width):
     page = opened(browser, reports["sample"] / "index.html", viewport=SIZE | {"width": width})
-    page.evaluate("location.hash = 'figure-sample-sentiment-attention_heads-1'")
-    part = page.locator("#figure-sample-sentiment-attention_heads-1 details[data-heads]")
+    page.evaluate("location.hash = 'figure-sample-sentiment-self-attention_heads-1'")
+    part = page.locator("#figure-sample-sentiment-self-attention_heads-1 details[data-heads]")
     part.locator("summary").focus()
     page.keyboard.press("Enter")
     cells = part.locator("tbody td")
