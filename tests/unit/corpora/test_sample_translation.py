@@ -9,11 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from heed.corpora.sample_translation import (
-    SOURCE,
-    generate_rows,
-    read_paragraphs,
-)
+from heed.corpora.sample_translation import SOURCE, generate_rows, read_paragraphs
 from heed.files import HeedError
 from heed.study import Source
 

@@ -269,8 +269,7 @@ def test_what_controls_a_terminal_is_never_printed(study, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name != QUICK)) for name in STUDIES],
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name != QUICK)) for name in STUDIES]
 )
 def test_a_published_study_comes_out_as_printed(name):
     assert " are as printed in verdicts.csv" in verify.recompute(ROOT / PUBLISHED_STUDIES / name)
