@@ -108,12 +108,8 @@ def test_a_declared_control_is_a_control_whatever_it_is(declared):
 
 def test_a_decoder_with_a_matrix_for_each_position_is_no_control():
     """It gives words weights of their own: that attention beats it says nothing of these."""
-    decoders = {
-        "last-state": "last-state",
-        "self-attention": "output",
-        "concatenate": "concatenate",
-    }
-    models = {name: Translator(decoder=decoder) for name, decoder in decoders.items()}
+    models = {name: Translator(decoder=name) for name in ("last-state", "concatenate")}
+    models["self-attention"] = Translator(decoder="output")
     models["parameter-matched"] = Translator(decoder="last-state", hidden_size=300)
     models["equal"] = Translator(decoder="input", score="uniform")
     roles = results.assign_roles(models, [], ["self-attention"])

@@ -101,10 +101,7 @@ def test_a_searched_model_takes_its_epochs_from_the_search(tmp_path):
 
 def test_what_it_costs_has_the_longer_trainings(tmp_path):
     results = read(tmp_path, {"last-state": 0.0})
-    runs = (
-        len([model for experiment in results.experiments for model in results.models(experiment)])
-        * 3
-    )
+    runs = 3 * sum(len(results.models(experiment)) for experiment in results.experiments)
     before = bill(results)
     write_times(f"{NAME}-last-state", ["longer"], results.folder, cpu_seconds=90.0)
     results = dataclasses.replace(results)  # as read again

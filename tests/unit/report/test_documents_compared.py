@@ -134,7 +134,7 @@ def test_the_control_of_learned_weights_has_equal_ones_and_the_same_encoder():
     assert equal_weights_control(result, "self-attention") == "equal-weights"
     shorter = dataclasses.replace(attention.hyperparameters, max_tokens=7)
     models["self-attention"] = dataclasses.replace(attention, hyperparameters=shorter)
-    assert equal_weights_control(result, "self-attention") == "", "other weights are not all"
+    assert equal_weights_control(result, "self-attention") == "", "it differs in its length too"
     models["self-attention-average"] = mean  # which belongs to it
     assert equal_weights_control(result, "self-attention") == "self-attention-average"
 
