@@ -188,10 +188,9 @@ def make_workplace(tmp_path: Path) -> None:
         tokens=meta["digest"], statistics=CorpusStatistics(**statistics),
         data=Data("kind", ["bad", "good"]), hyperparameters=HYPERPARAMETERS,
     )  # fmt: skip
-    write_recipe(tmp_path / "results/recipe/tiny/tiny-self-attention.yaml", recipe)
-    write_prediction(
-        tmp_path / "results/recipe/tiny/tiny-self-attention.prediction.yaml", Prediction()
-    )
+    recipes = tmp_path / "results/recipe/tiny"
+    write_recipe(recipes / "tiny-self-attention.yaml", recipe)
+    write_prediction(recipes / "tiny-self-attention.prediction.yaml", Prediction())
 
 
 def change_recipe(model: str = "tiny-self-attention", **changes: object) -> None:

@@ -3,6 +3,7 @@
 The order of imports is declared in pyproject.toml."""
 
 import ast
+import functools
 import re
 import sys
 import tomllib
@@ -14,36 +15,42 @@ from tests.conftest import ROOT
 
 SOURCE = ROOT / "src/heed"
 MODULES = sorted(SOURCE.rglob("*.py"))
+TOOLS, TESTS = ([*(ROOT / name).rglob("*.py")] for name in ("workflow", "tests"))
+
+
+@functools.cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Return all nodes of a file's syntax tree, which is made once."""
+    return [*ast.walk(ast.parse(path.read_text()))]
+
+
+def functions(*paths: Path) -> dict[str, ast.FunctionDef]:
+    """Return all functions of files by the path of their file, their line and their name."""
+    return {
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}": node
+        for path in paths for node in nodes(path) if isinstance(node, ast.FunctionDef)
+    }  # fmt: skip
 
 
 def imports(path: Path) -> set[str]:
     """Return every module imported anywhere in a file, except for type checking only."""
-    tree = ast.parse(path.read_text())
-    typing_only = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
-        for inner in ast.walk(node)
-    }
+    conditions = (node for node in nodes(path) if isinstance(node, ast.If))
+    typing = (node for node in conditions if getattr(node.test, "id", "") == "TYPE_CHECKING")
+    typing_only = {inner for node in typing for inner in ast.walk(node)}
     modules = set()
-    for node in ast.walk(tree):
-        if id(node) in typing_only:
+    for node in nodes(path):
+        if node in typing_only:
             continue
         if isinstance(node, ast.Import):
             modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            modules |= (
-                {f"heed.{alias.name}" for alias in node.names}
-                if node.module == "heed"
-                else {node.module}
-            )
+            modules.add(node.module)
     return modules
 
 
 def test_every_package_that_is_imported_is_declared():
-    tools = sorted((ROOT / "workflow").glob("*.py"))
-    names = {name.split(".")[0] for path in [*MODULES, *tools] for name in imports(path)}
-    heed_modules = {"heed", *(path.stem for path in tools)}
+    names = {name.split(".")[0] for path in [*MODULES, *TOOLS] for name in imports(path)}
+    heed_modules = {"heed", *(path.stem for path in TOOLS)}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = sum(project["optional-dependencies"].values(), project["dependencies"])
     declared = {re.split(r"[<>=\[]", requirement)[0] for requirement in declared}
@@ -69,22 +76,13 @@ KNOW_CLASSIFICATION = (
 
 
 def test_a_tasks_terms_stay_in_its_package():
-    lines_with_terms = []
     for path in MODULES:
-        name = path.relative_to(SOURCE).as_posix()
+        name, lines = path.relative_to(SOURCE).as_posix(), path.read_text().splitlines()
         if not name.startswith(KNOW_CLASSIFICATION):
-            lines = path.read_text().splitlines()
-            lines_with_terms += [
-                f"{name}:{n}: {line.strip()}"
-                for n, line in enumerate(lines, 1)
-                if TERMS.search(line)
-            ]
-    assert not lines_with_terms
+            assert [(n, line) for n, line in enumerate(lines, 1) if TERMS.search(line)] == [], name
 
 
-PICKLES = re.compile(
-    r"^\s*(import|from) (pickle|joblib|dill|shelve)\b|\btorch\.(save|load)\(", re.MULTILINE
-)
+PICKLES = re.compile(r"(?m)^\s*(import|from) (pickle|joblib|dill|shelve)\b|\btorch\.(save|load)\(")
 
 
 def test_nothing_is_pickled_and_no_module_has_a_meaningless_name():
@@ -94,25 +92,15 @@ def test_nothing_is_pickled_and_no_module_has_a_meaningless_name():
 
 
 def test_the_project_names_no_path_of_the_machine_that_it_was_written_on():
-    for path in [
-        *MODULES,
-        *(ROOT / "docs").glob("**/*.md"),
-        ROOT / "README.md",
-        ROOT / "Makefile",
-        *(ROOT / "envs").glob("*"),
-    ]:
+    others = [ROOT / "README.md", ROOT / "Makefile", *(ROOT / "envs").glob("*")]
+    for path in [*MODULES, *(ROOT / "docs").glob("**/*.md"), *others]:
         text = path.read_text()
         assert "/work/" not in text.replace(".heed/work/", "") and "pypi.org" not in text, path
 
 
 def test_no_function_is_longer_than_45_lines():
-    long = [
-        f"{path.relative_to(ROOT)}: {node.name}"
-        for path in [*MODULES, *(ROOT / "workflow").glob("*.py"), *(ROOT / "tests").rglob("*.py")]
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno >= 45
-    ]
-    assert not long
+    found = functions(*MODULES, *TOOLS, *TESTS)
+    assert not [name for name, node in found.items() if node.end_lineno - node.lineno >= 45]
 
 
 # --- ceilings: what heed may weigh. They go down; docs/internals/decisions.md names the feature for
@@ -144,8 +132,7 @@ def test_no_package_has_more_lines_than_its_ceiling():
 
 
 def test_the_tests_have_no_more_lines_than_their_ceiling():
-    tests = [path.read_text().splitlines() for path in (ROOT / "tests").rglob("*.py")]
-    assert sum(map(len, tests)) <= MOST_LINES_OF_TESTS
+    assert sum(len(path.read_text().splitlines()) for path in TESTS) <= MOST_LINES_OF_TESTS
 
 
 def complexity(function: ast.FunctionDef) -> int:
@@ -171,12 +158,7 @@ def complexity(function: ast.FunctionDef) -> int:
 
 
 def test_few_functions_are_complex():
-    found = {
-        f"{path.relative_to(SOURCE)}: {node.name}": complexity(node)
-        for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.FunctionDef)
-    }
+    found = {name: complexity(node) for name, node in functions(*MODULES).items()}
     above = {name: count for name, count in found.items() if count > 10}
     assert len(above) <= MOST_ABOVE_10, above
     assert max(above.values()) <= MOST_COMPLEX, above

@@ -1,10 +1,12 @@
 """Small translators, and sentence pairs for them."""
 
 import dataclasses
+from collections.abc import Iterable
 
 import numpy as np
 import torch
 from torch import nn
+from torch.nn.utils import rnn
 
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
@@ -52,9 +54,29 @@ def make_pairs(
     return PairBatch(*pad(sources, padding), *pad(framed, behind), np.arange(len(sources)))
 
 
+def read_packed(
+    layers: Iterable[nn.Module], inputs: torch.Tensor, lengths: torch.Tensor
+) -> tuple[torch.Tensor, list[tuple[torch.Tensor, ...]]]:
+    """Return the states of recurrent layers, and of each its last ones, by torch's packed layers.
+
+    A layer with children has one for each direction."""
+    packing, last = {"batch_first": True, "enforce_sorted": False}, []
+    for layer in layers:
+        parts = [*layer.children()] or [layer]
+        kind = {"batch_first": True, "bidirectional": len(parts) == 2}
+        both = type(parts[0])(inputs.shape[-1], parts[0].hidden_size, **kind).to(inputs.dtype)
+        packed, size = rnn.pack_padded_sequence(inputs, lengths, **packing), inputs.shape[1]
+        weights = [weight for part in parts for weight in part.parameters()]
+        named = dict(zip(dict(both.named_parameters()), weights, strict=True))
+        states, state = torch.func.functional_call(both, named, (packed,))
+        inputs, _ = rnn.pad_packed_sequence(states, batch_first=True, total_length=size)
+        last.append(tuple(tensor.transpose(0, 1).flatten(1) for tensor in state))
+    return inputs, last
+
+
 def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
     """Give torch's multi-head attention the weights of ours."""
     projections = (ours.query, ours.key, ours.value)
-    theirs.in_proj_weight.data = torch.cat([each.weight for each in projections]).data
-    theirs.in_proj_bias.data = torch.cat([each.bias for each in projections]).data
+    theirs.in_proj_weight.data = torch.cat([layer.weight for layer in projections]).data
+    theirs.in_proj_bias.data = torch.cat([layer.bias for layer in projections]).data
     theirs.out_proj.load_state_dict(ours.output.state_dict())

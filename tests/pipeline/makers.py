@@ -182,11 +182,10 @@ def copy_of(study: Toy, path: Path) -> Toy:
     return copy
 
 
-DONE = re.compile(
-    r"heed: (\d+) of (\d+) stages are done(, [a-z ]*(\d+ minutes?|the time) left)?: \S+"
-)
+LEFT = r"(, [a-z ]*(\d+ minutes?|the time) left)?"
+DONE = re.compile(rf"heed: (\d+) of (\d+) stages are done{LEFT}: \S+")
 BEGINNING = re.compile(
-    r"Using workflow specific profile|heed: running first: |heed: \d+ of \d+ stages to run"
+    r"Using workflow specific profile|heed: (running first: |\d+ of \d+ stages to run)"
 )
 
 

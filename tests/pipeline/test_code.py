@@ -120,7 +120,7 @@ def changed(clone: Path, old: str, new: str, path: str = "params.yaml") -> set[s
     assert old in text
     file.write_text(text.replace(old, new, 1))
     run(clone)
-    return {name for name, each in before.items() if (folder / name).read_bytes() != each}
+    return {name for name, content in before.items() if (folder / name).read_bytes() != content}
 
 
 def code(path: Path, stage: str, key: str = "") -> dict[str, dict[str, str]]:
@@ -268,9 +268,7 @@ def test_seeds_that_are_raised_after_a_comparison_stop_the_study_until_they_are_
 def test_the_files_of_keys_that_are_gone_go(edited):
     params = edited / "params.yaml"
     lines = params.read_text().splitlines(keepends=True)
-    kept = [
-        line for line in lines if "feelings-self-attention" not in line
-    ]  # and all that names it
+    kept = [line for line in lines if "feelings-self-attention" not in line]  # in all sections
     params.write_text("".join([*kept, "searches: {}\n"]))
     run(edited)
     assert not (edited / "results/code/explain/feelings-self-attention.json").exists()

@@ -42,10 +42,8 @@ def test_an_experiment_on_a_copy_runs_the_code_of_the_copy(tmp_path: Path) -> No
     toy = Toy.of_real_heed(tmp_path / "clone", EXPLAINED)
     cache = str(toy.path / ".heed/dvc")
     toy.run("dvc", "config", "--local", "core.site_cache_dir", cache)  # as `make setup` does
-    run, info = (
-        "train@author-self-attention",
-        toy.path / "results/train/author-self-attention/1/run.json",
-    )
+    run = "train@author-self-attention"
+    info = toy.path / "results/train/author-self-attention/1/run.json"
     toy.run("dvc", "repro", run)
     before = json.loads(info.read_text())
     assert "edited" not in before

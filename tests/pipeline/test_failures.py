@@ -6,14 +6,7 @@ from pathlib import Path
 import pytest
 
 from heed.pipeline import read_lock
-from tests.pipeline.makers import (
-    ATTENTION,
-    SNAKEMAKE,
-    add_to,
-    by_driver,
-    held,
-    wait_for_output,
-)
+from tests.pipeline.makers import ATTENTION, SNAKEMAKE, add_to, by_driver, held, wait_for_output
 
 KEY = "heed: params.yaml:14: defaults.classification"
 # mistake: (text of params.yaml, its replacement, the message)

@@ -57,9 +57,7 @@ def test_a_change_is_tried_beside_the_study(real_study: Toy, tmp_path: Path) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_one_that_is_stopped_leaves_nothing(
-    real_study: Toy, tmp_path: Path, sent: signal.Signals
-) -> None:
+def test_one_that_is_stopped_leaves_nothing(real_study, tmp_path, sent) -> None:
     study = copy_of(real_study, tmp_path / "clone")
     before = state(study)
     process = study.start(*TRY, "epochs=5000")

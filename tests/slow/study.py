@@ -98,10 +98,8 @@ class Heed:
                 "folder": str(folder), "command": command.split(), "output": log.name,
                 "environment": environment, "kill": kill, "trace": trace and str(trace),
             }  # fmt: skip
-            searches = (
-                command == "recipe author"
-                and "search: hunt" in (folder / "params.yaml").read_text()
-            )
+            params = folder / "params.yaml"
+            searches = command == "recipe author" and "search: hunt" in params.read_text()
             code = self._run_job(job, limit, cold or searches)
             output = Path(log.name).read_text(errors="replace")
         assert code is not None, f"heed {command} hung for {limit} s: {output}"
@@ -166,14 +164,10 @@ class Study:
         """Return {path: hash} of data, results and report, without times and unfinished work."""
         folders = ("data/raw", "data/tokens", "results", "reports")
         paths = [path for folder in folders for path in (self.path / folder).rglob("*")]
-        contents = {
-            name: path.read_bytes()
-            for path in [*paths, self.path / "metrics.json"]
-            if (path.is_file() or path.is_symlink())
-            and not (name := str(path.relative_to(self.path))).startswith(
-                ("results/timing/", "results/shown/timing/")
-            )
-        }
+        paths = [p for p in (*paths, self.path / "metrics.json") if p.is_file() or p.is_symlink()]
+        names = {str(path.relative_to(self.path)): path for path in paths}
+        times = ("results/timing/", "results/shown/timing/")
+        contents = {name: names[name].read_bytes() for name in names if not name.startswith(times)}
         for name, text in without_times(self.path / "reports").items():
             contents[f"reports/{name}"] = text.encode()
         return {name: hashlib.sha256(text).hexdigest() for name, text in sorted(contents.items())}

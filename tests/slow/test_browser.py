@@ -209,9 +209,8 @@ def test_without_javascript_every_table_and_figure_still_reads(browser, reports)
     links = page.locator(".contents a").evaluate_all("all => all.map(a => a.hash.slice(1))")
     assert len(links) >= 5 and all(page.locator(f"[id='{link}']").count() == 1 for link in links)
     page = opened(browser, first_documents(reports["sample"]), java_script_enabled=False)
-    assert (
-        page.locator("article:visible").count() == 3 and not page.locator("#filters").is_visible()
-    )
+    assert page.locator("article:visible").count() == 3
+    assert not page.locator("#filters").is_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -224,12 +223,9 @@ def test_axe_finds_nothing_serious(browser, reports, axe, what, scheme):
         page.evaluate(OPEN_ALL)
         page.evaluate(axe)
         violations = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
-        serious = [
-            (each["id"], each["help"], str(each["nodes"][0])[:500])
-            for each in violations
-            if each["impact"] in ("serious", "critical")
-        ]
-        assert serious == [], file.name
+        serious = [rule for rule in violations if rule["impact"] in ("serious", "critical")]
+        found = [(rule["id"], rule["help"], str(rule["nodes"][0])[:500]) for rule in serious]
+        assert found == [], file.name
 
 
 @pytest.mark.parametrize("what", ["hostile", "talk", "translation"])
@@ -260,7 +256,6 @@ def test_a_large_report_links_its_figures_and_shows_them(browser, tmp_path, monk
     assert sources and all(re.fullmatch(r"figures/[\w-]+\.svg", source) for source in sources)
     image = page.locator("figure.plot img:visible").first
     image.scroll_into_view_if_needed()
-    page.wait_for_function(
-        "document.querySelector('figure.plot img').naturalWidth > 0", timeout=5000
-    )
+    is_shown = "document.querySelector('figure.plot img').naturalWidth > 0"
+    page.wait_for_function(is_shown, timeout=5000)
     assert page.messages == []

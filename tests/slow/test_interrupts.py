@@ -45,10 +45,8 @@ def ended_by_one_line(errors: str) -> bool:
 
 def test_a_training(workplace: Path) -> None:
     change_recipe(epochs=300)
-    command, run = (
-        ("train", "tiny-self-attention", "--seeds", "1"),
-        Path("results/train/tiny-self-attention"),
-    )
+    command = ("train", "tiny-self-attention", "--seeds", "1")
+    run = Path("results/train/tiny-self-attention")
     assert start(*command).wait(timeout=300) == 0
     undisturbed_run = contents(run / "1")
     shutil.rmtree(run)

@@ -11,12 +11,9 @@ from tests.slow.study import Heed
 SEEDS = "study --seeds 7"
 # command → the commands before it
 COMMANDS: dict[str, list[str]] = {
-    "corpus add a.csv": [SEEDS],
-    "corpus add b.csv --study a": ["corpus add a.csv"],
-    SEEDS: ["study --seeds 6"],
-    "study other.yaml": [SEEDS],
-    "study talk": ["corpus add a.csv"],
-}
+    "corpus add a.csv": [SEEDS], "corpus add b.csv --study a": ["corpus add a.csv"],
+    SEEDS: ["study --seeds 6"], "study other.yaml": [SEEDS], "study talk": ["corpus add a.csv"],
+}  # fmt: skip
 DONE = {  # what the command says where it was killed after all its changes but the last
     "corpus add b.csv --study a": "sources: b is there already",
     "corpus add a.csv": "studies/a.yaml: is there already",

@@ -14,9 +14,8 @@ from tests.slow.ray_nodes import OnRay, RayNodes, ray_nodes
 
 pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(900)]
 SPLITS = 6
-SNAKEFILE, GPU_SNAKEFILE = (
-    Path(__file__).with_name(f"{name}.smk").read_text() for name in ("parts", "gpu")
-)
+FOLDER = Path(__file__).parent
+SNAKEFILE, GPU_SNAKEFILE = (FOLDER.joinpath(name).read_text() for name in ("parts.smk", "gpu.smk"))
 RUN = ("snakemake", "--executor", "ray", "--jobs", "8", "--shared-fs-usage")
 SHARED = "persistence input-output software-deployment sources source-cache"
 

@@ -8,13 +8,9 @@ from heed.evaluation.tested import TestedModel
 EXACT = ("summary",)
 
 
-def tables(
-    tested: TestedModel, seeds: list[int], predictions: pd.DataFrame
-) -> dict[str, pd.DataFrame]:
+def tables(tested: TestedModel, seeds: list[int], _: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the table `summary` of a model."""
     metrics = make_metrics(tested.recipe.data)
-    rows = [
-        {"seed": seed, **metrics.compute(tested.statistics[i].to_numpy())}
-        for i, seed in enumerate(seeds)
-    ]
+    runs = zip(seeds, tested.statistics, strict=True)
+    rows = [{"seed": seed, **metrics.compute(run.to_numpy())} for seed, run in runs]
     return {"summary": pd.DataFrame(rows)}

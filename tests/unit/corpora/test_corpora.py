@@ -1,5 +1,6 @@
 """Documents are made by the talk's rules, and every document is in one part."""
 
+import itertools
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -75,9 +76,8 @@ def test_the_disputed_papers_are_for_test_alone(tmp_path):
     folds = list(read_documents(corpus("federalist", split=Split(kind="folds", k=5)), tmp_path))
     authors = Counter(document.labels["author"] for document in folds)
     assert authors == {"Hamilton": 51, "Madison": 14}
-    assert not {int(d.group) for d in folds} & (
-        published.DISPUTED | published.JAY | published.JOINT
-    )
+    others = published.DISPUTED | published.JAY | published.JOINT
+    assert not {int(d.group) for d in folds} & others
 
 
 def test_europarl_is_10000_pairs_without_escapes(read):
@@ -100,15 +100,11 @@ def test_the_movies_have_the_words_that_people_marked_and_val_is_not_in_train(re
         ("train", "negative"): 800, ("train", "positive"): 800, ("validation", "negative"): 100,
         ("validation", "positive"): 100, ("test", "negative"): 100, ("test", "positive"): 99,
     }  # fmt: skip
-    annotations = [
-        json.loads(line)
-        for name, content in read_members(tmp_path / "movies" / published.MOVIES_ARCHIVE)
-        if name.endswith(".jsonl")
-        for line in content.splitlines()
-    ]
-    for each in annotations:
-        phrases = {phrase["text"] for group in each["evidences"] for phrase in group} - {""}
-        words = {" ".join(text.split()) for text in marked(documents[each["annotation_id"]])}
+    files = dict(read_members(tmp_path / "movies" / published.MOVIES_ARCHIVE))
+    lines = (file.splitlines() for name, file in files.items() if name.endswith(".jsonl"))
+    for review in map(json.loads, itertools.chain(*lines)):
+        phrases = {phrase["text"] for group in review["evidences"] for phrase in group} - {""}
+        words = {" ".join(text.split()) for text in marked(documents[review["annotation_id"]])}
         assert words == phrases
     phrases_by_part: Counter[str] = Counter()
     for document in documents.values():

@@ -16,7 +16,7 @@ import pytest
 from heed.corpora import kinds
 from heed.corpora.kinds import SOURCE_KINDS
 from heed.corpora.publication import File, read_members, read_published_lines
-from heed.files import CHECKSUMS, HeedError
+from heed.files import CHECKSUMS, HeedError, sha256
 from heed.study import Source, load
 from heed.study.experiments import check_source
 from tests.conftest import ROOT
@@ -26,8 +26,7 @@ NAME = "corpus.bin"
 
 
 class Server:
-    """A real HTTP server whose behaviour a test sets: `answer(handler, content, request
-    number)`."""
+    """A real HTTP server whose behaviour a test sets: `answer(handler, number of the request)`."""
 
     def __init__(self) -> None:
         self.answer: Callable[[http.server.BaseHTTPRequestHandler, int], None] = plain
@@ -57,6 +56,12 @@ def send(
         handler.send_header(key.replace("_", "-"), value)
     handler.end_headers()
     handler.wfile.write(body)
+
+
+def cut(handler: http.server.BaseHTTPRequestHandler, size: int) -> None:
+    """Announce the whole content and drop the connection after `size` bytes of it."""
+    send(handler, 200, CONTENT[:size], length=len(CONTENT))
+    handler.close_connection = True
 
 
 def plain(handler: http.server.BaseHTTPRequestHandler, number: int) -> None:
@@ -118,8 +123,7 @@ def test_a_damaged_file_is_downloaded_again_and_other_files_are_removed(server):
 def test_a_dropped_connection_is_resumed_or_read_from_the_start(server, takes_ranges):
     def drop(handler, number):
         if number == 1:
-            send(handler, 200, CONTENT[:50_000], length=len(CONTENT))
-            handler.close_connection = True
+            cut(handler, 50_000)
         elif takes_ranges:
             plain(handler, number)
         else:
@@ -147,10 +151,8 @@ def test_a_download_survives_server_errors_and_follows_redirects(server):
 
 def test_a_wrong_file_is_an_error_with_the_expected_and_the_found_hash(server):
     server.answer = lambda handler, number: send(handler, 200, b"something else")
-    expected = hashlib.sha256(CONTENT).hexdigest()
-    refused(
-        f"expected sha256:{expected}, found sha256:{hashlib.sha256(b'something else').hexdigest()}"
-    )
+    expected, found = (hashlib.sha256(x).hexdigest() for x in (CONTENT, b"something else"))
+    refused(f"expected sha256:{expected}, found sha256:{found}")
 
 
 def test_a_missing_page_is_requested_once(server):
@@ -177,11 +179,7 @@ def test_a_server_that_hangs_runs_into_the_time_out(server, monkeypatch):
 
 
 def test_without_a_network_the_downloaded_part_is_kept(server, monkeypatch):
-    def cut(handler, number):
-        send(handler, 200, CONTENT[:70_000], length=len(CONTENT))
-        handler.close_connection = True
-
-    server.answer = cut
+    server.answer = lambda handler, _: cut(handler, 70_000)
     monkeypatch.setattr(kinds, "WAITS", (0,))
     refused(r"65,536 bytes are kept")
     server.answer = plain
@@ -256,10 +254,7 @@ def test_a_file_that_a_source_does_not_have_is_refused():
 def test_the_sample_is_the_same_bytes_everywhere_and_its_hash_is_checked(tmp_path):
     declared = load(ROOT / "tests/studies/small.yaml").sources["sample"]
     kinds.download("sample", declared, tmp_path / "a")
-    assert (
-        hashlib.sha256((tmp_path / "a" / "sample.jsonl").read_bytes()).hexdigest()
-        == declared.sha256
-    )
+    assert sha256(tmp_path / "a/sample.jsonl") == declared.sha256
     with pytest.raises(HeedError, match=f"expected {declared.sha256}, the generator made"):
         kinds.download("sample", dataclasses.replace(declared, seed=2), tmp_path / "b")
     assert not (tmp_path / "b" / "sample.jsonl").exists()

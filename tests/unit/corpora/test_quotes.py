@@ -76,9 +76,8 @@ def test_a_quoted_text_of_several_lines_is_one_text(tmp_path, order, suffix, quo
         for number in range(60)
     ]  # fmt: skip
     with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, delimiter=DELIMITERS[suffix], quoting=quoting).writerows(
-            [order.split(), *rows]
-        )
+        writer = csv.writer(file, delimiter=DELIMITERS[suffix], quoting=quoting)
+        writer.writerows([order.split(), *rows])
     assert add(path, Format()) == rows
 
 

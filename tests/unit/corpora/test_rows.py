@@ -30,7 +30,7 @@ def documents(path: Path, **form):
 
 
 def texts_and_labels(path: Path, **form):
-    return [(each.text, each.labels["label"]) for each in documents(path, **form)]
+    return [(document.text, document.labels["label"]) for document in documents(path, **form)]
 
 
 ROWS = '[{"text": "a", "label": "x"},\n {"text": "b\\nc",\n  "label": "y"}]'
@@ -131,9 +131,7 @@ def test_a_number_of_parquet_is_its_text(tmp_path, numbers, texts):
     ("t.csv.gz", "text,label\n", "a", 2), ("t.tsv.gz", "", "a", 1), ("t.jsonl.gz", "{}\n", "[", 2),
     ("t.gz", "a\tx\n", "a", 2),
 ])  # fmt: skip
-def test_a_line_beyond_the_limit_is_an_error_with_its_number(
-    tmp_path, monkeypatch, name, before, sign, line
-):
+def test_a_line_beyond_the_limit_is_named(tmp_path, monkeypatch, name, before, sign, line):
     monkeypatch.setattr("heed.files.bounded_lines.__defaults__", (1 << 20, 1))
     path = tmp_path / name
     path.write_bytes(gzip.compress(f"{before}{sign * 3_000_000}".encode()))
@@ -158,12 +156,12 @@ def test_tables_of_other_formats_have_the_same_rows(tmp_path, suffix, content):
 def test_delimiter_and_quotes_are_as_the_source_declares_them(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('text;label\n"a;b";x\na, c;y\n')
-    assert [each.text for each in documents(path, delimiter=";")] == ["a;b", "a, c"]
+    assert [document.text for document in documents(path, delimiter=";")] == ["a;b", "a, c"]
     path = tmp_path / "t.tsv"
     path.write_text('text\tlabel\n"a" b\tx\n"c\ty\n')
     with pytest.raises(HeedError, match=r"t.tsv:2: not a row of a CSV file .*`quote: ''`"):
         documents(path)
-    assert [each.text for each in documents(path, quote="")] == ['"a" b', '"c']
+    assert [document.text for document in documents(path, quote="")] == ['"a" b', '"c']
 
 
 @pytest.mark.parametrize(("name", "content", "delimiter"), [
@@ -176,9 +174,7 @@ def test_delimiter_and_quotes_are_as_the_source_declares_them(tmp_path):
     ("t.csv", "text;label\n" + "a;x\n" * 20 + "a;x;y\n", ";"),
     ("t.jsonl", '{"a;b": 1}', None),
 ])  # fmt: skip
-def test_the_delimiter_divides_header_and_rows_into_equal_numbers_of_fields(
-    tmp_path, name, content, delimiter
-):
+def test_the_delimiter_divides_all_rows_into_equal_numbers(tmp_path, name, content, delimiter):
     (tmp_path / name).write_text(content)
     assert find_format(tmp_path / name, Format(), False).delimiter == delimiter
 

@@ -9,11 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from heed.corpora.sample_translation import (
-    SOURCE,
-    generate_rows,
-    read_paragraphs,
-)
+from heed.corpora.sample_translation import SOURCE, generate_rows, read_paragraphs
 from heed.files import HeedError
 from heed.study import Source
 
@@ -29,13 +25,13 @@ def test_paragraphs_have_all_sentences_of_their_part_once_and_many_are_beyond_50
     (tmp_path / "sample-translation.jsonl").write_text("".join(f"{json.dumps(r)}\n" for r in ROWS))
     paragraphs = [*read_paragraphs(tmp_path, SimpleNamespace(kind="sample-translation-paragraphs"))]
     for split in ("train", "validation", "test"):
-        texts = [each.texts["norvic"] for each in paragraphs if each.split == split]
-        sentences = [text for each in texts for text in each.removesuffix(" .").split(" . ")]
+        texts = [paragraph.texts["norvic"] for paragraph in paragraphs if paragraph.split == split]
+        sentences = [text for lines in texts for text in lines.removesuffix(" .").split(" . ")]
         assert sorted(sentences) == sorted(row["norvic"] for row in SENTENCES[split])
-    assert len({each.id for each in paragraphs}) == len(paragraphs)
+    assert len({paragraph.id for paragraph in paragraphs}) == len(paragraphs)
     digest = hashlib.sha256(repr(paragraphs).encode()).hexdigest()
     assert digest.startswith("18c827c58c4f8161"), "the same texts and links on every machine"
-    lengths = np.array([len(each.texts["norvic"].split()) for each in paragraphs])
+    lengths = np.array([len(paragraph.texts["norvic"].split()) for paragraph in paragraphs])
     assert lengths.max() <= 90 and 0.3 < (lengths > 50).mean() < 0.45
 
 

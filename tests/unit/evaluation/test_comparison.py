@@ -14,7 +14,7 @@ from heed import recipe as recipes
 from heed.evaluation import significance
 from heed.evaluation.comparison import Question, compare
 from heed.evaluation.looks import levels, said_of_looks
-from heed.evaluation.results import Comparison, read_comparison, write_comparison
+from heed.evaluation.results import Comparison, Difference, read_comparison, write_comparison
 from heed.files import CHECKSUMS, HeedError, read_text
 from heed.prediction import write_predictions
 from heed.published.verify import published_statistics
@@ -37,9 +37,8 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
         plain = recipes.read_model_recipe("tiny-self-attention").changed({"attention": "none"})
         plain = dataclasses.replace(plain, model="tiny-last-state", variant="last-state")
         recipes.write_recipe("results/recipe/tiny/tiny-last-state.yaml", plain)
-        recipes.write_prediction(
-            "results/recipe/tiny/tiny-last-state.prediction.yaml", Prediction()
-        )
+        path = "results/recipe/tiny/tiny-last-state.prediction.yaml"
+        recipes.write_prediction(path, Prediction())
         for model in ("tiny-last-state", "tiny-self-attention"):
             train_and_predict(model, (1, 2))
         write_reference_models("tiny", TINY)
@@ -59,6 +58,10 @@ QUESTION = Question("study", ["self-attention"], {"tiny": None}, 1.0, convergenc
 METRICS = Path("metrics.json")
 
 
+def attention_over_baseline(comparison: Comparison) -> Difference:
+    return comparison.experiments["tiny"].comparisons["self-attention"]["last-state"]
+
+
 def compared(variants: dict[str, str] = MODELS["tiny"], seeds: tuple[int, ...] = (1, 2)):
     return compare({"tiny": variants}, list(seeds), QUESTION, FILE.parent, METRICS)
 
@@ -68,10 +71,7 @@ def test_a_declared_look_has_its_level_and_an_undeclared_one_is_said(study):
     declared = dataclasses.replace(QUESTION, looks=(2, 4))
     found = compare(MODELS, [1, 2], declared, FILE.parent, METRICS)
     assert json.loads(METRICS.read_text())["tiny"]["looks"] == 1
-    one, other = (
-        each.experiments["tiny"].comparisons["self-attention"]["last-state"]
-        for each in (plain, found)
-    )
+    one, other = (attention_over_baseline(comparison) for comparison in (plain, found))
     assert other.p == one.p
     assert other.p_corrected == pytest.approx(min(1.0, one.p * 0.05 / levels((2, 4), 0.05)[0]))
     assert "This is look 1 of 2" in said_of_looks(found.significance, 2)
@@ -87,27 +87,22 @@ def test_a_declared_look_has_its_level_and_an_undeclared_one_is_said(study):
 def test_means_deviations_and_gains_are_those_of_the_predictions(study):
     comparison = compared()
     models = comparison.experiments["tiny"].models
-    accuracy = {
-        (model, seed): correct(read_test_predictions(model, seed)).mean()
-        for model in MODELS["tiny"].values()
-        for seed in (1, 2)
-    }
+    accuracy: dict[str, np.ndarray] = {}
     for variant, model in MODELS["tiny"].items():
-        values = [accuracy[model, seed] for seed in (1, 2)]
+        rights = [correct(read_test_predictions(model, seed)) for seed in (1, 2)]
+        accuracy[variant] = np.mean(rights, axis=1)
         metric = models[variant].summary["accuracy"]
-        assert metric.values == pytest.approx(values)
-        assert metric.mean == pytest.approx(np.mean(values))
-        assert metric.std_pp == pytest.approx(100 * np.std(values, ddof=1))
-    gains = [
-        100 * (accuracy["tiny-self-attention", s] - accuracy["tiny-last-state", s]) for s in (1, 2)
-    ]
+        assert metric.values == pytest.approx(accuracy[variant])
+        assert metric.mean == pytest.approx(np.mean(rights))
+        assert metric.std_pp == pytest.approx(100 * np.std(accuracy[variant], ddof=1))
+    gains = 100 * (accuracy["self-attention"] - accuracy["last-state"])
     assert models["self-attention"].gain.values_pp == pytest.approx(gains)
     assert models["last-state"].gain is None
     metrics = json.loads(METRICS.read_text())["tiny"]
     assert metrics["difference_pp"] == round(float(np.mean(gains)), 2)
     assert [*metrics] == ["difference_pp", "last-state", "self-attention"]
     assert all(isinstance(value, float) for value in metrics.values()), "dvc subtracts them"
-    difference = comparison.experiments["tiny"].comparisons["self-attention"]["last-state"]
+    difference = attention_over_baseline(comparison)
     assert difference.mean_pp == pytest.approx(models["self-attention"].gain.mean_pp)
 
 
@@ -118,10 +113,8 @@ def test_a_comparison_is_read_back_as_it_was_written(study):
     recipe = recipes.read_model_recipe("tiny-self-attention")
     assert tiny.models["self-attention"].hyperparameters == recipe.hyperparameters
     written = json.loads(FILE.read_text())["experiments"]["tiny"]
-    fields = (
-        "task classes metric attention control controls corpus models reference_models comparisons"
-    )
-    assert [*written] == fields.split()
+    fields = "task classes metric attention control controls corpus"
+    assert [*written] == [*fields.split(), "models", "reference_models", "comparisons"]
     fields = "machine_kinds summary classes gain trained_epochs longer_training"
     assert [*written["models"]["self-attention"]][4:] == fields.split()
     assert [*written["reference_models"]["linear"]] == ["summary", "classes"]
@@ -140,8 +133,8 @@ def test_the_tidy_table_has_every_score_of_every_run_as_pandas_reads_it(study):
     assert {*table["study"]} == {"study"} and {*table["experiment"]} == {"tiny"}
     result = comparison.experiments["tiny"]
     values = table.groupby(["model", "split", "metric"], sort=False)["value"].agg(list).to_dict()
-    for name, each in (result.models | result.reference_models).items():
-        for metric, score in each.summary.items():
+    for name, of_model in (result.models | result.reference_models).items():
+        for metric, score in of_model.summary.items():
             assert values.pop((name, "test", metric)) == score.values
     for variant, model in MODELS["tiny"].items():
         runs = json.loads(Path(f"results/predict/tiny/{model}/runs.json").read_text())
@@ -186,7 +179,7 @@ def correct(test: pd.DataFrame) -> np.ndarray:
 
 def family_sizes(comparison: Comparison) -> dict[str, int]:
     pairs = comparison.experiments["tiny"].comparisons.values()
-    return {each.family: each.tests for others in pairs for each in others.values()}
+    return {pair.family: pair.tests for others in pairs for pair in others.values()}
 
 
 def test_every_pair_is_tested_by_the_statistics_of_its_predictions(study):
@@ -212,18 +205,14 @@ def test_every_pair_is_tested_by_the_statistics_of_its_predictions(study):
 def test_a_variant_is_also_tested_against_its_own_baseline_and_mean(study):
     models = MODELS["tiny"] | {"searched": "tiny-self-attention"}
     models |= dict.fromkeys(("searched-last-state", "searched-average"), "tiny-last-state")
-    models |= dict.fromkeys(
-        ("searched-tanh", "last-state-average", "linear-mean"), "tiny-self-attention"
-    )
+    others = ("searched-tanh", "last-state-average", "linear-mean")
+    models |= dict.fromkeys(others, "tiny-self-attention")
     comparison = compared(models)
     comparisons = comparison.experiments["tiny"].comparisons
     sizes = {"primary": 1, "secondary": 14, "reference_models": 1, "trivial": 1}
     assert family_sizes(comparison) == sizes
     assert set(comparisons["searched"]) == {"last-state", "searched-last-state", "searched-average"}
-    pair, gain = (
-        comparisons["searched"]["searched-last-state"],
-        comparisons["self-attention"]["last-state"],
-    )
+    pair, gain = comparisons["searched"]["searched-last-state"], attention_over_baseline(comparison)
     assert pair.family == "secondary" and pair.p == gain.p
     assert pair.p_corrected == min(1, 14 * pair.p)
 
@@ -235,7 +224,7 @@ def put_into_two_folds(folder: Path, by: str) -> dict[str, list[np.ndarray]]:
     table = pd.read_parquet(folder / "statistics.parquet").sort_values([by, "id"])
     fold = np.arange(len(table)) % 12 // 6
     if by == "seed":
-        table, fold = (each[table[by] == fold + 1] for each in (table, fold))
+        table, fold = (column[table[by] == fold + 1] for column in (table, fold))
     else:
         table = table.assign(fold=fold)
     table.iloc[::-1].to_parquet(folder / "statistics.parquet", index=False)
@@ -243,7 +232,7 @@ def put_into_two_folds(folder: Path, by: str) -> dict[str, list[np.ndarray]]:
     names = table[by] if by != "seed" else pd.Series("", table.index)
     return {
         str(name): [
-            rows["right"].to_numpy(bool)[None, fold[names == name] == each] for each in (0, 1)
+            rows["right"].to_numpy(bool)[None, fold[names == name] == number] for number in (0, 1)
         ]
         for name, rows in table.groupby(names)
     }
@@ -297,7 +286,7 @@ def test_one_seed_is_compared_without_interval_and_p(study):
     for model in MODELS["tiny"].values():
         write_predictions(model, [1])
     comparison = compared(seeds=(1,))
-    gain = comparison.experiments["tiny"].comparisons["self-attention"]["last-state"]
+    gain = attention_over_baseline(comparison)
     assert gain.interval_pp is gain.p is gain.p_corrected is None
     metrics = json.loads(METRICS.read_text())["tiny"]
     assert [*metrics] == ["difference_pp", "last-state", "self-attention"]
@@ -335,14 +324,10 @@ def test_classify_gives_mean_probabilities_and_weights_for_a_text_or_a_file(stud
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"w1 fine w2")))
     assert classify("tiny-self-attention", "-") == output
     for nothing in ("nobody knows", "\u2603", "", " \n", "\u200b\u2060", "\u00ad\ufeff \u00a0"):
-        with pytest.raises(
-            HeedError, match="tiny-self-attention: the text has no word that the model"
-        ):
+        with pytest.raises(HeedError, match="self-attention: the text has no word that the model"):
             classify("tiny-self-attention", nothing)
     assert "weights over 12 words read of 40" in classify("tiny-self-attention", "w1 " * 40)
     assert read_text("no/such.file") == "no/such.file" and read_text("a\0b.") == "a\0b."
-    message = (
-        r"no trained run. Trained models: tiny-last-state, tiny-self-attention.*: heed train MODEL$"
-    )
+    message = r"no .*run. Trained models: tiny-last-state, tiny-self-attention.*: heed train MODEL$"
     with pytest.raises(HeedError, match=message):
         classify("none", "x")

@@ -39,11 +39,9 @@ def test_correlated_normal_looks_cross_a_boundary_as_often_as_declared():
 def test_false_alarms_over_all_looks_are_at_most_those_of_one_test(plan, case):
     drawn = draw(CASES[case], plan[-1], 20_000)
     for level in (ALPHA, ALPHA / FAMILY):
-        declared = drawn.over_looks(
-            plan, lambda each, looks, level=level: each.finds(0, looks.level(level))
-        )
-        assert declared.mean() < 1.2 * level
-    full = drawn.over_looks(plan, lambda each, _: each.finds(0, ALPHA))
+        alarms = drawn.over_looks(plan, lambda run, looks, at=level: run.finds(0, looks.level(at)))
+        assert alarms.mean() < 1.2 * level
+    full = drawn.over_looks(plan, lambda run, _: run.finds(0, ALPHA))
     assert full.mean() > 0.06, "without a plan there are more"
 
 

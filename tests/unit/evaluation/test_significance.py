@@ -22,17 +22,15 @@ from heed.evaluation.significance import (
 from heed.records import as_json
 from tests.unit.evaluation.simulations import crossed, over_nothing
 
-# Shrout & Fleiss (1979), Intraclass correlations, table 2: six targets (rows) rated by four judges.
 PLANNED = (0.01, 0.1)  # deviation over seeds, variance over documents
-RATINGS = np.array(
-    [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
-)
+# Shrout & Fleiss (1979), Intraclass correlations, table 2: six targets (rows) rated by four judges.
+RATED = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
 
 
 def test_the_critical_difference_of_a_fixed_split_is_howes():
     """With the mean squares of Shrout & Fleiss by hand: raters as seeds, targets as documents."""
     seeds, documents, residual = 97.458333 / 3, 56.208333 / 5, 15.291667 / 15
-    components = variance_components(*over_nothing([RATINGS.T]))
+    components = variance_components(*over_nothing([np.array(RATED).T]))
     total = seeds + documents - residual
     assert components.standard_error(4) == pytest.approx(math.sqrt(total / 24), rel=1e-6)
     # Student's t with 3 degrees of freedom, 3.182446, for what differs between raters, and with 5,
@@ -146,14 +144,13 @@ def test_seeds_needed_are_those_of_a_paired_t_test_where_only_seeds_vary():
     assert power(1.0, components.standard_error(seeds - 5), 4, 0.05) < 0.8
 
 
-@pytest.mark.parametrize(
-    ("documents", "same"), [(2, False), (50, False), (200, False), (500, True)]
-)
-def test_no_difference_in_few_documents_does_not_show_that_two_models_are_the_same(documents, same):
+@pytest.mark.parametrize("documents", [2, 50, 200, 500])
+def test_no_difference_in_few_documents_does_not_show_that_two_models_are_the_same(documents):
     found = t_test(*over_nothing([np.zeros((5, documents), np.int8)]))
     unseen = found.equal_within_pp
     assert found.interval_pp == (-unseen, unseen) and found.p == 1.0
-    assert (1 - unseen / 100) ** documents == pytest.approx(0.05) and (unseen < 1) == same
+    assert (1 - unseen / 100) ** documents == pytest.approx(0.05)
+    assert (unseen < 1) == (documents == 500)
     always = t_test(*over_nothing([np.ones((5, documents), np.int8)]))
     assert always.equal_within_pp > 100 and always.p == 2.0 ** (1 - documents)
     assert (always.interval_pp[0] > 0) == (always.p < 0.05)
@@ -167,15 +164,15 @@ def test_few_documents_that_differ_show_no_more_than_the_exact_interval_of_their
     # Halves are no share of documents, as BLEU is none: the t tests alone, which show more.
     halves = t_test(*over_nothing([right / 2])).equal_within_pp
     assert halves < 100 * exact / 2
-    many = [np.tile(np.arange(310) < 10, (3, 1)) * each for each in (1, 0.5)]
-    of_ten, of_halves = (t_test(*over_nothing([each])).equal_within_pp for each in many)
+    many = [np.tile(np.arange(310) < 10, (3, 1)) * size for size in (1, 0.5)]
+    of_ten, of_halves = (t_test(*over_nothing([block])).equal_within_pp for block in many)
     assert of_ten == pytest.approx(2 * of_halves)
 
 
 def test_tests_are_deterministic_and_are_json_without_nan():
     generator = np.random.default_rng(8)
     drawn = [[crossed(generator, seeds, 20, 0.1, 0.01) for _ in range(3)] for seeds in (1, 3)]
-    folds = [([x for (x,), _ in each], [y for _, (y,) in each]) for each in drawn]
+    folds = [([x for (x,), _ in blocks], [y for _, (y,) in blocks]) for blocks in drawn]
     cases = [
         crossed(generator, 3, 50, 0.1, 0.01), *folds, [np.ones((1, 5), int)],
         [np.ones((3, 5), int)], [np.zeros((3, 5), int)], [np.zeros((3, 1), int)],
@@ -232,10 +229,8 @@ def test_models_that_are_right_on_the_same_documents_do_not_detect_every_differe
 
 
 def test_no_difference_and_no_interval_is_larger_than_there_can_be():
-    first, second = (
-        [np.array(rows, bool)] for rows in ([[1, 1, 0], [0, 1, 1]], [[0, 1, 0], [1, 0, 0]])
-    )
-    found = assess(first, second, tests=6)
+    first, second = np.array([[[1, 1, 0], [0, 1, 1]], [[0, 1, 0], [1, 0, 0]]], bool)
+    found = assess([first], [second], tests=6)
     low, high = found.interval_pp
     assert -100 <= low < found.mean_pp < high <= 100
     assert found.detectable_pp == 100 and found.equal_within_pp <= 100

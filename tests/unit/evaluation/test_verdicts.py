@@ -30,7 +30,7 @@ def test_models_are_tuned_alike_by_one_search_or_by_one_training(changed, first,
 ])  # fmt: skip
 def test_translators_are_tuned_alike_where_they_read_alike(changed, alike):
     first, second = Translator(), dataclasses.replace(Translator(), **changed)
-    models = [SimpleNamespace(model="a", hyperparameters=each) for each in (first, second)]
+    models = [SimpleNamespace(model="a", hyperparameters=h) for h in (first, second)]
     assert tuned_alike(*models, {}) == alike
 
 
@@ -67,9 +67,9 @@ def families_of(roles: results.Roles) -> dict[tuple[str, str], str]:
 
 def test_one_comparison_is_primary_and_reference_models_are_a_family_of_their_own():
     families = roles(["self-attention", "attention-pooling"])
-    of = {
-        name: {pair for pair, each in families.items() if each == name} for name in results.FAMILIES
-    }
+    of: dict[str, set] = {name: set() for name in results.FAMILIES}
+    for pair, family in families.items():
+        of[family].add(pair)
     assert of["primary"] == {("self-attention", "average")}
     assert of["reference_models"] == {("self-attention", "linear"), ("attention-pooling", "linear")}
     assert of["trivial"] == {("self-attention", "majority"), ("attention-pooling", "majority")}
@@ -102,21 +102,16 @@ def test_a_declared_control_is_a_control_whatever_it_is(declared):
     roles = results.assign_roles(models, [], ["self-attention", "attention-pooling"], declared)
     assert roles.controls == ["average", declared]
     pairs = [*roles.pairs()]
-    assert [pair for *pair, family in pairs if family == "primary"] == [
-        ["self-attention", declared]
-    ]
-    assert len(pairs) == len(set(pairs))
+    (primary,) = (pair for *pair, family in pairs if family == "primary")
+    assert primary == ["self-attention", declared] and len(pairs) == len(set(pairs))
 
 
 def test_a_decoder_with_a_matrix_for_each_position_is_no_control():
     """It gives words weights of their own: that attention beats it says nothing of these."""
-    models = {
-        "last-state": Translator(decoder="last-state"),
-        "self-attention": Translator(decoder="output"),
-        "concatenate": Translator(decoder="concatenate"),
-        "parameter-matched": Translator(decoder="last-state", hidden_size=300),
-        "equal": Translator(decoder="input", score="uniform"),
-    }
+    models = {name: Translator(decoder=name) for name in ("last-state", "concatenate")}
+    models["self-attention"] = Translator(decoder="output")
+    models["parameter-matched"] = Translator(decoder="last-state", hidden_size=300)
+    models["equal"] = Translator(decoder="input", score="uniform")
     roles = results.assign_roles(models, [], ["self-attention"])
     assert roles.controls == ["parameter-matched", "equal"] and roles.others == ["concatenate"]
 

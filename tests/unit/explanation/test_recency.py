@@ -7,27 +7,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from heed.explanation import recency
 from heed.explanation.rankings import Subject
-from heed.explanation.recency import (
-    MIN_DOCUMENTS,
-    MIN_SHARE,
-    NOISES,
-    Noise,
-    Recency,
-    add_noise,
-    end_and_middle,
-    fitting_rows,
-    mean_place,
-    measure_recency,
-    noise_table,
-    places_table,
-    positions_table,
-    predict_with_noise,
-    rationale_by_tenth,
-    state_gradients,
-    tenths,
-    with_disturbed_states,
-)
 from heed.files import HeedError
 from heed.inputs.batches import EncodedCorpus
 from heed.inputs.vocabulary import UNKNOWN, build_vocabulary
@@ -90,11 +71,11 @@ def solved(corpora, fit) -> dict[str, Subject]:
 
 def test_noise_after_the_rationale_confuses_the_last_state_and_not_the_maximum(solved, corpora):
     tokens, others = corpora
-    noise, rows = Noise(others, others.rows("train", 0)), tokens.rows("test", 0)
+    noise, rows = recency.Noise(others, others.rows("train", 0)), tokens.rows("test", 0)
     accuracies = {}
     for name, subject in solved.items():
-        classes, unknown = predict_with_noise(subject, tokens, noise, rows, HYPERPARAMETERS)
-        table = noise_table(classes == (rows % 2)[:, None], unknown).set_index("measure")
+        classes, unknown = recency.predict_with_noise(subject, tokens, noise, rows, HYPERPARAMETERS)
+        table = recency.noise_table(classes == (rows % 2)[:, None], unknown).set_index("measure")
         accuracies[name] = table.loc["noise"].set_index("at")["mean"]
         lost = accuracies[name]["none"] - accuracies[name]["both 4"]
         assert table.loc["accuracy_lost", "mean"] == pytest.approx(lost)
@@ -106,12 +87,12 @@ def test_noise_after_the_rationale_confuses_the_last_state_and_not_the_maximum(s
 def test_noise_is_the_same_words_on_each_side_without_rationale_and_cuts_no_text(corpora):
     tokens, others = corpora
     subject = subject_for(tokens, pooling="last", max_tokens=12, truncation="ends")
-    noise, rows = Noise(others, others.rows("train", 0)), tokens.rows("test", 0)
-    noisy, unknown = add_noise(subject.encoded, tokens, noise, rows, HYPERPARAMETERS)
+    noise, rows = recency.Noise(others, others.rows("train", 0)), tokens.rows("test", 0)
+    noisy, unknown = recency.add_noise(subject.encoded, tokens, noise, rows, HYPERPARAMETERS)
     words = subject.encoded.vocabulary.words
     for i, row in enumerate(rows[:20].tolist()):
         batch = noisy.batch(np.arange(7 * i, 7 * i + 7))
-        texts = dict(zip(NOISES, ([*ids[ids > 0].tolist()] for ids in batch.ids), strict=True))
+        texts = dict(zip(recency.NOISES, (ids[ids > 0].tolist() for ids in batch.ids), strict=True))
         text = subject.encoded.batch(np.array([row])).ids[0].tolist()
         size = len(text)
         drawn = texts["right 4"][size:]
@@ -130,10 +111,10 @@ def test_noise_has_its_own_sentences(corpora):
     tokens, others = corpora
     subject = subject_for(tokens, pooling="attention", hierarchical=True)
     h = dataclasses.replace(HYPERPARAMETERS, hierarchical=True)
-    noise, rows = Noise(others, others.rows("train", 0)), tokens.rows("test", 0)[:3]
-    batch = add_noise(subject.encoded, tokens, noise, rows, h)[0].batch(np.arange(7))
-    sentences = dict(zip(NOISES, ([*filter(None, each)] for each in batch.sentences.tolist()),
-                         strict=True))  # fmt: skip
+    noise, rows = recency.Noise(others, others.rows("train", 0)), tokens.rows("test", 0)[:3]
+    batch = recency.add_noise(subject.encoded, tokens, noise, rows, h)[0].batch(np.arange(7))
+    lengths = ([*filter(None, row)] for row in batch.sentences.tolist())
+    sentences = dict(zip(recency.NOISES, lengths, strict=True))
     text = subject.encoded.batch(rows[:1]).sentences[0].tolist()
     assert sentences["none"] == text == sentences["right 1"][: len(text)]
     left = sentences["left 4"]
@@ -143,14 +124,14 @@ def test_noise_has_its_own_sentences(corpora):
 
 def test_a_documents_noise_does_not_depend_on_the_others(corpora):
     others = corpora[1]
-    noise = Noise(others, others.rows("train", 0))
+    noise = recency.Noise(others, others.rows("train", 0))
     assert noise.draw(3, 20).tolist() == noise.draw(3, 60)[:, :20].tolist()
     assert noise.draw(3, 20).tolist() != noise.draw(4, 20).tolist()
     assert noise.draw(3, 500).shape == (2, 500), "a small corpus is read more than once"
     known = {others.lexicon[i] for i in noise.draw(3, 500)[0].tolist()}
     assert known == {*WORDS[:6], "new"}
     with pytest.raises(HeedError, match="no training document has a word outside its rationale"):
-        Noise(others, np.array([], np.int64))
+        recency.Noise(others, np.array([], np.int64))
 
 
 def test_a_model_that_knows_positions_reads_no_noise_beyond_its_cap(corpora):
@@ -158,39 +139,39 @@ def test_a_model_that_knows_positions_reads_no_noise_beyond_its_cap(corpora):
     rows = np.arange(40)
     lengths = subject.encoded.lengths(rows)
     h = dataclasses.replace(HYPERPARAMETERS, **PLAIN | {"max_tokens": 60})
-    assert fitting_rows(subject.encoded, h, rows).tolist() == rows.tolist()
+    assert recency.fitting_rows(subject.encoded, h, rows).tolist() == rows.tolist()
     for knows in ({"encoder": "transformer"}, {"pooling": "attention", "score": "location"}):
-        known = fitting_rows(subject.encoded, dataclasses.replace(h, **knows), rows)
+        known = recency.fitting_rows(subject.encoded, dataclasses.replace(h, **knows), rows)
         assert known.tolist() == rows[lengths <= 12].tolist() and 0 < len(known) < 40
 
 
 def test_the_tenth_of_the_only_rationale_has_importance_1(solved, corpora):
     rationale, done = MarkedTokens(corpora[0]), []
     rows = np.array([row for row in corpora[0].rows("test", 0) if rationale.mask(row).any()])
-    measured = measure_recency(solved["max"], rows, done.append)
+    measured = recency.measure_recency(solved["max"], rows, done.append)
     assert done[-1] == len(rows) and sorted(measured.rows) == sorted(rows)
     for row, importance in zip(measured.rows.tolist(), measured.importance, strict=True):
         mask = rationale.mask(row)
-        (tenth,) = tenths(len(mask))[mask]
+        (tenth,) = recency.tenths(len(mask))[mask]
         assert importance[tenth] == 1 and np.delete(importance, tenth).max() < 1
 
 
-def without_gradients(importance: list[np.ndarray]) -> Recency:
+def without_gradients(importance: list[np.ndarray]) -> recency.Recency:
     count = len(importance)
-    return Recency(np.arange(count), np.array(importance), np.full((count, 2), np.nan))
+    return recency.Recency(np.arange(count), np.array(importance), np.full((count, 2), np.nan))
 
 
 def test_the_table_has_importance_rationale_and_their_ratio_by_tenth():
     first, second = np.zeros(20, bool), np.zeros(10, bool)
     first[[18, 19]] = second[[4, 9]] = True
-    assert rationale_by_tenth(first).tolist() == [0] * 9 + [1]
-    assert rationale_by_tenth(second).tolist() == [0] * 4 + [0.5] + [0] * 4 + [0.5]
-    assert (mean_place(first), mean_place(second), mean_place(np.ones(11, bool))) == (9, 7, 5)
+    assert recency.rationale_by_tenth(first).tolist() == [0] * 9 + [1]
+    assert recency.rationale_by_tenth(second).tolist() == [0] * 4 + [0.5] + [0] * 4 + [0.5]
+    assert [*map(recency.mean_place, (first, second, np.ones(11, bool)))] == [9, 7, 5]
     nan, rising = np.nan, np.arange(1, 11) / 10
     importance = np.stack([rising, rising[::-1], np.full(10, nan), rising])
     gradients = np.array([[4.0, 1.0], [2.0, 0.0], [3.0, 2.0], [nan, nan]])
-    measured = Recency(np.arange(4), importance, gradients)
-    table = positions_table(measured, {0: first, 1: second, 2: first}, 6)
+    measured = recency.Recency(np.arange(4), importance, gradients)
+    table = recency.positions_table(measured, {0: first, 1: second, 2: first}, 6)
     rows = table.set_index(["measure", "at"])
     means = {
         ("short", ""): 2 / 6,
@@ -203,7 +184,7 @@ def test_the_table_has_importance_rationale_and_their_ratio_by_tenth():
     assert rows.loc[("importance", "9"), "documents"] == 3
     assert rows.loc[("vanishing_ratio", ""), "documents"] == 3
     assert "importance_by_rationale" not in set(table["measure"]), "of two documents: too few"
-    places = places_table({0: first, 1: second, 2: first}, {0: True, 1: True, 2: False})
+    places = recency.places_table({0: first, 1: second, 2: first}, {0: True, 1: True, 2: False})
     places = places[["at", "mean", "documents"]]
     assert places.to_numpy().tolist() == [["7", 1.0, 1], ["9", 0.5, 2]]
 
@@ -215,17 +196,17 @@ def test_importance_that_follows_the_rationale_is_even_where_enough_documents_ha
         place = int(length * row / 200)  # few in the last tenths
         rationale[row] = np.zeros(length, bool)
         rationale[row][place : place + 1 + place // 4] = True  # the later, the longer
-        rationale[row][-1] |= row < MIN_DOCUMENTS - 1
-    shares = np.stack([rationale_by_tenth(each) for each in rationale.values()])
+        rationale[row][-1] |= row < recency.MIN_DOCUMENTS - 1
+    shares = np.stack([recency.rationale_by_tenth(mask) for mask in rationale.values()])
     counts = (shares > 0).sum(0)
-    known = (counts >= MIN_DOCUMENTS) & (shares.mean(0) >= MIN_SHARE)
-    measured = without_gradients([each / each.max() for each in shares])
-    table = positions_table(measured, rationale, 120).set_index("measure")
+    known = (counts >= recency.MIN_DOCUMENTS) & (shares.mean(0) >= recency.MIN_SHARE)
+    measured = without_gradients([share / share.max() for share in shares])
+    table = recency.positions_table(measured, rationale, 120).set_index("measure")
     even = table.loc["importance_by_rationale"]
     assert even["mean"].to_numpy() == pytest.approx(1), "whatever the length of the rationale"
     assert even["at"].tolist() == [str(tenth) for tenth in np.flatnonzero(known)]
     assert even["documents"].tolist() == counts[known].tolist() and known.sum() >= 5
-    assert "9" not in set(even["at"]) and counts[9] == MIN_DOCUMENTS - 1
+    assert "9" not in set(even["at"]) and counts[9] == recency.MIN_DOCUMENTS - 1
 
 
 def test_a_tenth_with_next_to_no_rationale_has_no_quotient():
@@ -233,10 +214,10 @@ def test_a_tenth_with_next_to_no_rationale_has_no_quotient():
     rationale = {row: np.arange(50) < 40 for row in range(120)}
     for row in range(40):
         rationale[row][45] = True
-    table = positions_table(without_gradients([np.ones(10)] * 120), rationale, 120)
+    table = recency.positions_table(without_gradients([np.ones(10)] * 120), rationale, 120)
     table = table.set_index("measure")
     assert table.loc["importance_by_rationale"]["at"].tolist() == [str(i) for i in range(8)]
-    assert table.loc["rationale_share"].set_index("at")["mean"]["9"] < MIN_SHARE
+    assert table.loc["rationale_share"].set_index("at")["mean"]["9"] < recency.MIN_SHARE
 
 
 def unrolled(lstm: torch.nn.LSTM, inputs: torch.Tensor) -> list[torch.Tensor]:
@@ -263,7 +244,7 @@ def test_the_gradient_of_a_state_is_that_of_an_lstm_step_by_step(changes):
     model = make(**changes).requires_grad_(False)
     batch = batch_for(model, (7, 5))
     network = model.network
-    lengths = state_gradients(with_disturbed_states(network), batch)
+    lengths = recency.state_gradients(recency.with_disturbed_states(network), batch)
     for i, time in enumerate((7, 5)):
         inputs = network.embed(batch)[i, :time]
         forwards = unrolled(network.encoder.lstm.forward_lstm, inputs)
@@ -288,17 +269,17 @@ def test_the_gradient_of_a_state_is_that_of_an_lstm_step_by_step(changes):
 def test_the_end_is_where_each_direction_has_read_the_whole_document():
     model = make(**ATTENTION).requires_grad_(False)
     batch = batch_for(model, (9, 4, 2))
-    disturbed = with_disturbed_states(model.network)
-    lengths = state_gradients(disturbed, batch).double().numpy()
-    end, middle = end_and_middle(disturbed, batch)[0]
+    disturbed = recency.with_disturbed_states(model.network)
+    lengths = recency.state_gradients(disturbed, batch).double().numpy()
+    end, middle = recency.end_and_middle(disturbed, batch)[0]
     assert end == pytest.approx(np.hypot(lengths[0, 8, 0], lengths[0, 0, 1]))
     assert middle == pytest.approx(np.hypot(*lengths[0, 4]), rel=1e-6)
-    assert np.isnan(end_and_middle(disturbed, batch)[2]).all(), "two states have no middle"
+    assert np.isnan(recency.end_and_middle(disturbed, batch)[2]).all(), "two states have no middle"
 
 
 def test_a_certain_prediction_has_a_gradient_too():
     model = make(**ATTENTION).requires_grad_(False)
     batch = batch_for(model, (9,))
     model.network.output.bias[0] += 60
-    lengths = state_gradients(with_disturbed_states(model.network), batch)
+    lengths = recency.state_gradients(recency.with_disturbed_states(model.network), batch)
     assert lengths.isfinite().all() and (lengths[0, :9] > 1e-8).all()

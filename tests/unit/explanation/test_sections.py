@@ -9,8 +9,9 @@ from heed.files import HeedError
 from heed.study import parse
 from tests.conftest import ROOT
 
+STUDIES = ROOT / "tests/studies"
 SAMPLE, EXPLAINED = (
-    (ROOT / f"tests/studies/{name}.yaml").read_text() for name in ("small", "parts/explained")
+    (STUDIES / name).read_text() for name in ("small.yaml", "parts/explained.yaml")
 )
 EXPLAIN, LIAR = EXPLAINED.split("adversarial_attention:")
 
@@ -23,10 +24,10 @@ def test_the_sections_are_read():
 
 
 def test_sentence_pairs_are_no_noise():
-    pairs = "{source: two, kind: sample-translation, split: {kind: given}}"
-    text = SAMPLE.replace(
-        "sources:\n", "sources:\n  two: {kind: sample-translation, documents: 140, seed: 3}\n"
-    ).replace("corpora:\n", f"corpora:\n  pairs: {pairs}\n")
+    two = "two: {kind: sample-translation, documents: 140, seed: 3}"
+    pairs = "pairs: {source: two, kind: sample-translation, split: {kind: given}}"
+    text = SAMPLE.replace("sources:\n", f"sources:\n  {two}\n")
+    text = text.replace("corpora:\n", f"corpora:\n  {pairs}\n")
     with pytest.raises(HeedError, match=r"attention\.noise: pairs has sentence pairs"):
         parse(text + EXPLAIN.replace("noise: sample-letters", "noise: pairs"))
 
@@ -51,4 +52,4 @@ def test_a_stage_reads_its_section(text, scale, tmp_path, monkeypatch):
     assert read_explain().documents == 1
     Path("params.yaml").write_text(text)
     assert read_explain().documents == scale
-    assert [each.noise for each in read_explain().models.values()] == ["b"] * ("noise" in text)
+    assert [model.noise for model in read_explain().models.values()] == ["b"] * ("noise" in text)

@@ -36,16 +36,13 @@ def edit(clone, old, new):
     (clone / "params.yaml").write_text(text.replace(old, new))
 
 
-@pytest.mark.parametrize(
-    ("stage", "key", "old", "name"),
-    [
-        ("tokenize", "news", "test: 800", "corpora.news"),
-        ("explain", "place-attention-pooling", "documents: 0.2", "explain.documents"),
-        ("recipe", "place", "label: sentiment", "experiments.place.data"),
-        ("train", "news-average", "seeds: [1, 2, 3]", "seeds"),
-        ("compare", "", "title: Cues in", "experiments"),
-    ],
-)
+@pytest.mark.parametrize(("stage", "key", "old", "name"), [
+    ("tokenize", "news", "test: 800", "corpora.news"),
+    ("explain", "place-attention-pooling", "documents: 0.2", "explain.documents"),
+    ("recipe", "place", "label: sentiment", "experiments.place.data"),
+    ("train", "news-average", "seeds: [1, 2, 3]", "seeds"),
+    ("compare", "", "title: Cues in", "experiments"),
+])  # fmt: skip
 def test_what_a_stage_reads_may_not_be_edited_while_it_runs(clone, stage, key, old, name):
     def run(edited):
         with same_params(stage, key):

@@ -16,12 +16,10 @@ from heed.tokens.arrays import Side
 from heed.tokens.tokenizer import tokenize_sentences
 
 TRAIN = [
-    'A man says "hello there" (and leaves).',
-    "Two dogs, a cat: they don't run.",
-    'She says "no" - then (maybe) "yes".',
-    "The man's well-known dog runs; a cat doesn't.",
+    'A man says "hello there" (and leaves).', "Two dogs, a cat: they don't run.",
+    'She says "no" - then (maybe) "yes".', "The man's well-known dog runs; a cat doesn't.",
     "A dog leaves, then a dog runs.",
-]
+]  # fmt: skip
 TEST = ['The man says "yes" (maybe).', "A zebra runs.", "hello"]
 SIDE = tokenize_sentences(TRAIN + TEST, "en")
 TRAIN_ROWS, TEST_ROWS = np.arange(len(TRAIN)), np.arange(len(TRAIN), len(TRAIN + TEST))
@@ -75,9 +73,8 @@ def test_the_first_four_units_are_the_special_ones_and_text_never_becomes_one(ki
     text = tokenize_sentences(["<bos> man <eos> <padding>"], "whitespace")
     (ids,) = segmenter.encode(text, np.asarray([0]))
     assert not {PADDING, BOS, EOS} & {*ids.tolist()}
-    assert (
-        segmenter.decode(np.asarray([BOS, *make_ids(segmenter, "A dog"), EOS, PADDING])) == "A dog"
-    )
+    framed = np.asarray([BOS, *make_ids(segmenter, "A dog"), EOS, PADDING])
+    assert segmenter.decode(framed) == "A dog"
 
 
 def make_ids(segmenter: Segmenter, text: str) -> list[int]:

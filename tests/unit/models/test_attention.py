@@ -41,15 +41,12 @@ def make(name: str, dtype=torch.float64) -> nn.Module:
     return SCORES[name](SIZE, SIZE, 8).to(dtype)
 
 
-def score_pair(
-    name: str, score: nn.Module, q: torch.Tensor, k: torch.Tensor, position: int
-) -> torch.Tensor:
+def score_pair(name: str, score: nn.Module, q: torch.Tensor, k: torch.Tensor, position: int):
     """Return the score of one query and one key, by the lectures' equations as written there."""
     match name:
         case "additive":
-            return score.output.weight[0] @ torch.tanh(
-                score.query.weight @ q + score.key.weight @ k
-            )
+            hidden = torch.tanh(score.query.weight @ q + score.key.weight @ k)
+            return score.output.weight[0] @ hidden
         case "concat":
             return score.output.weight[0] @ torch.tanh(score.weight.weight @ torch.cat([q, k]))
         case "concat-tanh":
@@ -80,11 +77,9 @@ def test_each_score_is_its_equation_for_every_pair(name):
 
 @settings(max_examples=40, deadline=None)
 @given(
-    name=st.sampled_from(sorted(SCORES)),
-    lengths=st.tuples(st.integers(0, KEYS), st.integers(0, KEYS)),
-    dtype=st.sampled_from([torch.float32, torch.float64]),
-    scale=st.sampled_from([1e-3, 1.0, 30.0]),
-)
+    name=st.sampled_from(sorted(SCORES)), lengths=st.tuples(*[st.integers(0, KEYS)] * 2),
+    dtype=st.sampled_from([torch.float32, torch.float64]), scale=st.sampled_from([1e-3, 1.0, 30.0]),
+)  # fmt: skip
 def test_weights_are_zero_at_padding_and_rows_sum_to_one(name, lengths, dtype, scale):
     query, keys = (t * scale for t in inputs(dtype))
     mask = padding_mask(torch.tensor(lengths), KEYS)
@@ -180,10 +175,9 @@ SENTENCES = st.lists(st.lists(st.integers(1, 5), max_size=4), min_size=1, max_si
 
 @settings(max_examples=30, deadline=None)
 @given(
-    documents=SENTENCES,
-    pooling=st.sampled_from(POOLINGS),
+    documents=SENTENCES, pooling=st.sampled_from(POOLINGS),
     attention=st.sampled_from(["none", "multi-head", "single-head"]),
-)
+)  # fmt: skip
 def test_sentences_have_the_same_logits_alone_and_in_a_batch(documents, pooling, attention):
     model = hierarchical(torch.float64, pooling=pooling, attention=attention)
     torch.manual_seed(0)

@@ -11,7 +11,6 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import nn
 
 from heed import hyperparameters as described
 from heed import study
@@ -26,23 +25,10 @@ from heed.tasks.classification import learning
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.classification.rules import contradictions
 from tests.conftest import HYPERPARAMETERS, ROOT
-from tests.makers.classifiers import make_batch, random_texts
+from tests.makers.classifiers import make, make_batch, random_texts
+from tests.makers.translators import read_packed
 
 POOLINGS = ["last", "mean", "max", "attention"]
-
-
-def packed(layer: Bidirectional, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Return the states of torch's bidirectional layer, same weights, on a packed sequence."""
-    forwards, backwards = layer.children()
-    sizes = inputs.shape[-1], forwards.hidden_size
-    both = type(forwards)(*sizes, batch_first=True, bidirectional=True)
-    for name in ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"):
-        getattr(both, name).data = getattr(forwards, name).data
-        getattr(both, f"{name}_reverse").data = getattr(backwards, name).data
-    pack = nn.utils.rnn.pack_padded_sequence
-    sequence = pack(inputs, lengths, batch_first=True, enforce_sorted=False)
-    states, size = both.to(inputs.dtype)(sequence)[0], inputs.shape[1]
-    return nn.utils.rnn.pad_packed_sequence(states, batch_first=True, total_length=size)[0]
 
 
 @settings(max_examples=20, deadline=None)
@@ -53,22 +39,17 @@ def test_a_bidirectional_layer_equals_the_packed_one(lengths, seed):
     inputs = torch.randn(len(lengths), max(lengths) + 2, 4, dtype=torch.float64)
     size = torch.tensor(lengths)
     token_mask = ~padding_mask(size, inputs.shape[1])
-    assert torch.allclose(
-        layer(inputs, size)[token_mask], packed(layer, inputs, size)[token_mask], atol=1e-12
-    )
+    found, (expected, _) = layer(inputs, size), read_packed([layer], inputs, size)
+    assert torch.allclose(found[token_mask], expected[token_mask], atol=1e-12)
     if len(lengths) < 3 and max(lengths) < 4:
-        inputs = inputs[:, : max(lengths)].requires_grad_()
-        assert torch.autograd.gradcheck(
-            lambda x: layer(x, size)[~padding_mask(size, x.shape[1])], inputs
+        inputs, token_mask = (
+            inputs[:, : max(lengths)].requires_grad_(),
+            token_mask[:, : max(lengths)],
         )
+        assert torch.autograd.gradcheck(lambda x: layer(x, size)[token_mask], inputs)
 
 
-def make(dtype=torch.float32, **changes) -> Classifier:
-    torch.manual_seed(3)
-    return Classifier(30, 4, replace(HYPERPARAMETERS, **changes)).to(dtype).eval()
-
-
-NGRAMS = {"character_buckets": 11}
+NGRAMS, TRANSFORMER = {"character_buckets": 11}, {"encoder": "transformer"}
 VARIANTS = [
     *(
         {"attention": attention, "pooling": pooling, "skip": skip}
@@ -79,9 +60,9 @@ VARIANTS = [
     *({"attention": "none", "pooling": "attention", "score": score} for score in SCORES),
     {"attention": "none", "pooling": "mean", "encoder": "embeddings", **NGRAMS},
     {"attention": "multi-head", "heads": 2, "pooling": "max", **NGRAMS},
-    {"encoder": "transformer", "attention": "none", "pooling": "mean", "heads": 2},
-    {"encoder": "transformer", "attention": "none", "pooling": "attention", "heads": 4},
-    {"encoder": "transformer", "attention": "multi-head", "pooling": "max", "heads": 2},
+    TRANSFORMER | {"attention": "none", "pooling": "mean", "heads": 2},
+    TRANSFORMER | {"attention": "none", "pooling": "attention", "heads": 4},
+    TRANSFORMER | {"attention": "multi-head", "pooling": "max", "heads": 2},
 ]
 
 
@@ -92,7 +73,7 @@ VARIANTS = [
 )  # fmt: skip
 def test_logits_are_the_same_alone_and_in_any_padded_batch(lengths, padding, variant, dtype):
     variant = variant | ({"heads": 2} if variant.get("skip") else {})
-    model = make(dtype, **variant)
+    model = make(**variant).to(dtype)
     h = replace(HYPERPARAMETERS, **variant)
     tolerance = 1e-5 if dtype == torch.float32 else 1e-12
     texts = random_texts(lengths)
@@ -239,8 +220,7 @@ def test_uniform_differs_from_attention_in_its_weights_alone():
         for model in (learned, uniform):
             for parameter in model.network.encoder.attention.query.parameters():
                 parameter.zero_()
-        equal = torch.allclose(learned(batch), uniform(batch), atol=1e-6)
-        assert equal, "equal scores are equal weights"
+        assert torch.allclose(learned(batch), uniform(batch), atol=1e-6), "equal scores"
 
 
 def test_every_part_that_is_described_can_be_built():

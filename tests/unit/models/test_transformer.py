@@ -121,9 +121,8 @@ def test_positions_are_the_sinusoids_of_section_3_5(size):
 @settings(max_examples=20, deadline=None)
 @given(
     lengths=st.lists(st.tuples(st.integers(1, 7), st.integers(0, 6)), min_size=1, max_size=4),
-    source_more=st.integers(0, 3),
-    target_more=st.integers(0, 3),
-)
+    source_more=st.integers(0, 3), target_more=st.integers(0, 3),
+)  # fmt: skip
 def test_a_pair_alone_and_in_any_padded_batch_is_the_same(lengths, source_more, target_more):
     model = make(torch.float64)
     batch = make_pairs(*map(list, zip(*lengths, strict=True)), source_more, target_more)
@@ -145,7 +144,7 @@ def test_steps_with_stored_keys_and_values_equal_teacher_forcing(steps, layers):
     model, batch = make(decoder_layers=layers), make_pairs([5, 2, 7], [6, 6, 2])
     with torch.no_grad():
         memory, state = model.encode(batch.source, batch.source_lengths)
-        assert all(each.shape == (3, 0, SIZE) for each in state) and len(state) == 2 * layers
+        assert all(tensor.shape == (3, 0, SIZE) for tensor in state) and len(state) == 2 * layers
         features, weights, first = [], [], 0
         for count in steps:
             tokens = batch.target[:, first : first + count]
@@ -153,7 +152,7 @@ def test_steps_with_stored_keys_and_values_equal_teacher_forcing(steps, layers):
             features.append(decoded.features)
             weights.append(decoded.weights)
             state, first = decoded.state, first + count
-        assert all(each.shape == (3, 7, SIZE) for each in state)
+        assert all(tensor.shape == (3, 7, SIZE) for tensor in state)
         assert torch.allclose(torch.cat(features, 1), forced(model, batch), atol=1e-5)
         assert torch.allclose(torch.cat(weights, 1), model.weights(batch), atol=1e-5)
 

@@ -2,6 +2,7 @@
 of the table of bugs of seq2seq code is a test here."""
 
 import dataclasses
+import itertools
 import math
 
 import pytest
@@ -16,22 +17,13 @@ from heed.models.recurrent import RecurrentEncoder, padding_mask, run_layer
 from heed.models.scores import SCORES, ConcatTanh
 from heed.models.translator import Memory
 from heed.models.translators import RecurrentTranslator, SourceAttention
-from tests.makers.translators import (
-    ARCHITECTURE,
-    SOURCE,
-    SOURCES,
-    TARGET,
-    TARGETS,
-    make_model,
-    make_pairs,
-)  # fmt: skip
+from tests.makers import translators
+from tests.makers.translators import SOURCES, TARGETS, make_model, make_pairs, read_packed
 
 ATTENTION = ["output", "input", "input-literal"]
 PLAIN = ["last-state", "concatenate"]
-DECODERS = [(decoder, score) for decoder in ATTENTION for score in SCORES] + [
-    (decoder, "dot") for decoder in PLAIN
-]
-FIXED = [{"score": "diagonal"}, *({"decoder": each, "context": "each-step"} for each in PLAIN)]
+DECODERS = [*itertools.product(ATTENTION, SCORES), *((decoder, "dot") for decoder in PLAIN)]
+FIXED = [{"score": "diagonal"}, *({"decoder": name, "context": "each-step"} for name in PLAIN)]
 STACKS = [
     {"encoder": encoder, **layers}
     for encoder in ("bidirectional", "unidirectional")
@@ -89,25 +81,21 @@ def test_no_gradient_reaches_padding_and_its_entries_do_not_matter(decoder, stac
     features = model.decode(batch.target[:, :-1], memory, state).features
     features[batch.target[:, 1:] != PADDING].square().sum().backward()
     assert (embedded.grad[padding] == 0).all() and (embedded.grad[~padding] != 0).all()
-    noise = torch.where(padding, torch.randint(4, SOURCE, batch.source.shape), batch.source)
+    noise = torch.randint_like(batch.source, 4, translators.SOURCE).where(padding, batch.source)
     changed = dataclasses.replace(batch, source=noise)
     assert torch.equal(model.loss(changed), model.loss(batch))
     behind = padding_mask(batch.target_lengths, batch.target.shape[1])
-    noise = torch.where(behind, torch.randint(4, TARGET, batch.target.shape), batch.target)
+    noise = torch.randint_like(batch.target, 4, translators.TARGET).where(behind, batch.target)
     other = decode(model, dataclasses.replace(batch, target=noise)).features
     assert torch.equal(other[~behind[:, 1:]], decode(model, batch).features[~behind[:, 1:]])
 
 
 @pytest.mark.parametrize("bidirectional", [True, False])
 @pytest.mark.parametrize("layers", [1, 2])
-@pytest.mark.parametrize(
-    ("dtype", "precision", "tolerance"),
-    [
-        (torch.float64, None, 1e-12),
-        (torch.float32, None, 1e-5),
-        (torch.float32, torch.bfloat16, 0.03),
-    ],
-)
+@pytest.mark.parametrize(("dtype", "precision", "tolerance"), [
+    (torch.float64, None, 1e-12), (torch.float32, None, 1e-5),
+    (torch.float32, torch.bfloat16, 0.03),
+])  # fmt: skip
 def test_the_encoder_its_last_states_and_cells_and_gradients_equal_packed_ones(
     bidirectional, layers, dtype, precision, tolerance
 ):
@@ -119,37 +107,16 @@ def test_the_encoder_its_last_states_and_cells_and_gradients_equal_packed_ones(
     with torch.autocast("cpu", precision, enabled=precision is not None):
         padded = encoder(inputs, lengths)
     found = []
-    for states, last in (padded, read_packed(encoder, inputs, lengths)):
+    for states, last in (padded, read_packed(encoder.layers, inputs, lengths)):
         assert [len(state) for state in last] == [2] * layers
         values = [states[tokens], *(tensor for state in last for tensor in state)]
         loss = sum(value.to(dtype).square().sum() for value in values)
         gradients = torch.autograd.grad(loss, [inputs, *encoder.parameters()])
-        found.append([each.to(dtype) for each in (*values, *gradients)])
-    for each, expected in zip(*found, strict=True):
+        found.append([tensor.to(dtype) for tensor in (*values, *gradients)])
+    for tensor, expected in zip(*found, strict=True):
         largest = expected.abs().max().item()
         assert largest > 0
-        torch.testing.assert_close(each, expected, rtol=0, atol=tolerance * max(1, largest))
-
-
-def read_packed(encoder: RecurrentEncoder, inputs, lengths):
-    """Return what the encoder returns, by torch's own packed layers with its weights."""
-    last = []
-    for layer in encoder.layers:
-        parts = [*layer.children()] or [layer]
-        kind = {"batch_first": True, "bidirectional": len(parts) == 2}
-        both = type(parts[0])(inputs.shape[-1], parts[0].hidden_size, **kind)
-        pack = nn.utils.rnn.pack_padded_sequence
-        packed = pack(inputs, lengths, batch_first=True, enforce_sorted=False)
-        weights = [weight for part in parts for weight in part.parameters()]
-        names = [name for name, _ in both.named_parameters()]
-        states, state = torch.func.functional_call(
-            both.to(inputs.dtype), dict(zip(names, weights, strict=True)), (packed,)
-        )
-        inputs = nn.utils.rnn.pad_packed_sequence(
-            states, batch_first=True, total_length=inputs.shape[1]
-        )[0]
-        last.append(tuple(each.transpose(0, 1).flatten(1) for each in state))
-    return inputs, last
+        torch.testing.assert_close(tensor, expected, rtol=0, atol=tolerance * max(1, largest))
 
 
 @pytest.mark.parametrize("decoder", [*ATTENTION, *PLAIN])
@@ -158,7 +125,8 @@ def test_the_decoder_starts_from_the_encoders_states_and_cells(decoder):
     model = make_model(decoder=decoder, encoder_layers=2, decoder_layers=3, score="dot")
     batch = make_pairs(SOURCES, TARGETS, padding=2)
     with torch.no_grad():
-        states, last = read_packed(model.encoder, model.embed(batch.source), batch.source_lengths)
+        embedded = model.embed(batch.source)
+        states, last = read_packed(model.encoder.layers, embedded, batch.source_lengths)
         _, state = model.encode(batch.source, batch.source_lengths)
         if model.concatenated is not None:
             padding = padding_mask(batch.source_lengths, batch.source.shape[1])
@@ -177,7 +145,7 @@ def copying_model(decoder: str, ahead: int) -> RecurrentTranslator:
     What the decoder holds after word w matches the source's word w + `ahead`."""
     words = 10
     h = dataclasses.replace(
-        ARCHITECTURE, embedding_dim=words, hidden_size=words, score="general",
+        translators.ARCHITECTURE, embedding_dim=words, hidden_size=words, score="general",
         encoder="unidirectional", decoder=decoder,
     )  # fmt: skip
     model = RecurrentTranslator(words, words, h).eval()
@@ -222,7 +190,7 @@ def test_given_weights_replace_the_decoders_own(decoder):
         given = decode(model, batch, uniform)
         assert torch.equal(given.weights, uniform)
         memory, _ = model.encode(batch.source, batch.source_lengths)
-    context = given.features[..., ARCHITECTURE.hidden_size :]
+    context = given.features[..., translators.ARCHITECTURE.hidden_size :]
     assert torch.allclose(context, uniform @ memory.states, atol=1e-12)
     assert not torch.allclose(given.features, own.features, atol=1e-3)
 
@@ -244,7 +212,7 @@ def test_with_equal_weights_each_step_reads_the_mean_of_the_states_and_returns_n
         decoded = decode(model, batch)
     for i, length in enumerate(batch.source_lengths.tolist()):
         mean = memory.states[i, :length].mean(0)
-        context = decoded.features[i, :, ARCHITECTURE.hidden_size :]
+        context = decoded.features[i, :, translators.ARCHITECTURE.hidden_size :]
         assert torch.allclose(context, mean.expand_as(context), atol=1e-12)
     assert decoded.weights is None and model.weights(batch) is None
     learned = make_model(decoder=decoder, score="dot")
@@ -268,7 +236,7 @@ def test_a_fixed_context_is_the_state_at_the_words_place_or_the_one_vector_in_ea
         if model.concatenated is not None:
             padding = padding_mask(batch.source_lengths, batch.source.shape[1])
             last = [(model.concatenated(states, padding),)]
-    contexts = decoded.features[..., ARCHITECTURE.hidden_size :]
+    contexts = decoded.features[..., translators.ARCHITECTURE.hidden_size :]
     for i, length in enumerate(batch.source_lengths.tolist()):
         for t in range(contexts.shape[1]):
             expected = states[i, min(t, length - 1)] if "score" in parts else last[-1][0][i]
@@ -280,7 +248,7 @@ def test_a_fixed_context_is_the_state_at_the_words_place_or_the_one_vector_in_ea
 
 def test_the_literal_decoder_of_lecture_004_never_reads_the_previous_word():
     batch = make_pairs(SOURCES, TARGETS)
-    other = dataclasses.replace(batch, target=(batch.target + 3) % TARGET)
+    other = dataclasses.replace(batch, target=(batch.target + 3) % translators.TARGET)
     literal, practice = make_model(decoder="input-literal"), make_model(decoder="input")
     assert torch.equal(decode(literal, batch).features, decode(literal, other).features)
     assert not torch.equal(decode(practice, batch).features, decode(practice, other).features)
@@ -300,7 +268,7 @@ def test_concatenate_cuts_a_source_at_its_cap_and_grows_with_it():
     model = make_model(decoder="concatenate", encoder="unidirectional", max_source_tokens=3)
     cut, whole = (decode(model, make_pairs([source], [[4]])).features for source in (long, short))
     assert torch.allclose(cut, whole, atol=1e-12), "what is behind the cap is not read"
-    size = ARCHITECTURE.hidden_size
+    size = translators.ARCHITECTURE.hidden_size
     models = [make_model(decoder="concatenate", max_source_tokens=cap) for cap in (10, 30, 60)]
     counts = [sum(p.numel() for p in model.parameters()) for model in models]
     assert counts[1] - counts[0] == 20 * size**2 and counts[2] - counts[1] == 30 * size**2
@@ -309,7 +277,7 @@ def test_concatenate_cuts_a_source_at_its_cap_and_grows_with_it():
 @pytest.mark.parametrize("vocabulary", [25, 32])
 def test_the_logits_and_their_gradients_are_those_of_the_output_layer(vocabulary):
     torch.manual_seed(0)
-    model = RecurrentTranslator(SOURCE, vocabulary, ARCHITECTURE)
+    model = RecurrentTranslator(translators.SOURCE, vocabulary, translators.ARCHITECTURE)
     features = torch.randn(3, 4, model.output.in_features, requires_grad=True)
     found = []
     for layer in (model.logits, model.output):
@@ -322,8 +290,8 @@ def test_the_logits_and_their_gradients_are_those_of_the_output_layer(vocabulary
 
 def test_the_tied_readout_is_the_target_embedding():
     torch.manual_seed(0)
-    h = dataclasses.replace(ARCHITECTURE, embedding_dim=64, tied_readout=True)
-    model = RecurrentTranslator(SOURCE, 500, h).eval()
+    h = dataclasses.replace(translators.ARCHITECTURE, embedding_dim=64, tied_readout=True)
+    model = RecurrentTranslator(translators.SOURCE, 500, h).eval()
     assert model.output.weight is model.target_embedding.weight
     assert float(model.output.weight.detach().std()) == pytest.approx(64**-0.5, rel=0.02)
     features = decode(model, make_pairs(SOURCES, TARGETS)).features

@@ -61,7 +61,7 @@ def runs_of(name: str) -> pd.DataFrame:
 
 def row_of(runs: pd.DataFrame, first: str, second: str, family: str) -> dict[str, object]:
     """A line of verdicts.csv, as heed computes and prints it."""
-    tests = sum(each == family for *_, each in PAIRS)
+    tests = sum(other == family for *_, other in PAIRS)
     scores = by_model(verify.decisive(runs))
     found = significance.assess(scores[first], scores[second], tests)
     low, high = map(POINTS.plain, found.interval_pp or ())
@@ -113,9 +113,8 @@ def write_report(folder: Path) -> pd.DataFrame:
         longer |= {"metric": EXPERIMENTS[name][0], "margin_pp": "2.00"}
         ends = longer | {"variant": "self-attention", "convergence": "converged"}
         pd.DataFrame([longer, ends]).to_csv(folder / f"tables/{name}_convergence.csv", index=False)
-        matrix.append(
-            first | {"variant": "self-attention", "control": "average", "baseline": "last-state"}
-        )
+        roles = {"variant": "self-attention", "control": "average", "baseline": "last-state"}
+        matrix.append(first | roles)
     pd.DataFrame(matrix).to_csv(folder / "tables/verdicts.csv", index=False)
     (folder / "figures/it.svg").write_text(FIGURE)
     (folder / "index.html").write_text(PAGE)
@@ -124,14 +123,12 @@ def write_report(folder: Path) -> pd.DataFrame:
 
 def write_clone(root: Path) -> None:
     """Write the top folder of a clone with a study that has run."""
-    params = {
-        "study": {"name": "it"},
-        "corpora": {"plain": {"split": {"kind": "random"}}, "folded": {"split": {"k": 3}}},
-        "experiments": {
-            name: {"task": "classification", "corpus": name, "title": name, "metric": metric}
-            for name, (metric, _) in EXPERIMENTS.items()
-        },
+    corpora = {"plain": {"split": {"kind": "random"}}, "folded": {"split": {"k": 3}}}
+    experiments = {
+        name: {"task": "classification", "corpus": name, "title": name, "metric": metric}
+        for name, (metric, _) in EXPERIMENTS.items()
     }
+    params = {"study": {"name": "it"}, "corpora": corpora, "experiments": experiments}
     scores = [row for name in EXPERIMENTS for row in scores_of(name, runs_of(name))]
     others = [row | {"metric": "loss", "value": 9} for row in scores if row["model"] == "average"]
     for folder in ("docs/studies/it", "results/compare"):

@@ -37,11 +37,8 @@ EDITION = publish.Edition("0", "c0ffee", ["a machine"], "make")
 
 def published(root: Path, report: Path) -> Path:
     """Publish the made-up study of a clone, as heed does."""
-    statistics = (
-        pd.read_parquet(root / "docs/studies/it/statistics.parquet")
-        if report.exists()
-        else write_report(report)
-    )
+    kept = root / "docs/studies/it/statistics.parquet"
+    statistics = pd.read_parquet(kept) if report.exists() else write_report(report)
     return publish.publish(root, "it", EDITION, report, statistics)
 
 
@@ -60,7 +57,7 @@ def test_a_published_study_has_these_files_and_what_made_it(made):
     assert [*rows[rows["experiment"] == "plain"]["role"]] == ["control", "baseline", "", ""]
     assert {*rows["metric"]} == {"accuracy", "macro_f1"}
     index = (made / INDEX).read_text()
-    low, high, difference = (rows[f"{each}_pp"][0] for each in ("low", "high", "difference"))
+    low, high, difference = rows.loc[0, ["low_pp", "high_pp", "difference_pp"]]
     cell = f"not converged {difference:+.2f} ({low:+.2f} to {high:+.2f})".replace("-", "−")
     assert "| [plain](it/README.md) | self attention 9" in index and f": {cell} | – |\n" in index
 
@@ -87,13 +84,10 @@ def test_a_published_page_holds_its_figures_and_links_nothing_that_is_not_beside
     assert anchors <= {*re.findall(r' id="([^"]*)"', text)} and "http-equiv" in text
 
 
-@pytest.mark.parametrize(
-    ("kind", "generated", "expected"),
-    [("sample-plain", True, True), ("imdb", False, False), ("federalist", False, True)],
-)
-def test_text_is_published_that_is_generated_or_in_the_public_domain(
-    tmp_path, kind, generated, expected
-):
+@pytest.mark.parametrize(("kind", "generated", "expected"), [
+    ("sample-plain", True, True), ("imdb", False, False), ("federalist", False, True),
+])  # fmt: skip
+def test_text_in_the_public_domain_or_generated_is_published(tmp_path, kind, generated, expected):
     data = made_up.comparison("sample")
     for name, result in data.experiments.items():
         changed = made_up.with_statistics(result, kind=kind, generated=generated)
@@ -102,10 +96,8 @@ def test_text_is_published_that_is_generated_or_in_the_public_domain(
     results = made_up.results(data, tmp_path / "results")
     into, arguments = tmp_path / "reports", (made_up.study("sample"), data, ROOT / PUBLISHED)
     render(*arguments, results, into, with_documents=False)
-    texts = [
-        path.read_text() for path in into.rglob("*") if path.suffix != ".pdf" and path.is_file()
-    ]
-    assert any("A fine film" in text for text in texts) is expected
+    files = [path for path in into.rglob("*") if path.suffix != ".pdf" and path.is_file()]
+    assert any("A fine film" in file.read_text() for file in files) is expected
     assert not [*(into / "documents").iterdir()]
 
 
@@ -203,8 +195,7 @@ def test_a_kill_at_any_moment_loses_nothing_and_the_next_command_repairs_it(clon
         seen.add("edition.json" in present)
         if present.get("edition.json") == old["edition.json"]:
             assert present == old, "the old edition is whole"
-        statistics = pd.read_parquet(kept)
-        publish.publish(root, "it", EDITION, report, statistics)
+        publish.publish(root, "it", EDITION, report, pd.read_parquet(kept))
         again = {path.name: path.read_bytes() for path in found.iterdir()}
         assert again == old | {"notes.md": b"mine", "results.csv": new}
     assert seen == {True, False}
@@ -213,8 +204,7 @@ def test_a_kill_at_any_moment_loses_nothing_and_the_next_command_repairs_it(clon
 def test_publishing_again_gives_the_same_bytes(clone, tmp_path, made):
     folder = published(clone, tmp_path / "report")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    statistics = pd.read_parquet(folder / "statistics.parquet")
-    publish.publish(clone, "it", EDITION, tmp_path / "report", statistics)
+    published(clone, tmp_path / "report")
     after = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert before == after
     assert after == {p.name: p.read_bytes() for p in (made / "docs/studies/it").iterdir()}
@@ -276,16 +266,11 @@ def test_a_published_study_has_no_path_of_this_machine(tmp_path, monkeypatch):
 
 
 MARKDOWN = [
-    "a | b | c",
-    "[link](https://example.org) ![image](x.png)",
-    "<script>alert(1)</script><b>bold</b>",
-    "`code` **strong** _word_ ~~gone~~",
-    "two\n\n# lines\r\n| x |",
-    "https://example.org www.example.org <me@example.org>",
-    "&lt;b&gt; &#42; \\| \\",
-    "<!-- heed publish results: end -->",
-    "\u202egnirts \x1b[2J",
-]
+    "a | b | c", "[link](https://example.org) ![image](x.png)", "two\n\n# lines\r\n| x |",
+    "<script>alert(1)</script><b>bold</b>", "`code` **strong** _word_ ~~gone~~",
+    "https://example.org www.example.org <me@example.org>", "&lt;b&gt; &#42; \\| \\",
+    "<!-- heed publish results: end -->", "\u202egnirts \x1b[2J",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("title", MARKDOWN)
@@ -319,22 +304,20 @@ def test_a_commit_that_no_branch_has_is_refused(clone):
     assert edition.command.startswith(f"git checkout {name} && ")
 
 
-@pytest.mark.parametrize(
-    ("path", "is_of_study"),
-    [
-        *((path, True) for path in ("params.yaml", "dvc.lock", "docs/studies/it/a")),
-        *((path, True) for path in ("studies/it.yaml", "workflow/studies/it.yaml", "notes.txt")),
-        *((path, False) for path in ("dvc.yaml", "src/new one.py", "workflow/ö.smk")),
-        *((path, False) for path in ("docs/studies/other/a", "workflow/studies/other.yaml")),
-    ],
-)
-def test_only_the_active_study_may_differ_from_the_commit(clone, path, is_of_study):
+OF_STUDY = ("params.yaml", "dvc.lock", "docs/studies/it/a", "studies/it.yaml",
+            "workflow/studies/it.yaml", "notes.txt")  # fmt: skip
+OTHERS = ("dvc.yaml", "src/new one.py", "workflow/ö.smk", "docs/studies/other/a",
+          "workflow/studies/other.yaml")  # fmt: skip
+
+
+@pytest.mark.parametrize("path", [*OF_STUDY, *OTHERS])
+def test_only_the_active_study_may_differ_from_the_commit(clone, path):
     (clone / path).parent.mkdir(parents=True, exist_ok=True)
     with (clone / path).open("a") as file:
         file.write("# changed\n")
     if not path.startswith(("src", "workflow")) and path != "notes.txt":
         run_git(clone, "add", path)
-    if is_of_study:
+    if path in OF_STUDY:
         publish.check_commit(clone, "it")
     else:
         with pytest.raises(HeedError, match=re.escape(f"would name: {path}. Only what")):

@@ -29,9 +29,8 @@ QUICK = "yelp"  # the one that is recomputed in the fast suite
 TASKS = ("classification", "translation")
 
 
-METRICS = [
-    (task, name) for task in TASKS for name in task_module(task, "recipe").METRICS if name != "aer"
-]
+METRICS = [(task, name) for task in TASKS for name in task_module(task, "recipe").METRICS]
+METRICS = [(task, name) for task, name in METRICS if name != "aer"]
 
 
 @pytest.mark.parametrize(("task", "metric"), METRICS)
@@ -176,13 +175,10 @@ CHANGES: dict[str, tuple[Change, str]] = {
 } | {
     "an answer": (answer, "plain: self-attention − average: difference_pp is printed as"),
     "no file": (lambda folder: (folder / verify.SCORES).unlink(), r"cannot be read .*results\.csv"),
-    "no edition": (
-        lambda folder: (folder / verify.EDITION).unlink(),
-        r"cannot be read .*edition\.json.*publish it again",
-    ),
-    "a link": (
-        lambda folder: (folder / "x.html").symlink_to("/dev/zero"), "x.html: a link, or no file",
-    ),
+    "no edition": (lambda folder: (folder / verify.EDITION).unlink(),
+                   r"cannot be read .*edition\.json.*publish it again"),
+    "a link": (lambda folder: (folder / "x.html").symlink_to("/dev/zero"),
+               "x.html: a link, or no file"),
     "a pipe in a folder": (
         lambda folder: (folder / "figures").mkdir() or os.mkfifo(folder / "figures/x"),
         "figures/x: a link, or no file. Remove it",
@@ -202,7 +198,7 @@ def others(values: pd.Series, at: int) -> list[str]:
     """What may stand there by mistake: the number of another row, a last digit more, nothing."""
     mantissa, *exponent = re.split("(?=e)", str(values[at]))
     digit = f"{mantissa[:8]}{(int(mantissa[8:9] or 0) + 1) % 10}{''.join(exponent)}"
-    return [next(each for each in values if each not in (values[at], "")), digit, ""]
+    return [next(value for value in values if value not in (values[at], "")), digit, ""]
 
 
 @pytest.fixture
@@ -243,16 +239,12 @@ def test_no_other_score_passes_that_follows_from_the_statistics(quick, column):
             verify.recompute(quick)
 
 
-@pytest.mark.parametrize(
-    ("form", "text", "value", "agrees"),
-    [
-        (".2f", "", 0.0, False), (".2f", "0.00", None, False), (".2f", "", None, True),
-        (".2f", "-0.13", -0.125, True), (".2f", "-0.12", -0.125, True),
-        (".2f", "0.11", 0.125, False),
-        (".2f", "+0.1201", 0.12, False), (".3g", "1e-100", 1e-100, True), ("d", "3", 3, True),
-        ("s", "", "better", False), (".3g", "1e-99", 1e-100, False), ("d", "4", 3, False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("form", "text", "value", "agrees"), [
+    (".2f", "", 0.0, False), (".2f", "0.00", None, False), (".2f", "", None, True),
+    (".2f", "-0.13", -0.125, True), (".2f", "-0.12", -0.125, True), (".2f", "0.11", 0.125, False),
+    (".2f", "+0.1201", 0.12, False), (".3g", "1e-100", 1e-100, True), ("d", "3", 3, True),
+    ("s", "", "better", False), (".3g", "1e-99", 1e-100, False), ("d", "4", 3, False),
+])  # fmt: skip
 def test_a_number_is_printed_to_its_last_digit(form, text, value, agrees):
     assert verify._agrees(form, text, value) is agrees
 
@@ -268,15 +260,13 @@ def test_what_controls_a_terminal_is_never_printed(study, monkeypatch):
     assert not any(line.startswith(" docs") for line in said.splitlines())
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name != QUICK)) for name in STUDIES],
-)
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=[pytest.mark.slow] * (name != QUICK)) for name in STUDIES
+])  # fmt: skip
 def test_a_published_study_comes_out_as_printed(name):
     assert " are as printed in verdicts.csv" in verify.recompute(ROOT / PUBLISHED_STUDIES / name)
 
 
-def test_levels_of_looks_are_those_of_the_study():
-    for plan, alpha in (((5, 10), 0.05), ((3, 5, 10), 0.01)):
-        expected = looks.levels(plan, alpha)
-        assert formulas.look_levels(plan, alpha) == pytest.approx(expected, rel=1e-5)
+@pytest.mark.parametrize(("plan", "alpha"), [((5, 10), 0.05), ((3, 5, 10), 0.01)])
+def test_levels_of_looks_are_those_of_the_study(plan, alpha):
+    assert formulas.look_levels(plan, alpha) == pytest.approx(looks.levels(plan, alpha), rel=1e-5)

@@ -32,7 +32,7 @@ def read(folder: Path, longer: dict[str, float | None], patience: int = 0) -> Re
 
 
 def told(results: Results) -> dict[str, Any]:
-    experiment = next(each for each in results.experiments if each.key == NAME)
+    experiment = next(experiment for experiment in results.experiments if experiment.key == NAME)
     return convergence_of(results, experiment)
 
 
@@ -54,10 +54,8 @@ def test_a_row_has_both_trainings_their_difference_and_a_verdict(tmp_path):
     assert (baseline["difference_pp"], baseline["margin_pp"]) == ("+2.00", "2.00")
     outcomes = {name: row["convergence"] for name, row in rows.items()}
     assert outcomes == {
-        "last-state": "converged",
-        "average": "diverged",
-        "self-attention": "not tried",
-    }
+        "last-state": "converged", "average": "diverged", "self-attention": "not tried",
+    }  # fmt: skip
     assert told(results)["limit"] == "0.2 p.p." and not told(results)["unfinished"]
 
 
@@ -66,27 +64,22 @@ def test_where_a_model_has_not_converged_the_keys_to_set_are_named(tmp_path, pat
     found = told(
         read(tmp_path, {"last-state": 2.1, "average": 9.0, "self-attention": 0.0}, patience)
     )
-    assert [each["variant"] for each in found["unfinished"]] == ["last-state", "average"]
-    keys = [(f"models.{NAME}-{each}.epochs: 12", f"models.{NAME}-{each}.patience: 0")
-            for each in ("last-state", "average")]  # fmt: skip
+    assert [row["variant"] for row in found["unfinished"]] == ["last-state", "average"]
+    keys = [(f"models.{NAME}-{variant}.epochs: 12", f"models.{NAME}-{variant}.patience: 0")
+            for variant in ("last-state", "average")]  # fmt: skip
     assert found["settings"] == [key for pair in keys for key in pair[: 2 if patience else 1]]
 
 
-@pytest.mark.parametrize(
-    ("verdict", "mean", "longer", "expected"),
-    [
-        (BETTER, 4.0, "self-attention", [("self-attention", ["average of states"])]),
-        (WORSE, -4.0, "average", [("average of states", ["self-attention"])]),
-        (NOT_CONVERGED, 4.0, "average", []),
-        (SAME, 0.1, "self-attention", []),
-    ],
-)
+@pytest.mark.parametrize(("verdict", "mean", "longer", "expected"), [
+    (BETTER, 4.0, "self-attention", [("self-attention", ["average of states"])]),
+    (WORSE, -4.0, "average", [("average of states", ["self-attention"])]),
+    (NOT_CONVERGED, 4.0, "average", []), (SAME, 0.1, "self-attention", []),
+])  # fmt: skip
 def test_a_winner_that_did_better_still_is_named(tmp_path, verdict, mean, longer, expected):
     results = read(tmp_path, {longer: 9.0})
-    (experiment,) = (each for each in results.experiments if each.key == NAME)
-    (found,) = (
-        e for e in experiment.comparisons if (e.first, e.second) == ("self-attention", "average")
-    )
+    (experiment,) = (found for found in results.experiments if found.key == NAME)
+    pairs = {(found.first, found.second): found for found in experiment.comparisons}
+    found = pairs["self-attention", "average"]
     tested = [dataclasses.replace(found, verdict=verdict, mean_pp=mean)]
     changed = dataclasses.replace(experiment, comparisons=tested)
     assert convergence_of(results, changed)["winners"] == expected
@@ -108,7 +101,7 @@ def test_a_searched_model_takes_its_epochs_from_the_search(tmp_path):
 
 def test_what_it_costs_has_the_longer_trainings(tmp_path):
     results = read(tmp_path, {"last-state": 0.0})
-    runs = len([model for each in results.experiments for model in results.models(each)]) * 3
+    runs = 3 * sum(len(results.models(experiment)) for experiment in results.experiments)
     before = bill(results)
     write_times(f"{NAME}-last-state", ["longer"], results.folder, cpu_seconds=90.0)
     results = dataclasses.replace(results)  # as read again

@@ -18,29 +18,19 @@ from heed.report.figures.shapes import Heads
 from heed.report.figures.variants import Drawn
 from heed.report.measures import equal_weights_control, lacks_layer
 from heed.report.rows.classification import changes
-from heed.tasks.classification.prediction import (
-    LONGEST,
-    SHORT_DOCUMENTS,
-    SHORTEST,
-    choose_short_documents,
-)
+from heed.tasks.classification import prediction
 from tests.fixtures.report import made_up
 from tests.unit.report.conftest import read_made_up
 
 
-@pytest.mark.parametrize(
-    ("weights", "rationale", "shown"),
-    [
-        ({10: 0.4, 200: 0.3, 210: 0.3}, [], {200, 210}),
-        ({10: 0.4, 200: 0.3, 210: 0.3}, [100, 102], {200, 210}),  # no weight on the rationale
-        ({10: 0.8, 100: 0.05, 200: 0.1}, [100, 101, 102, 200], {200}),  # less on more words
-        ({}, [299], {298, 299}),
-        ({}, [150], {*range(130, 210)}),  # with a quarter of the words before it
-    ],
-)
-def test_an_excerpt_has_the_most_weight_on_the_rationale_or_else_the_most_weight(
-    weights, rationale, shown
-):
+@pytest.mark.parametrize(("weights", "rationale", "shown"), [
+    ({10: 0.4, 200: 0.3, 210: 0.3}, [], {200, 210}),
+    ({10: 0.4, 200: 0.3, 210: 0.3}, [100, 102], {200, 210}),  # no weight on the rationale
+    ({10: 0.8, 100: 0.05, 200: 0.1}, [100, 101, 102, 200], {200}),  # less on more words
+    ({}, [299], {298, 299}),
+    ({}, [150], {*range(130, 210)}),  # with a quarter of the words before it
+])  # fmt: skip
+def test_an_excerpt_has_the_most_weight_on_the_rationale_or_at_all(weights, rationale, shown):
     words = pd.DataFrame({"weight": pd.Series(weights, dtype=float).reindex(range(300)).fillna(0)})
     words["rationale"] = words.index.isin(rationale)
     part = excerpt(words, 80)
@@ -49,7 +39,7 @@ def test_an_excerpt_has_the_most_weight_on_the_rationale_or_else_the_most_weight
 
 def test_a_class_has_the_document_nearest_to_its_median_and_of_two_the_shorter_one():
     shares = {"b": [0.1, 0.9, 0.5, 0.5], "a": [0.2, 0.3], "c": [np.nan] * 3}
-    rows = [(label, share) for label, each in shares.items() for share in each]
+    rows = [(label, share) for label, of_class in shares.items() for share in of_class]
     table = pd.DataFrame(rows, columns=["label", "share"])
     table = table.assign(largest=table.index / 100, words=table.index, shown=True)
     assert typical_documents(table, 3) == {"a": 4, "b": 2, "c": 7}  # of c by the largest weight
@@ -68,22 +58,19 @@ def test_a_words_colour_is_yang_et_als_in_a_hierarchical_model():
     products = [0.64 * 0.5, 0.64 * 0.5, 0.36 * 1.0, 0.0]
     tokens = tokens_of(products, [0, 0, 1, 1], [0.64, 0.64, 0.36, 0.36])
     sentences = shade_sentences("a b c d", tokens)
-    shades = [piece.shade for each in sentences for piece in each.pieces if piece.weight]
+    shades = [piece.shade for found in sentences for piece in found.pieces if piece.weight]
     # sqrt(p_s) p_w: 0.8 * 0.5, 0.8 * 0.5, 0.6 * 1
     assert np.divide(shades, shades[2]) == pytest.approx([0.4 / 0.6, 0.4 / 0.6, 1.0])
-    assert [each.shade for each in sentences] == pytest.approx([1, 0.36 / 0.64])
+    assert [sentence.shade for sentence in sentences] == pytest.approx([1, 0.36 / 0.64])
 
 
-@pytest.mark.parametrize(
-    ("weights", "shown", "shade"),
-    [([0.1] * 10, [0], 1 / 3), ([0.55] + [0.05] * 9, [0], 1.0), ([0.5] + [0.1] * 5, [3], 0.2)],
-)
-def test_the_full_colour_is_that_of_the_whole_text_and_pale_where_weights_are_equal(
-    weights, shown, shade
-):
+@pytest.mark.parametrize(("weights", "shown", "shade"), [
+    ([0.1] * 10, [0], 1 / 3), ([0.55] + [0.05] * 9, [0], 1.0), ([0.5] + [0.1] * 5, [3], 0.2),
+])  # fmt: skip
+def test_the_full_colour_is_of_the_whole_text_and_pale_for_equal_weights(weights, shown, shade):
     tokens = tokens_of(weights, [0] * len(weights), [np.nan] * len(weights))
     (sentence,) = shade_sentences("a " * len(weights), tokens, tokens.index[shown])
-    assert [each.shade for each in sentence.pieces if each.weight] == pytest.approx([shade])
+    assert [piece.shade for piece in sentence.pieces if piece.weight] == pytest.approx([shade])
     assert full_colour(np.array(weights)) == pytest.approx(weights[shown[0]] / shade)
 
 
@@ -104,9 +91,9 @@ def test_the_weights_of_every_head_sum_to_1_over_the_keys_and_are_0_on_padding(c
     torch.testing.assert_close(weights[1:, :, :2, :2], alone)
 
 
-@pytest.mark.parametrize(
-    "changes", [{"pooling": "attention"}, {"hierarchical": True, "attention": "single-head"}]
-)
+@pytest.mark.parametrize("changes", [
+    {"pooling": "attention"}, {"hierarchical": True, "attention": "single-head"},
+])  # fmt: skip
 def test_models_without_self_attention_have_no_heads(changes):
     batch = Batch(torch.tensor([[2, 3]]), torch.tensor([2]), np.arange(1), torch.tensor([[2]]))
     model = Classifier(9, 2, Architecture(embedding_dim=8, hidden_size=4, **changes)).eval()
@@ -119,7 +106,7 @@ def test_attention_on_embeddings_without_recurrence_weighs_each_word_by_itself()
     h = Architecture(embedding_dim=8, encoder="embeddings", pooling="attention", score="additive")
     model, order = Classifier(9, 2, h).eval(), torch.tensor([2, 0, 3, 1])
     ids, lengths = torch.tensor([[2, 3, 4, 5]]), torch.tensor([4])
-    batches = [Batch(each, lengths, np.arange(1)) for each in (ids, ids[:, order])]
+    batches = [Batch(words, lengths, np.arange(1)) for words in (ids, ids[:, order])]
     first, second = (model.token_weights(batch) for batch in batches)
     torch.testing.assert_close(first[:, order], second)
     torch.testing.assert_close(first.sum(), torch.tensor(1.0))
@@ -127,13 +114,14 @@ def test_attention_on_embeddings_without_recurrence_weighs_each_word_by_itself()
 
 
 def test_documents_of_the_heads_are_chosen_by_length_class_and_rationale_alone():
+    choose, longer = prediction.choose_short_documents, prediction.LONGEST + 1
     labels = np.array(["a", "a", "b", "b", "a"], object)
-    lengths = np.array([SHORTEST - 1, 12, LONGEST + 1, 20, 10])
-    assert choose_short_documents(labels, lengths, lambda _: False) == [4, 3]
-    assert choose_short_documents(labels, lengths, lambda index: index == 1) == [1, 3]
-    assert choose_short_documents(labels, np.full(5, LONGEST + 1), lambda _: True) == []
-    three = choose_short_documents(np.array(list("abc"), object), np.full(3, 9), bool)
-    assert len(three) == SHORT_DOCUMENTS
+    lengths = np.array([prediction.SHORTEST - 1, 12, longer, 20, 10])
+    assert choose(labels, lengths, lambda _: False) == [4, 3]
+    assert choose(labels, lengths, lambda index: index == 1) == [1, 3]
+    assert choose(labels, np.full(5, longer), lambda _: True) == []
+    three = choose(np.array(list("abc"), object), np.full(3, 9), bool)
+    assert len(three) == prediction.SHORT_DOCUMENTS
 
 
 def test_the_control_of_learned_weights_has_equal_ones_and_the_same_encoder():
@@ -146,13 +134,9 @@ def test_the_control_of_learned_weights_has_equal_ones_and_the_same_encoder():
     assert equal_weights_control(result, "self-attention") == "equal-weights"
     shorter = dataclasses.replace(attention.hyperparameters, max_tokens=7)
     models["self-attention"] = dataclasses.replace(attention, hyperparameters=shorter)
-    assert equal_weights_control(result, "self-attention") == "", (
-        "it differs by more than its weights"
-    )
-    models["self-attention-average"] = mean
-    assert equal_weights_control(result, "self-attention") == "self-attention-average", (
-        "which belongs to it"
-    )
+    assert equal_weights_control(result, "self-attention") == "", "it differs in its length too"
+    models["self-attention-average"] = mean  # which belongs to it
+    assert equal_weights_control(result, "self-attention") == "self-attention-average"
 
 
 def test_the_page_has_the_weights_of_every_head_and_no_more():
@@ -166,7 +150,7 @@ def test_the_page_has_the_weights_of_every_head_and_no_more():
 
 def test_a_model_of_one_head_has_no_choice_and_one_of_two_has_all_its_weights(tmp_path):
     results = read_made_up(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
-    (experiment,) = (each for each in results.experiments if each.key == "sample-sentiment")
+    (experiment,) = (e for e in results.experiments if e.key == "sample-sentiment")
     (figure, *_) = heads(Drawn(results, experiment, []))
     assert figure.heads.weights.shape == (2, 4, 4) and figure.heads.words[1] == "fine"
     assert (figure.heads.weights[0] == np.eye(4)).all() and (figure.heads.weights[1] == 0.25).all()
@@ -178,13 +162,13 @@ def test_a_model_of_one_head_has_no_choice_and_one_of_two_has_all_its_weights(tm
 
 def test_each_class_has_its_change_in_recall_the_largest_gain_first(tmp_path):
     results = read_made_up(made_up.study("talk"), made_up.comparison("talk"), tmp_path)
-    experiment = max(results.experiments, key=lambda each: len(each.result.groups["classes"]))
+    experiment = max(results.experiments, key=lambda e: len(e.result.groups["classes"]))
     found = changes(results, experiment).records
-    means = [each["gain"].mean_pp for each in found]
+    means = [row["gain"].mean_pp for row in found]
     assert means == sorted(means, reverse=True) and len(means) > 5
     attention, baseline = (
-        experiment.result.models[each].details["classes"][found[0]["name"]]["recall"].values
-        for each in ("self-attention", "last-state")
+        experiment.result.models[name].details["classes"][found[0]["name"]]["recall"].values
+        for name in ("self-attention", "last-state")
     )
     differences = [100 * (a - b) for a, b in zip(attention, baseline, strict=True)]
     assert found[0]["gain"].values_pp == pytest.approx(differences)

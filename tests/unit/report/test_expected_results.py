@@ -1,6 +1,4 @@
-"""Expected results: how they are declared, what agrees with them, and what the report says of
-them.
-"""
+"""Expected results: how they are declared, what agrees with them, what the report says of them."""
 
 import dataclasses
 import os
@@ -20,7 +18,7 @@ from heed.report.explanations import AdversarialAttention, Explanation
 from heed.report.pages import said
 from heed.report.results import Results, read_results
 from heed.report.rows.expected import expected_results, judge, judge_expected_results
-from heed.study import ExpectedResult, Params
+from heed.study import ExpectedResult
 from tests.conftest import ROOT, cases
 from tests.fixtures.report import made_up
 from tests.pipeline.makers import make_clone
@@ -43,17 +41,13 @@ def message_of(expected_result: str, experiment: str = "topic") -> str:
     head, tail = LECTURES.split(f"\n  {experiment}:\n    task", 1)
     first = re.search(r"^      - \{.*\}$", tail, re.MULTILINE)
     assert first
-    text = (
-        f"{head}\n  {experiment}:\n    "
-        f"task{tail.replace(first[0], f'      - {{{expected_result}}}', 1)}"
-    )
+    entry = f"      - {{{expected_result}}}"
+    text = f"{head}\n  {experiment}:\n    task{tail.replace(first[0], entry, 1)}"
     with pytest.raises(HeedError) as error:
         study.parse(text)
     (line,) = str(error.value).splitlines()
-    number = text[: text.index(f"      - {{{expected_result}}}")].count("\n") + 1
-    assert line.startswith(f"params.yaml:{number}: experiments.{experiment}.expected_results.0"), (
-        line
-    )
+    place = f"params.yaml:{text[: text.index(entry)].count(chr(10)) + 1}"
+    assert line.startswith(f"{place}: experiments.{experiment}.expected_results.0"), line
     return line
 
 
@@ -88,29 +82,21 @@ def test_a_verdict_agrees_with_no_other(verdict):
 def test_a_figure_agrees_within_its_limits_ends_included():
     mean = RESULT.models["self-attention"].summary["accuracy"].mean
     for limits, holds in (
-        ({"at_least": mean}, True),
-        ({"at_most": mean}, True),
-        ({"at_least": mean + 1e-6}, False),
-        ({"at_most": mean - 1e-6}, False),
-        ({"at_least": mean - 0.1, "at_most": mean + 0.1}, True),
-    ):
+        ({"at_least": mean}, True), ({"at_least": mean + 1e-6}, False), ({"at_most": mean}, True),
+        ({"at_most": mean - 1e-6}, False), ({"at_least": mean - 0.1, "at_most": mean + 0.1}, True),
+    ):  # fmt: skip
         finding = judge(EXPERIMENT, expected_result(metric="accuracy", **limits), [])
         assert (finding["value"], finding["holds"]) == (mean, holds)
 
 
 def explanation(summary: pd.DataFrame, recency: pd.DataFrame | None = None) -> Explanation:
-    """An explanation of the model `attention`, with an adversarial model that has the same
-    summary.
-    """
+    """An explanation of the model `attention`, and an adversarial model with the same summary."""
     return Explanation(
         experiment=EXPERIMENT,  # type: ignore[arg-type]
-        variant="self-attention",
-        model=f"{SENTIMENT}-self-attention",
-        folder=Path(),
-        summary=summary,
-        recency=recency,
+        variant="self-attention", model=f"{SENTIMENT}-self-attention", folder=Path(),
+        summary=summary, recency=recency,
         adversarial_attention=(AdversarialAttention("liar", Path(), summary),),
-    )
+    )  # fmt: skip
 
 
 def summary_of(test: str, measure: str, means: list[float]) -> pd.DataFrame:
@@ -144,9 +130,8 @@ def test_a_figure_of_an_adversarial_model_is_its_own():
     values = {"variant": None, "metric": "rationale_weight", "at_most": 0.1}
     found = judge(EXPERIMENT, expected_result(adversarial_model="liar", **values), [explained])
     assert found["value"] == pytest.approx(0.02) and found["holds"]
-    assert not judge(EXPERIMENT, expected_result(adversarial_model="other", **values), [explained])[
-        "holds"
-    ]
+    found = judge(EXPERIMENT, expected_result(adversarial_model="other", **values), [explained])
+    assert not found["holds"]
 
 
 def test_a_criterion_agrees_with_its_outcome():
@@ -167,13 +152,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def results_with(folder: Path, *expected_results: ExpectedResult) -> Results:
-    params = made_up.study("sample")
-    experiment = dataclasses.replace(
-        params.experiments[SENTIMENT], expected_results=list(expected_results)
-    )
-    changed: Params = dataclasses.replace(
-        params, experiments=params.experiments | {SENTIMENT: experiment}
-    )
+    params, known = made_up.study("sample"), [*expected_results]
+    experiment = dataclasses.replace(params.experiments[SENTIMENT], expected_results=known)
+    experiments = params.experiments | {SENTIMENT: experiment}
+    changed = dataclasses.replace(params, experiments=experiments)
     return read_results(changed, DATA, ROOT / "data/published", folder, with_documents=False)
 
 
@@ -194,10 +176,8 @@ def test_what_was_not_found_stands_on_the_first_screen_and_every_result_in_a_row
     results = results_with(folder, right, wrong)
     first, line = failures(results)
     assert "did not find 1 expected result that is" in first
-    assert (
-        "Nothing is ever wrong. Expected: accuracy of self-attention: at least 1.000; found: 0."
-        in line
-    )
+    expected = "Expected: accuracy of self-attention: at least 1.000; found: 0."
+    assert f"Nothing is ever wrong. {expected}" in line
     page = page_of(results, tmp_path)
     assert page.index(first) < page.index(line) < page.index("Who is best")
     found, lost = csv_rows(results, "expected_results")

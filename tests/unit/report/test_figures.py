@@ -1,6 +1,7 @@
 """Figures: what each of them shows is what was measured, and its title is a message."""
 
 import dataclasses
+import itertools
 import re
 import types
 
@@ -32,11 +33,8 @@ SENTIMENT, AUTHOR = "sample-sentiment", "sample-author"
 
 def marks(panel: Panel, kind: str, **values: object) -> list[dict]:
     """The marks of a kind with these values."""
-    return [
-        row
-        for row in panel.rows
-        if row["kind"] == kind and all(row.get(key) == each for key, each in values.items())
-    ]
+    expected = {"kind": kind} | values
+    return [row for row in panel.rows if {key: row.get(key) for key in expected} == expected]
 
 
 @pytest.fixture(scope="module")
@@ -65,12 +63,12 @@ def translation(tmp_path_factory: pytest.TempPathFactory) -> Results:
 @pytest.mark.parametrize("name", ["explained", "talk", "translation"])
 def test_a_title_has_twelve_words_at_most_and_a_file_is_one_figure(name, request):
     made = make_figures(request.getfixturevalue(name))
-    figures = [each for of in made.values() for each in of]
-    assert len({each.key for each in figures}) == len(figures)
-    for each in figures:
-        assert 3 <= len(each.title.split()) <= 12 and "{" not in each.title + each.caption, each.key
-        assert each.sources and each.size[1] <= shapes.MAX_HEIGHT * each.zoom + 0.5
-    files = {name for (name, _), of in made.items() for each in of if each.media == FILES}
+    figures = [figure for of in made.values() for figure in of]
+    assert len({figure.key for figure in figures}) == len(figures)
+    for f in figures:
+        assert 3 <= len(f.title.split()) <= 12 and "{" not in f.title + f.caption, f.key
+        assert f.sources and f.size[1] <= shapes.MAX_HEIGHT * f.zoom + 0.5
+    files = {name for (name, _), of in made.items() for figure in of if figure.media == FILES}
     assert files <= {"first_word", "lengths"}
     assert not made.get(("matrices", "news")), "fewer classes than three, or more than twelve"
 
@@ -85,17 +83,15 @@ def test_models_of_an_experiment_are_told_apart_by_name_and_by_look(translation)
     (experiment,) = translation.experiments
     words, look = experiment.words, looks(experiment)
     assert len({*words.values()}) == len(words) and words["statistical"] == "counting words"
-    assert len({(each.colour, each.marker) for each in look.values()}) == len(look)
+    assert len({(one.colour, one.marker) for one in look.values()}) == len(look)
     attention, colour = all_words()["decoder-attention"], look["attention"].colour
     assert (words["attention"], colour) == (attention.words, shapes.SERIES[attention.colour])
 
 
 def test_the_best_control_and_the_best_other_variant_are_chosen_on_validation(tmp_path):
     data, params = made_up.comparison("sample"), made_up.study("sample")
-    result, values = (
-        data.experiments[SENTIMENT],
-        {"equal-weights": 0.91, "hybrid": 0.92, "other": 0.3},
-    )
+    result = data.experiments[SENTIMENT]
+    values = {"equal-weights": 0.91, "hybrid": 0.92, "other": 0.3}
     for name in values:
         first = result.models["self-attention"]
         model = first.model.replace("self-attention", name)
@@ -116,7 +112,7 @@ def test_the_best_control_and_the_best_other_variant_are_chosen_on_validation(tm
 def test_every_seed_is_a_dot_the_best_model_is_above_and_a_corpus_has_one_scale(talk):
     made = make_figures(talk)["models", ""]
     panels = [panel for figure in made for panel in figure.panels]
-    assert [each.key for each in made] == ["models", "models-2"]
+    assert [figure.key for figure in made] == ["models", "models-2"]
     domains = {}
     for panel, experiment in zip(panels, talk.experiments, strict=True):
         domains.setdefault(experiment.corpus_name, set()).add(panel.x.domain)
@@ -127,13 +123,13 @@ def test_every_seed_is_a_dot_the_best_model_is_above_and_a_corpus_has_one_scale(
         assert labels == [shapes.short_name(words[name]) for name in known]
         for place, name in enumerate(known):
             model = result.models.get(name) or result.reference_models[name]
-            runs = [100 * each for each in result.compared_score(model).values]
+            runs = [100 * score for score in result.compared_score(model).values]
             dots = [row["x"] for row in marks(panel, "point") if round(row["y"]) == place]
             assert dots == pytest.approx(runs)
         (band,) = marks(panel, "square")
         middle = 100 * result.score_of("self-attention")
         assert band["x"] <= middle <= band["x2"] and band["x2"] - band["x"] <= 2.0001
-    assert all(len(each) == 1 for each in domains.values()) and len(domains) < len(panels)
+    assert {*map(len, domains.values())} == {1} and len(domains) < len(panels)
 
 
 def test_a_run_is_a_line_and_the_epoch_that_was_chosen_a_dot_on_it(explained):
@@ -171,48 +167,36 @@ def test_a_study_is_compared_by_kind_of_model_as_it_is_published(explained):
     first, second = compared(explained)
     assert first.roles[:3] == ("last", "mean", "self-attention")
     scores = explained.experiments[0].result.models["average"].summary["accuracy"].values
-    assert first.runs["mean"] == pytest.approx([100 * each for each in scores])
+    assert first.runs["mean"] == pytest.approx([100 * score for score in scores])
     result = explained.experiments[1].result
-    assert (
-        second.verdict("self-attention", "last")
-        == result.comparisons["self-attention"]["last-state"].verdict
-    )
-    turned = {"better": "worse", "worse": "better"}
     verdict = second.verdict("self-attention", "last")
+    assert verdict == result.comparisons["self-attention"]["last-state"].verdict
+    turned = {"better": "worse", "worse": "better"}
     assert second.verdict("last", "self-attention") == turned.get(verdict, verdict)
 
 
 def test_the_ladder_has_every_corpus_every_seed_and_every_verdict():
-    found = (
-        published(STUDIES / "imdb") + published(STUDIES / "yelp") + published(STUDIES / "letters")
-    )
-    figure = ladder(found)
-    scores = pd.concat(
-        pd.read_csv(STUDIES / name / "results.csv") for name in ("imdb", "yelp", "letters")
-    ).query("split == 'test' and metric == 'accuracy'")
+    folders = [STUDIES / name for name in ("imdb", "yelp", "letters")]
+    figure = ladder(found := [*itertools.chain(*map(published, folders))])
+    scores = pd.concat(pd.read_csv(folder / "results.csv") for folder in folders)
+    scores = scores.query("split == 'test' and metric == 'accuracy'")
     means = 100 * scores.groupby(["experiment", "model"])["value"].mean()
     panel, _ = figure.panels
-    whole = [name for name in means.index.unique("experiment") if (name, "last-state") in means]
-    order = sorted(
-        whole, key=lambda name: means[name, "last-state"] - means[name, "attention-pooling"]
-    )
-    assert len(panel.y.places) == len(order) == 4
-    for place, name in enumerate(order):
+    whole = means.unstack().dropna(subset="last-state")
+    gains = whole.sub(whole["last-state"], axis=0).sort_values("attention-pooling", ascending=False)
+    assert len(panel.y.places) == len(gains) == 4
+    steps = ["last-state", "average", "attention-pooling"]
+    for place, name in enumerate(gains.index):
         here = [row for row in marks(panel, "point", y=place) if not row.get("faint")]
-        expected = [
-            means[name, each] - means[name, "last-state"]
-            for each in ("last-state", "average", "attention-pooling")
-        ]
+        expected = [*gains.loc[name, steps]]
         assert [row["x"] for row in here] == pytest.approx(expected)
-        runs = scores.query(
-            "experiment == @name and model in ['last-state', 'average', 'attention-pooling']"
-        )
+        runs = scores.query("experiment == @name and model in @steps")
         assert len(marks(panel, "point", y=place + 0.3)) == len(runs)
         (tick,) = marks(panel, "rule", wide=2.2, y=place - 0.3)
-        assert tick["x"] == pytest.approx(means[name, "linear"] - means[name, "last-state"])
+        assert tick["x"] == pytest.approx(gains.loc[name, "linear"])
         band = marks(panel, "square", y=place - 0.3)[0]
         assert (band["x"] + band["x2"]) / 2 == pytest.approx(expected[1])
-    better = sum(each.weighing == BETTER for each in found)
+    better = sum(study.weighing == BETTER for study in found)
     assert len(marks(panel, "rule", wide=5)) == better > 0
     assert figure.title == "Reading every word helps on some corpora; weighing words on some"
     svg = as_svg(figure)
@@ -262,10 +246,10 @@ def test_a_study_of_one_corpus_has_no_figure_of_its_own_and_of_several_the_ladde
 def test_the_u_has_the_importance_of_each_tenth_and_one_text_by_two_gradients(explained):
     (figure,) = recency(explained)
     made = make_figures(explained)
-    assert [each.key for each in made["study", ""]] == [figure.key] == [f"{SENTIMENT}_recency"]
+    assert [one.key for one in made["study", ""]] == [figure.key] == [f"{SENTIMENT}_recency"]
     assert made["recency", ""] == (), "it stands once"
     curve, *texts = figure.panels
-    drawn = [each for each in explained.explanations if each.recency is not None]
+    drawn = [found for found in explained.explanations if found.recency is not None]
     for variant, table in importance(drawn).items():
         line = [row["y"] for row in marks(curve, "line", name=variant)]
         assert line == pytest.approx([*table.groupby("x")["value"].mean()])
@@ -277,23 +261,20 @@ def test_the_u_has_the_importance_of_each_tenth_and_one_text_by_two_gradients(ex
     assert [text.title for text in texts] == ["last state", "self-attention"]
     long = coloured(["word"] * 61, np.linspace(0, 1, 61), "a long text")
     assert len(marks(long, "square")) == 61 and not marks(long, "text")
-    kept = [dataclasses.replace(each, publishable=False) for each in explained.experiments]
-    hidden = [dataclasses.replace(each, experiment=kept[0]) for each in explained.explanations]
+    kept = [dataclasses.replace(e, publishable=False) for e in explained.experiments]
+    hidden = [dataclasses.replace(e, experiment=kept[0]) for e in explained.explanations]
     changed = dataclasses.replace(explained, experiments=kept, explanations=tuple(hidden))
     (figure,) = recency(changed)
     assert len(figure.panels) == 1, "text that may not be published"
     made = make_figures(changed)
-    assert all(each.media == PAGE for each in made["rankings", ""]) and made["rankings", ""]
+    assert {figure.media for figure in made["rankings", ""]} == {PAGE}
 
 
 def test_costs_have_a_panel_for_each_corpus_with_enough_models(talk):
     costs = [
-        types.SimpleNamespace(
-            experiment=each, variant=name, score=each.result.score_of(name), mean=1.0 + number
-        )
-        for each in talk.experiments
-        for number, name in enumerate(each.result.models)
-    ]
+        types.SimpleNamespace(experiment=e, variant=name, score=e.result.score_of(name), mean=mean)
+        for e in talk.experiments for mean, name in enumerate(e.result.models, 1)
+    ]  # fmt: skip
     counts = pd.Series([cost.experiment.corpus_name for cost in costs]).value_counts()
     assert not [*cost_figure(talk, costs[:2])], "two points are no picture"
     longer = [types.SimpleNamespace(**vars(cost) | {"mean": 9 * cost.mean}) for cost in costs]
@@ -305,12 +286,9 @@ def test_costs_have_a_panel_for_each_corpus_with_enough_models(talk):
 
 
 def test_a_page_and_a_paper_have_no_figure_that_is_a_file_alone():
-    figures = {
-        ("lengths", "own"): [
-            Figure(key, "Title", "", (), [], (3, 2), media=media)
-            for key, media in (("both", EVERYWHERE), ("local", PAGE), ("file", FILES))
-        ]
-    }
+    media = {"both": EVERYWHERE, "local": PAGE, "file": FILES}
+    made = [Figure(key, "Title", "", (), [], (3, 2), media=media[key]) for key in media]
+    figures = {("lengths", "own"): made}
     experiment = types.SimpleNamespace(key="own")
     page = Page({}, figures, image=lambda figure: figure.key, copies=lambda table: {})
     shown = page.figure("lengths", experiment)

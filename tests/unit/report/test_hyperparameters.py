@@ -41,13 +41,11 @@ def printed(results: Results, h: Hyperparameters) -> tuple[str, str, str]:
     (experiment,) = results.experiments
     models = dict(experiment.result.models)
     models["self-attention"] = dataclasses.replace(models["self-attention"], hyperparameters=h)
-    changed = dataclasses.replace(
-        experiment, result=dataclasses.replace(experiment.result, models=models)
-    )
+    result = dataclasses.replace(experiment.result, models=models)
+    changed = dataclasses.replace(experiment, result=result)
     of = dataclasses.replace(results, experiments=[changed])
-    (table,), (values,) = (
-        tables_of(of, name, NAME) for name in ("hyperparameters", "hyperparameter_values")
-    )
+    (table,) = tables_of(of, "hyperparameters", NAME)
+    (values,) = tables_of(of, "hyperparameter_values", NAME)
     rest = str(defaults(changed))
     return markdown_table(table) + rest, in_latex(table) + rest, csv_table(values)
 

@@ -18,15 +18,8 @@ from heed.report.tables import Cell, Row, Table, TableColumn, csv_table
 from heed.report.typesetting import cell, escape
 from heed.tables import csv_text
 from tests.conftest import ROOT, cases
-from tests.fixtures.report import made_up
-from tests.fixtures.report.pages import (
-    HOSTILE,
-    Page,
-    change_difference,
-    render_hostile,
-    render_to,
-    rows,
-)
+from tests.fixtures.report import made_up, pages
+from tests.fixtures.report.pages import HOSTILE, Page, render_hostile, render_to
 from tests.unit.report.conftest import PUBLISHED
 from tests.unit.report.text import words_of
 
@@ -89,25 +82,16 @@ def read_talk(data: Comparison) -> list[Experiment]:
 
 
 @pytest.mark.parametrize(("verdict", "interval", "p", "text"), CASES["reproductions"])
-def test_whether_the_talks_gain_was_reproduced_is_read_from_interval_and_verdict(
-    verdict, interval, p, text
-):
+def test_whether_the_talks_gain_was_reproduced_is_told(verdict, interval, p, text):
     """The talk's gain on letters by author is +1.15 p.p."""
     data = made_up.comparison("talk")
     result = data.experiments["letters-author"]
     baseline = result.models["last-state"]
     summary = baseline.summary | {"accuracy": mean_and_std([0.995] * len(baseline.machine_kinds))}
     result.models["last-state"] = dataclasses.replace(baseline, summary=summary)
-    change_difference(
-        result,
-        "self-attention",
-        "last-state",
-        interval_pp=interval,
-        p=p,
-        p_corrected=p,
-        verdict=verdict,
-    )
-    (letters,) = (each for each in read_talk(data) if each.key == "letters-author")
+    numbers = {"interval_pp": interval, "p": p, "p_corrected": p, "verdict": verdict}
+    pages.change_difference(result, "self-attention", "last-state", **numbers)
+    (letters,) = (e for e in read_talk(data) if e.key == "letters-author")
     reproduction = letters.against_talk.reproduction
     assert re.match(text, str(reproduction))
     assert text.startswith(f"{reproduction.verdict}: ")
@@ -149,7 +133,7 @@ def test_texts_of_users_are_escaped_in_html_latex_and_csv(tmp_path):
     text = (folder / "report.tex").read_text()
     assert r"50\%\_\#\{\}\textasciitilde{}\textasciicircum{}\textbackslash{}" in text
     assert r"\write" not in text
-    table = rows(folder / "tables/sample-author--last-state.csv")[: len(HOSTILE)]
+    table = pages.rows(folder / "tables/sample-author--last-state.csv")[: len(HOSTILE)]
     assert [row["row"] for row in table] == [text.replace("\r", "[U+000D]") for text in HOSTILE]
 
 
@@ -162,7 +146,8 @@ FORMULAS = [
 def test_a_spreadsheet_gets_texts_and_numbers_but_no_formula():
     numbers = ["-1.25", "+2", "−0.5", "-3e-05", "+12.5%", "1", "a=b", "", "a[U+000D]b"]
     columns = (TableColumn("name"), TableColumn("gain_pp", format=POINTS))
-    rows = (Row((Cell(each, each), Cell(-1.25, ""))) for each in [*FORMULAS, *numbers[:-1], "a\rb"])
+    texts = [*FORMULAS, *numbers[:-1], "a\rb"]
+    rows = (Row((Cell(text, text), Cell(-1.25, ""))) for text in texts)
     made = Table("made-up", "", columns, tuple(rows))
     table = list(csv.reader(io.StringIO(csv_table(made), newline="")))
     assert [row[0] for row in table[1:]] == [f"'{text}" for text in FORMULAS] + numbers

@@ -20,21 +20,17 @@ def talk(baseline: str, attention: str, documents: int) -> dict[str, Talk]:
 
 
 GAINS = {
-    "letters-language": (0.45, False),
-    "letters-author": (1.83, False),
-    "news": (0.50, False),
-    "imdb": (5.20, True),
-    "news-big": (2.61, True),
-    "imdb-suboptimal": (22.78, True),
-}
+    "letters-language": (0.45, False), "letters-author": (1.83, False), "news": (0.50, False),
+    "imdb": (5.20, True), "news-big": (2.61, True), "imdb-suboptimal": (22.78, True),
+}  # fmt: skip
 
 
 def test_the_supports_of_the_talk_add_up_where_its_text_is_garbled():
     misprints = {
         (name, variant, row["class"]): (row["support"], row["support_as_printed"])
         for name, experiment in PUBLISHED.items()
-        for variant, each in experiment.items()
-        for row in each.classes.values()
+        for variant, printed in experiment.items()
+        for row in printed.classes.values()
         if row["support_as_printed"]
     }
     assert misprints == {
@@ -42,10 +38,12 @@ def test_the_supports_of_the_talk_add_up_where_its_text_is_garbled():
         ("news-big", "last-state", "STYLE & BEAUTY"): ("1017", "1817"),
         ("news-big", "self-attention", "STYLE & BEAUTY"): ("1017", "1917"),
     }
-    for each in (each for experiment in PUBLISHED.values() for each in experiment.values()):
-        if each.classes:
-            total = sum(int(row["support"]) for row in each.classes.values())
-            assert total == int(each.summary["test_items"])
+    for printed in (
+        printed for experiment in PUBLISHED.values() for printed in experiment.values()
+    ):
+        if printed.classes:
+            total = sum(int(row["support"]) for row in printed.classes.values())
+            assert total == int(printed.summary["test_items"])
 
 
 @pytest.mark.parametrize("experiment", GAINS)
@@ -64,8 +62,8 @@ def test_the_test_is_the_one_of_two_proportions():
 
 def test_the_lectures_page_has_the_tests_of_the_talks_gains(request):
     rows = [["experiment", "documents", "gain, points", "z", "p", "shown"], ["---"] * 6]
-    for name, each in PUBLISHED.items():
-        tested = talk_test(each)
+    for name, experiment in PUBLISHED.items():
+        tested = talk_test(experiment)
         assert tested
         p = "< .001" if tested.p < 0.001 else f"{tested.p:.3f}"
         numbers = f"{tested.documents:,}", f"{tested.gain_pp:+.2f}", f"{tested.z:.2f}", p

@@ -77,9 +77,7 @@ def test_models_with_less_data_are_drawn_with_those_that_read_all(tmp_path):
     assert np.allclose([y for _, y in lines["attention"]], expected)
 
 
-def test_heat_maps_show_two_models_side_by_side_with_sure_and_possible_gold_links(
-    tmp_path, monkeypatch
-):
+def test_heat_maps_show_two_models_and_sure_and_possible_gold_links(tmp_path, monkeypatch):
     results = read_made_up(tmp_path)
     (experiment,) = results.experiments
     (sentence,) = read_sentences(results, experiment)
@@ -87,14 +85,11 @@ def test_heat_maps_show_two_models_side_by_side_with_sure_and_possible_gold_link
     assert sentence.weights["attention"].shape == (4, 5)
     assert np.allclose(sentence.weights["attention"].sum(1), 1)
     (figure,) = alignments(Drawn(results, experiment, []))
-    assert [panel.title for panel in figure.panels] == [
-        experiment.words[each] for each in ("attention", "input")
-    ]
-    outlines = {
-        (round(row["x"] + 0.42), round(row["y"] + 0.42)): row["dash"]
-        for row in figure.panels[0].rows
-        if row["kind"] == "square" and row["fill"] == "transparent"
-    }
+    titles = [experiment.words[name] for name in ("attention", "input")]
+    assert [panel.title for panel in figure.panels] == titles
+    squares = [row for row in figure.panels[0].rows if row["kind"] == "square"]
+    squares = [row for row in squares if row["fill"] == "transparent"]
+    outlines = {(round(r["x"] + 0.42), round(r["y"] + 0.42)): r["dash"] for r in squares}
     assert set(outlines) == {(0, 0), (1, 1), (2, 2), (4, 3)}
     assert outlines[0, 0] == () != outlines[4, 3]
     monkeypatch.setattr(f"{alignments.__module__}.read_sentences", lambda *_: [sentence] * 2)
@@ -102,14 +97,11 @@ def test_heat_maps_show_two_models_side_by_side_with_sure_and_possible_gold_link
     assert len(first.sources) == 2 and first.sources == second.sources
 
 
-@pytest.mark.parametrize(
-    ("hypothesis", "reference", "wrong"),
-    [("the the the", "the cat", 2), ("The cat.", "the cat.", 1), ("a house !", "a house.", 1),
-     ("", "a house", 0), ("grün ist es", "es ist grün", 0)],
-)  # fmt: skip
-def test_wrong_words_are_those_that_the_reference_does_not_have_so_often(
-    hypothesis, reference, wrong
-):
+@pytest.mark.parametrize(("hypothesis", "reference", "wrong"), [
+    ("the the the", "the cat", 2), ("The cat.", "the cat.", 1), ("a house !", "a house.", 1),
+    ("", "a house", 0), ("grün ist es", "es ist grün", 0),
+])  # fmt: skip
+def test_wrong_words_are_more_often_than_in_the_reference(hypothesis, reference, wrong):
     assert count_wrong(hypothesis, reference) == wrong
 
 
@@ -119,15 +111,12 @@ def test_what_is_published_has_sentences_only_where_heed_generated_them(tmp_path
     results, into = made_up.results(data, tmp_path / "results"), tmp_path / "reports"
     outcome = render(fixture.study(), data, PUBLISHED, results, into, with_documents=False)
     words = ("das Haus", "grün", "house is", "green")
-    texts = {
-        path.relative_to(into).as_posix(): path.read_text(encoding="utf-8")
-        for path in into.rglob("*")
-        if path.is_file()
-    }
-    found = {word for word in words for text in texts.values() if word in text}
+    files = {str(path.relative_to(into)): path for path in into.rglob("*") if path.is_file()}
+    texts = [path.read_text("utf-8") for path in files.values()]
+    found = {word for word in words for text in texts if word in text}
     assert bool(found) == generated, found
-    assert any("alignment-" in name for name in texts) == generated
-    assert any("examples" in name for name in texts) == generated
+    assert any("alignment-" in name for name in files) == generated
+    assert any("examples" in name for name in files) == generated
     answer = " ".join(outcome.answer)
     assert "BLEU" in answer and "percentage points" not in answer and "p.p." not in answer
 
@@ -160,10 +149,8 @@ def test_a_study_with_both_tasks_has_curves_that_dvc_draws_of_both(tmp_path):
 
 
 def test_the_plots_of_a_translation_alone_have_the_columns_that_dvc_draws(report):
-    heads = {
-        path.stem: path.read_text().splitlines()[0].split(",")
-        for path in (report / "plots").iterdir()
-    }
+    plots = {path.stem: path.read_text() for path in (report / "plots").iterdir()}
+    heads = {name: text.splitlines()[0].split(",") for name, text in plots.items()}
     heads["results"] = [*RESULTS_COLUMNS]  # of `heed compare`
     for plot in yaml.safe_load((ROOT / "dvc.yaml").read_text())["plots"]:
         ((path, drawn),) = plot.items()
@@ -175,8 +162,8 @@ def test_the_plots_of_a_translation_alone_have_the_columns_that_dvc_draws(report
 @pytest.mark.parametrize(("device", "minutes"), [("cpu", 2.5), ("cuda", 10)])
 def test_core_minutes_are_cpu_time_or_the_time_on_a_gpu(tmp_path, device, minutes):
     results = read_made_up(tmp_path)
-    for each in results.models(results.experiments[0]).values():
-        fixture.write_times(each, [1, 2, 3], results.folder, device=device)
+    for model in results.models(results.experiments[0]).values():
+        fixture.write_times(model, [1, 2, 3], results.folder, device=device)
     (table,) = tables_of(results, "translation", fixture.EXPERIMENT)
     assert table.rows[1].cells[-1].value == minutes
 

@@ -28,15 +28,9 @@ def drawn(figure: Figure, folder: Path) -> tuple[str, bytes]:
     return svg, (folder / f"{figure.key}.pdf").read_bytes()
 
 
-RICH = Panel(
-    [
-        *line([0.123456, 1.7], [0.1, 0.2], Look(SERIES[1], "square"), "a"),
-        mark("text", 0.5, 0.5, text="bold", wide=BOLD),
-    ],
-    Axis("x", (0, 2), {0.123456: "0.0032"}),
-    Axis("y"),
-    "class 1.23456",
-)
+LINE = line([0.123456, 1.7], [0.1, 0.2], Look(SERIES[1], "square"), "a")
+ROWS = [*LINE, mark("text", 0.5, 0.5, text="bold", wide=BOLD)]
+RICH = Panel(ROWS, Axis("x", (0, 2), {0.123456: "0.0032"}), Axis("y"), "class 1.23456")
 
 
 def test_a_figure_prints_its_words_as_they_are_and_rounds_only_where_things_stand(tmp_path):
@@ -61,10 +55,8 @@ def test_a_figure_has_the_same_bytes_in_every_process(tmp_path):
 
 def test_every_word_of_a_text_can_be_a_label(tmp_path):
     said = ["if", "else", "datum", "null", "true", "'", "\\", "-1"]
-    panel = Panel(
-        [], Axis(places=dict(zip(map(float, range(8)), said, strict=True)), domain=(0, 7))
-    )
-    text, _ = drawn(figure(panel), tmp_path)
+    places = {float(place): word for place, word in enumerate(said)}
+    text, _ = drawn(figure(Panel([], Axis(places=places, domain=(0, 7)))), tmp_path)
     assert re.findall(r'text-anchor="middle"[^>]*>([^<]+)</', text) == said
 
 
@@ -78,9 +70,9 @@ def viewed(svg: str) -> tuple[float, float]:
 @pytest.mark.parametrize("name", ["sample", "talk", "translation"])
 def test_no_figure_of_a_report_is_printed_smaller_than_it_asks_for(tmp_path, name):
     results = read_made_up(made_up.study(name), made_up.comparison(name), tmp_path)
-    for each in {each.key: each for of in make_figures(results).values() for each in of}.values():
-        width, height = viewed(vega.fitted(each, {}))
-        assert min(each.size[0] / width, each.size[1] / height) > SMALLEST * each.zoom, each.key
+    for f in {f.key: f for figures in make_figures(results).values() for f in figures}.values():
+        width, height = viewed(vega.fitted(f, {}))
+        assert min(f.size[0] / width, f.size[1] / height) > SMALLEST * f.zoom, f.key
 
 
 NAMES = {

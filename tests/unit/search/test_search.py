@@ -71,7 +71,7 @@ def test_a_killed_trial_repeats_its_whole_epochs_and_an_ended_one_everything(stu
     monkeypatch.setattr(trials.tune, "report", told.append)
     told.clear()
     trials.run_trial(setup, 0, configuration)
-    assert [each["report"] for each in told] == [1, 2, 3]
+    assert [report["report"] for report in told] == [1, 2, 3]
     assert told[:2] == first, "the same scores, also of the epoch that was trained again"
     whole = told.copy()
     (setup.trial_folder(0) / trials.ENDED).touch()
@@ -153,9 +153,8 @@ def assert_results_are_those_of_four_trials(folder: Path) -> None:
     assert {len(t["starts"]) for t in timing["trials"]} == {1}
     assert {t["starts"][0]["machine_kind"] for t in timing["trials"]} == {machine_kind("cpu")}
     workers = {t["starts"][0]["pid"] for t in timing["trials"]}
-    assert len(workers) <= 2, (
-        "two cores, at most two workers (a slow one may come too late), each for several trials"
-    )
+    # two cores; a slow worker may come too late, and each runs several trials
+    assert len(workers) <= 2
 
 
 def assert_the_winner_is_the_training_outside_ray(folder: Path) -> None:
@@ -163,10 +162,8 @@ def assert_the_winner_is_the_training_outside_ray(folder: Path) -> None:
     winner = json.loads((folder / "search.json").read_text())["best"]
     best = yaml.safe_load((folder / "best.yaml").read_text())
     write_recipes(load(), "tiny", Path("data/tokens/tiny"))
-    assert (
-        read_model_recipe("tiny-self-attention").as_dict()["hyperparameters"].items()
-        >= best.items()
-    )
+    recipe = read_model_recipe("tiny-self-attention").as_dict()
+    assert recipe["hyperparameters"].items() >= best.items()
     matched = read_model_recipe("tiny-parameter-matched").hyperparameters
     assert matched.learning_rate == best["learning_rate"]
     stages.train("tiny-self-attention", [1000])

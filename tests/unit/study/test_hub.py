@@ -27,18 +27,14 @@ pytestmark = pytest.mark.usefixtures("own_clone")
 DATASETS = ROOT / "tests/fixtures/datasets"  # make.py wrote it by the real library
 COMMIT = f"c0ffee{34 * '0'}"
 SPLITS = {"train": range(40), "validation": range(40, 48), "test": range(48, 64)}
-ROWS = {
-    (f"call {i} now, it is free", "spam", split)
-    if i % 4 == 0
-    else (f"see you at {i}, ok?", "ham", split)
-    for split, rows in SPLITS.items()
-    for i in rows
-}
+SAID = {"spam": "call {} now, it is free", "ham": "see you at {}, ok?"}
+PLACES = [(("ham", "spam")[i % 4 == 0], i, split) for split in SPLITS for i in SPLITS[split]]
+ROWS = {(SAID[label].format(i), label, split) for label, i, split in PLACES}
 LEFT_OUT = "left out, without labels or of an unknown name: the split unsupervised"
 
 
 def rows(documents: list) -> set[tuple[str, str, str]]:
-    return {(each.text, each.labels["label"], each.split) for each in documents}
+    return {(document.text, document.labels["label"], document.split) for document in documents}
 
 
 class Hub(BaseHTTPRequestHandler):
@@ -98,9 +94,8 @@ class Hub(BaseHTTPRequestHandler):
 @pytest.fixture
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Hub]]:
     constants = pytest.importorskip("huggingface_hub.constants", reason="an extra of heed")
-    Hub.files = {
-        f"default/{path.parent.name}/0000.parquet": path for path in DATASETS.glob("parquet/*/*")
-    }
+    files = DATASETS.glob("parquet/*/*")
+    Hub.files = {f"default/{path.parent.name}/0000.parquet": path for path in files}
     Hub.revisions, Hub.asked = (CONVERTED,), []
     with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
         Thread(target=server.serve_forever, daemon=True).start()
@@ -140,11 +135,9 @@ def test_a_file_is_asked_for_once_and_a_changed_one_is_refused(monkeypatch, caps
 
 def test_published_parquet_is_read_where_the_hub_has_converted_none(monkeypatch, capsys, served):
     served.revisions = ()
-    served.files = {
-        f"data/{path.parts[-2]}-00000-of-00001.parquet": path
-        for path in served.files.values()
-        if path.parts[-2] != "validation"
-    }
+    splits = {path.parts[-2]: path for path in served.files.values()}
+    del splits["validation"]
+    served.files = {f"data/{name}-00000-of-00001.parquet": splits[name] for name in splits}
     _, documents = added(monkeypatch, capsys, "hf://heed/mails", "--name", "post")
     assert rows(documents) == {row for row in ROWS if row[2] != "validation"}
     files = load("params.yaml").sources["post"].paths
@@ -155,7 +148,7 @@ def test_a_test_split_without_labels_is_left_out_and_another_is_drawn(monkeypatc
     """As GLUE and other benchmarks are published."""
     served.files["default/test/0000.parquet"] = served.files["default/unsupervised/0000.parquet"]
     printed, documents = added(monkeypatch, capsys, "hf://heed/mails")
-    assert len(documents) == 48 and {each.split for each in documents} == {""}
+    assert len(documents) == 48 and {document.split for document in documents} == {""}
     assert "the split test, unsupervised" in printed and "in each of 5 folds" in printed
 
 
@@ -174,9 +167,8 @@ def test_what_the_hub_does_not_have_is_one_message(monkeypatch, served):
     assert "only to those who accept its terms" in refused(monkeypatch, "hf://heed/mails")
     served.gated = False
     served.files = {"mails.csv": DATASETS / "make.py"}
-    assert "hf://heed/mails: the hub has no parquet files of it." in refused(
-        monkeypatch, "hf://heed/mails"
-    )
+    message = refused(monkeypatch, "hf://heed/mails")
+    assert "hf://heed/mails: the hub has no parquet files of it." in message
     message = refused(monkeypatch, "hf://heed/mails", "more.csv")
     assert "a data set on the hub is a corpus by itself" in message
 
@@ -189,9 +181,7 @@ def test_what_the_hub_does_not_have_is_one_message(monkeypatch, served):
     ("files", {"default/train\n/0000.parquet": DATASETS / "make.py"}, "a file that cannot be"),
     ("files", {"default/train/0000.parquet": DATASETS / "make.py"}, "parquet: cannot be read"),
 ])  # fmt: skip
-def test_what_a_hub_answers_is_checked_and_nothing_is_written_elsewhere(
-    monkeypatch, served, key, value, message
-):
+def test_what_a_hub_answers_is_checked(monkeypatch, served, key, value, message):
     monkeypatch.setattr(served, key, value)
     assert message in refused(monkeypatch, "hf://heed/mails")
     assert not [*Path.cwd().glob("**/planted")] and not Path("/tmp/planted").exists()
@@ -204,9 +194,7 @@ def test_what_a_hub_answers_is_checked_and_nothing_is_written_elsewhere(
     ("short", "cannot be read from the hub ("),
     ("endless", "cannot be read from the hub ("),
 ])  # fmt: skip
-def test_a_hub_that_does_not_end_its_answer_is_one_message_in_time(
-    monkeypatch, served, asked, fault, message
-):
+def test_a_hub_that_does_not_end_is_one_message(monkeypatch, served, asked, fault, message):
     monkeypatch.setattr(hub, "SECONDS", 1)
     monkeypatch.setattr(served, "fault", (fault, asked))
     began = time.monotonic()
@@ -224,14 +212,11 @@ def test_an_encoder_of_the_hub_comes_whole_without_code_and_a_failure_says_what_
     model = write_encoder(tmp_path / "model")
     (model / "code.py").write_text("1 / 0")
     served.revisions = (COMMIT,)
-    served.files = {
-        path.relative_to(model).as_posix(): path for path in model.rglob("*") if path.is_file()
-    }
+    files = [path for path in model.rglob("*") if path.is_file()]
+    served.files = {path.relative_to(model).as_posix(): path for path in files}
     encoder = Encoder(hub="heed/mails", revision=COMMIT, sha256=digest_folder(model, *FILES))
     found = find_model(encoder)
-    assert {*served.files} - {path.relative_to(found).as_posix() for path in found.rglob("*")} == {
-        "code.py"
-    }
+    assert {name for name in served.files if not (found / name).exists()} == {"code.py"}
     served.asked.clear()
     assert find_model(encoder) == found and served.asked == []  # all is in the cache
     (found / "vocab.txt").unlink()  # as of a program that has asked for a part

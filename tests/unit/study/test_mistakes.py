@@ -20,15 +20,11 @@ TABLE = re.sub(
 )
 TABLE = re.sub(r"\{label: \w+\}", "{label: l}", TABLE)
 STUDIES = {
-    "small": SMALL,
-    "table": TABLE.replace("FILE", f"path: x.csv, sha256: {'a' * 64}"),
-    "lectures": (ROOT / "workflow/studies/lectures.yaml").read_text(),
-    "search": SEARCH,
-    "explained": (ROOT / "tests/studies/parts/explained.yaml").read_text() + SMALL,
-    "pair": PAIR,
-    "presets": QUICK,
-    "old": OLD,
-}
+    "small": SMALL, "table": TABLE.replace("FILE", f"path: x.csv, sha256: {'a' * 64}"),
+    "lectures": (ROOT / "workflow/studies/lectures.yaml").read_text(), "search": SEARCH,
+    "explained": (ROOT / "tests/studies/parts/explained.yaml").read_text() + SMALL, "pair": PAIR,
+    "presets": QUICK, "old": OLD,
+}  # fmt: skip
 MISTAKES = yaml.safe_load((ROOT / "tests/unit/study/mistakes.yaml").read_text())
 CASES = [
     pytest.param(STUDIES[study], case, id=f"{case['key']}: {case['wrong']}"[:70])

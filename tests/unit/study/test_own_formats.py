@@ -21,12 +21,9 @@ from heed.study import load
 SCREEN = 24
 pytestmark = pytest.mark.usefixtures("own_clone")
 Rows = list[tuple[str, str]]  # text and label
-SPAM: Rows = [
-    (f"call {i} now, it is free;{' do not wait' * (i % 3)}", "spam")
-    if i % 4 == 0
-    else (f"see you at {i}, ok? I'm late", "ham")
-    for i in range(60)
-]
+SPAM: Rows = [(f"see you at {i}, ok? I'm late", "ham") for i in range(60)]
+SPAM[::4] = [(f"call {i} now, it is free;{' do not wait' * (i % 3)}", "spam")
+             for i in range(0, 60, 4)]  # fmt: skip
 
 
 def heed(monkeypatch, *arguments: str) -> None:
@@ -63,7 +60,7 @@ def declared(source: str) -> dict:
 
 
 def texts_and_labels(documents: list) -> list[tuple]:
-    return [(each.text, *each.labels.values()) for each in documents]
+    return [(document.text, *document.labels.values()) for document in documents]
 
 
 def write_lines(name: str, lines: list[str]) -> str:
@@ -77,11 +74,8 @@ def lines(form: str, *first: str) -> list[str]:
 
 
 def stray_quotes() -> str:
-    rows = [
-        f"{label}\t{text}{' 5' + chr(34) if i == 40 else ''}"
-        for i, (text, label) in enumerate(SPAM)
-    ]
-    rows[50] = 'ham\t"an open quote'
+    rows = [f"{label}\t{text}" for text, label in SPAM]
+    rows[40], rows[50] = f'{rows[40]} 5"', 'ham\t"an open quote'
     return write_lines("sms.tsv", ["label\ttext", *rows])
 
 
@@ -228,28 +222,27 @@ def test_a_folder_of_train_and_test_is_the_users_own_split(monkeypatch, capsys, 
         write(split, rows)
     printed, documents = added(monkeypatch, capsys, "mails")
     assert "20 for test: as given" in printed
-    assert {(each.text, each.labels["label"], each.split) for each in documents} == expected
+    assert {(doc.text, doc.labels["label"], doc.split) for doc in documents} == expected
     assert [*load("params.yaml").experiments] == ["mails"] and declared("mails") == found
 
 
 def test_single_double_quotes_in_a_tsv_are_characters(monkeypatch, capsys):
     printed, documents = added(monkeypatch, capsys, stray_quotes())
     assert "double quotes do not pair up" in printed
-    rows = [(text + (' 5"' if i == 40 else ""), label) for i, (text, label) in enumerate(SPAM)]
-    rows[50] = ('"an open quote', "ham")
+    rows = [*SPAM]
+    rows[40], rows[50] = (f'{SPAM[40][0]} 5"', SPAM[40][1]), ('"an open quote', "ham")
     assert texts_and_labels(documents) == rows and load("params.yaml").sources["sms"].quote == ""
 
 
 def test_several_texts_of_a_file_without_header_are_joined(monkeypatch, capsys):
-    lines = [f'"{i % 4 + 1}","A title, the {i}th","All of story {i} is here"' for i in range(60)]
+    rows = [(str(i % 4 + 1), f"A title, the {i}th", f"All of story {i} is here") for i in range(60)]
+    lines = ['"{}","{}","{}"'.format(*row) for row in rows]
     write_lines("train.csv", lines[:40])
     write_lines("test.csv", lines[40:])
     printed, documents = added(monkeypatch, capsys, "train.csv", "test.csv", "--name", "agnews")
     assert "called label, text_1, text_2" in printed
-    expected = [
-        (f"A title, the {i}th All of story {i} is here", str(i % 4 + 1), i >= 40) for i in range(60)
-    ]
-    found = [(each.text, each.labels["label"], each.split == "test") for each in documents]
+    expected = [(f"{a} {b}", label, i >= 40) for i, (label, a, b) in enumerate(rows)]
+    found = [(doc.text, doc.labels["label"], doc.split == "test") for doc in documents]
     assert sorted(found) == sorted(expected)
 
 
@@ -263,12 +256,11 @@ def test_labels_with_blanks_and_rows_without_a_label_are_counted(monkeypatch, ca
     )
     printed, documents = added(monkeypatch, capsys, "spam.csv", "--drop-unlabelled")
     assert "6 of 60 rows have no label and are left out" in printed
-    assert [each.labels["label"] for each in documents] == [
-        label.strip() for label in labels if label.strip()
-    ]
+    assert [doc.labels["label"] for doc in documents] == [*filter(None, map(str.strip, labels))]
     assert documents[0].id == "row/2"
 
 
+HEADING = "What did you like about the product?"
 MORE = [f"text {i} of some words,{('order', 'refund')[i % 2]}" for i in range(60)]
 
 
@@ -297,42 +289,32 @@ MORE = [f"text {i} of some words,{('order', 'refund')[i % 2]}" for i in range(60
     (["I would like to have my money back please,text", *MORE],
      "the first row has 'I would like to have my money back please': is that the name of a column",
      "--no-header"),
-    (["What did you like about the product?,label", *MORE], "is that the name of a column, or",
-     "--text-column 'What did you like about the product?'"),
+    ([f"{HEADING},label", *MORE], "is that the name of a column, or", f"--text-column '{HEADING}'"),
     (["comment,Which of the topics fits it best?", *MORE],
      "is that the name of a column", "--label-column 'Which of the topics fits it best?'"),
     (["hi you,text", *MORE], "which column has the label? Columns: hi you, text. Or is the first",
      "--no-header"),
 ], ids=["numbers", "1.0", "true", "rows", "one text", "header", "wide", "text", "eaten", "survey",
         "label", "short"])  # fmt: skip
-def test_what_is_in_doubt_stops_with_a_question_and_the_command(
-    monkeypatch, lines, question, command
-):
+def test_what_is_in_doubt_stops_with_a_question(monkeypatch, lines, question, command):
     message = refused(monkeypatch, write_lines("mine.csv", lines))
     assert question in message and f"  heed corpus add mine.csv {command}" in message
 
 
-@pytest.mark.parametrize("first", ["hi you,label", "Money back,complaint"])
-def test_a_first_row_that_may_be_a_text_is_said(monkeypatch, capsys, first):
-    write_lines("mine.csv", [first, *MORE])
-    printed, documents = added(monkeypatch, capsys, "mine.csv")
-    name = first.partition(",")[0]
+@pytest.mark.parametrize(("name", "label", "options"), [
+    ("hi you", "label", []), ("Money back", "complaint", []),
+    ("hi you", "text", ["--no-header", "--as-labels"]),
+    (HEADING, "label", ["--text-column", HEADING]),
+])  # fmt: skip
+def test_a_first_row_may_be_a_text_unless_the_user_says(monkeypatch, capsys, name, label, options):
+    write_lines("mine.csv", [f"{name},{label}", *MORE])
+    printed, documents = added(monkeypatch, capsys, "mine.csv", *options)
     said = f"{name!r} is taken for the name of a column. If the first row is a text: --no-header"
-    assert said in printed and len(documents) == 60
-
-
-def test_a_first_row_that_the_user_says_is_a_text_is_one(monkeypatch, capsys):
-    write_lines("mine.csv", ["hi you,text", *MORE])
-    printed, documents = added(monkeypatch, capsys, "mine.csv", "--no-header", "--as-labels")
-    assert len(documents) == 61 and "taken for the name" not in printed
-    assert {"text", "order", "refund"} == {each.labels["label"] for each in documents}
-
-
-def test_a_heading_that_the_user_names_is_no_question(monkeypatch, capsys):
-    heading = "What did you like about the product?"
-    write_lines("mine.csv", [f"{heading},label", *MORE])
-    printed, documents = added(monkeypatch, capsys, "mine.csv", "--text-column", heading)
-    assert len(documents) == 60 and "taken for the name" not in printed
+    assert (said in printed) == ("taken for the name" in printed) == (not options)
+    is_text = "--no-header" in options
+    assert len(documents) == 60 + is_text
+    expected = {"order", "refund", *([label] if is_text else [])}
+    assert {found for document in documents for found in document.labels.values()} == expected
 
 
 def test_files_of_a_folder_that_are_no_texts_are_counted(monkeypatch, capsys):

@@ -1,5 +1,6 @@
 """One study is active; edits are not overwritten, nor does a study from elsewhere harm."""
 
+import copy
 import dataclasses
 import json
 import os
@@ -8,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -73,7 +74,7 @@ def test_one_line_gives_the_talk_the_published_letters(tmp_path, monkeypatch) ->
     for name, count in (("classifier_data_train.json", 60), ("classifier_data_eval.json", 20)):
         same = {"year": "1900", "lang": "de"}
         texts = [(f"{name} {n}", f"{n}.json", "ab"[n % 2]) for n in range(count)]
-        rows = (same | dict(zip(("text", "file", "author"), each, strict=True)) for each in texts)
+        rows = (same | dict(zip(("text", "file", "author"), row, strict=True)) for row in texts)
         (raw / name).write_text("\n".join(map(json.dumps, rows)))
     stages.tokenize("letters")
     splits = pd.read_parquet("data/tokens/letters/documents.parquet")
@@ -151,29 +152,19 @@ def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) 
     assert (clone / "params.yaml").read_text() == before
 
 
-MALICIOUS: dict[str, Callable[[str], str]] = {
-    **{what: lambda _, name=name: with_name("corpora", name) for what, name in NAMES.items()},
-    "a size that takes all memory": lambda text: text.replace(
-        "hidden_size: 8", "hidden_size: 1000000000"
-    ),
-    "aliases that expand": lambda text: (
-        text
-        + "a: &a [x, x, x, x, x, x, x, x, x]\n"
-        + "".join(
-            f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n"
-            for a, b in zip("abcdefg", "bcdefgh", strict=True)
-        )
-    ),
-    "a host of Ray": lambda _: with_name("searches", "hunt").replace(
-        "trials: 2", "trials: 2, address: '10.0.0.1:6379'"
-    ),
+NESTED = "".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in pairwise("abcdefgh"))
+HUNT, ADDRESS = with_name("searches", "hunt"), "trials: 2, address: '10.0.0.1:6379'"
+MALICIOUS = {what: with_name("corpora", name) for what, name in NAMES.items()} | {
+    "a size that takes all memory": TOY.replace("hidden_size: 8", "hidden_size: 1000000000"),
+    "aliases that expand": f"{TOY}a: &a [x, x, x, x, x, x, x, x, x]\n{NESTED}",
+    "a host of Ray": HUNT.replace("trials: 2", ADDRESS),
 }
 
 
 @pytest.mark.parametrize("what", MALICIOUS)
 def test_a_malicious_study_leaves_params_yaml_untouched(clone: Path, what: str) -> None:
     before = (clone / "params.yaml").read_bytes()
-    Path("../elsewhere.yaml").write_text(MALICIOUS[what](TOY))
+    Path("../elsewhere.yaml").write_text(MALICIOUS[what])
     with pytest.raises(HeedError, match=r"^\.\./elsewhere.yaml:\d+: "):
         activate_study("../elsewhere.yaml", force=True)
     assert (clone / "params.yaml").read_bytes() == before
@@ -209,18 +200,14 @@ def test_an_encoding_without_a_character_stops_nothing(clone: Path) -> None:
 def compared(verdicts: list[str]) -> None:
     """Write the comparison of the active study, with these verdicts of the primary comparisons."""
     params, made = study.load(), made_up.comparison("sample")
-    result = next(each for each in made.experiments.values() if each.control)
+    result = next(result for result in made.experiments.values() if result.control)
     experiments = {}
     for name, verdict in zip(params.experiments, verdicts, strict=True):
-        rows = {
-            first: {
-                second: dataclasses.replace(each, verdict=verdict)
-                if each.family == "primary"
-                else each
-                for second, each in others.items()
-            }
-            for first, others in result.comparisons.items()
-        }
+        rows = copy.deepcopy(result.comparisons)
+        for first, others in result.comparisons.items():
+            for second, pair in others.items():
+                if pair.family == "primary":
+                    rows[first][second] = dataclasses.replace(pair, verdict=verdict)
         own = params.experiments[name].seeds
         experiments[name] = dataclasses.replace(result, comparisons=rows, seeds=own)
     written = dataclasses.replace(made, seeds=params.seeds, experiments=experiments)
@@ -262,9 +249,7 @@ def test_seeds_that_are_raised_by_hand_have_to_be_noted(clone: Path) -> None:
     require_looked(study.load())
     text, raised = params.read_text(), "seeds: [1, 2, 3, 4, 5]\n"
     params.write_text(text.replace("seeds: [1, 2, 3]\n", raised))
-    with pytest.raises(
-        HeedError, match=r"compared with 3 before.* Write looked: \[3\] below `study"
-    ):
+    with pytest.raises(HeedError, match=r"with 3 before.* Write looked: \[3\] below `study"):
         require_looked(study.load())
     noted = params.read_text().replace("  name: sample\n", "  name: sample\n  looked: [3]\n")
     set_seeds(params, 5)  # as the message says

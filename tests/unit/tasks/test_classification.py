@@ -32,9 +32,10 @@ CLASSES = ["a", "b", "c"]
 WEIGHTS = torch.tensor([2.0, 2 / 3])  # by hand: 9 of 36 documents are bad, so 36 / (2 × 9) and …
 
 
-def drawn(
-    documents: int, classes: list[str], right: float, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
+Answers = tuple[np.ndarray, np.ndarray]
+
+
+def drawn(documents: int, classes: list[str], right: float, seed: int) -> Answers:
     """Labels, and predictions of which about a share `right` is right."""
     generator = np.random.default_rng(seed)
     label = np.asarray(classes)[generator.integers(0, len(classes), documents)]
@@ -66,23 +67,16 @@ def test_metrics_from_sums_are_scikit_learns_to_the_last_bit(seed):
     ("c", "c"),
 ])  # fmt: skip
 def test_classes_that_do_not_occur_count_as_in_scikit_learn(label, predicted):
-    computed = make_metrics(Data("kind", CLASSES)).compute(
-        statistics([*label], [*predicted], CLASSES)
-    )
+    answers, metrics = ([*label], [*predicted]), make_metrics(Data("kind", CLASSES))
+    computed = metrics.compute(statistics(*answers, CLASSES))
     for average in AVERAGES:
-        values = precision_recall_fscore_support(
-            [*label], [*predicted], average=average, zero_division=0
-        )
-        assert [computed[f"{average}_{each}"] for each in BY_CLASS] == list(values[:3])
-    details = make_metrics(Data("kind", CLASSES)).details(
-        statistics([*label], [*predicted], CLASSES).sum(0)
-    )
-    expected = precision_recall_fscore_support(
-        [*label], [*predicted], labels=CLASSES, zero_division=0
-    )
+        values = precision_recall_fscore_support(*answers, average=average, zero_division=0)
+        assert [computed[f"{average}_{metric}"] for metric in BY_CLASS] == list(values[:3])
+    details = metrics.details(statistics(*answers, CLASSES).sum(0))
+    expected = precision_recall_fscore_support(*answers, labels=CLASSES, zero_division=0)
     for i, metric in enumerate((*BY_CLASS, "support")):
-        assert [each[metric] for each in details["classes"].values()] == list(expected[i])
-    assert computed["accuracy"] == accuracy_score([*label], [*predicted])
+        assert [scores[metric] for scores in details["classes"].values()] == list(expected[i])
+    assert computed["accuracy"] == accuracy_score(*answers)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -103,9 +97,8 @@ def test_the_value_of_an_item_is_its_statistic_or_its_jackknife_pseudo_value():
     for run, values in zip(runs, macro_f1.by_item(runs), strict=True):
         metric = metrics.compute(run)["macro_f1"]
         assert values.mean() == pytest.approx(metric), "their mean is the metric itself"
-        without = np.array(
-            [metrics.compute(np.delete(run, i, 0))["macro_f1"] for i in range(len(run))]
-        )
+        others = (np.delete(run, i, 0) for i in range(len(run)))
+        without = np.array([metrics.compute(rest)["macro_f1"] for rest in others])
         pseudo = len(run) * metric - (len(run) - 1) * without
         assert np.allclose(values - values.mean(), pseudo - pseudo.mean())
 

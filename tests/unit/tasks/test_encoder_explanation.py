@@ -29,9 +29,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def reader_of(folder: Path, pooling: str = "mean", **keys: object) -> EncoderReader:
     loaded = load_encoder(folder, entry(folder, **keys), "cpu")
-    loaded = loaded._replace(
-        facts=loaded.facts.__class__(**vars(loaded.facts) | {"pooling": pooling})
-    )
+    facts = loaded.facts.__class__(**vars(loaded.facts) | {"pooling": pooling})
+    loaded = loaded._replace(facts=facts)
     generator = torch.Generator().manual_seed(1)
     classifier = EncoderClassifier(loaded, 2).requires_grad_(False)
     classifier.output.weight.copy_(torch.randn(2, 16, generator=generator))
@@ -81,15 +80,15 @@ def test_words_that_are_removed_are_as_if_the_text_had_never_had_them(folder: Pa
     assert judged.rankings["leave_one_out"] == pytest.approx(fall, abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("silent", "changed"), [((), (1, 1, 1)), ((1,), (0, 1, 1)), ((0, 1), (0, 0, 0))]
-)
+@pytest.mark.parametrize(("silent", "changed"), [
+    ((), (1, 1, 1)), ((1,), (0, 1, 1)), ((0, 1), (0, 0, 0)),
+])  # fmt: skip
 def test_shuffled_weights_change_what_rests_on_them_alone(folder: Path, silent, changed):
     reader = reader_of(folder)
     silence(reader, *silent)
     judged = reader.judge(1, reader.cut(TEXT, STARTS))
     changes = [judged[name].measures["permutation_change"] for name in READINGS]
-    assert [change > 1e-4 for change in changes] == [bool(each) for each in changed]
+    assert [change > 1e-4 for change in changes] == [*map(bool, changed)]
     held, through = (judged["rollout"].rankings[name] for name in (HELD, "gradient"))
     assert np.allclose(held, through, atol=1e-6) == (silent == (0, 1)), "weights follow the words"
 
@@ -165,12 +164,9 @@ def test_what_is_explained_predicts_as_the_reference_model(folder, films, monkey
     torch.set_deterministic_debug_mode("default")
     explain(folder, films)
     assert torch.are_deterministic_algorithms_enabled()
-    predicted = pd.read_parquet(
-        "results/reference_models/films.pretrained/films/pretrained-0.parquet"
-    ).set_index("id")
-    documents = pd.read_parquet(
-        "results/explain/films.pretrained/films/rollout/documents.parquet"
-    ).set_index("id")
+    tables = ("reference_models", "pretrained-0"), ("explain", "rollout/documents")
+    paths = (f"results/{stage}/films.pretrained/films/{name}.parquet" for stage, name in tables)
+    predicted, documents = (pd.read_parquet(path).set_index("id") for path in paths)
     assert len(documents) == 6 and {*predicted.loc[documents.index, "split"]} == {"test"}
     expected = predicted.loc[documents.index, "p:good"]
     assert documents["p:good"].to_numpy() == pytest.approx(expected.to_numpy(), abs=1e-5)

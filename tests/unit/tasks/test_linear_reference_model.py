@@ -42,24 +42,16 @@ def write_documents(
         words = [f"w{i}" for i in np.minimum(generator.zipf(1.5, 17), 4000)]
         texts.append(" ".join([*words, *(f"c{cue}x{i}" for i in generator.integers(0, 20, 3))]))
     split = generator.choice(["train", "validation", "test"], documents, p=[0.6, 0.2, 0.2])
-    table = pd.DataFrame(
-        {
-            "id": [f"texts-{i}" for i in range(documents)],
-            "text": texts,
-            "label_kind": np.asarray(CLASSES)[labels],
-        }
-        | dict.fromkeys([f"split_{i}" for i in range(folds)] or ["split"], split)
-    )
+    columns = dict.fromkeys([f"split_{i}" for i in range(folds)] or ["split"], split)
+    table = pd.DataFrame({"id": [f"texts-{i}" for i in range(documents)], "text": texts} | columns)
+    table = table.assign(label_kind=np.asarray(CLASSES)[labels])
     table.to_parquet(folder / "documents.parquet", index=False)
     return TokenizedCorpus(folder, SimpleNamespace(folds=folds, repeats=1, documents=documents))
 
 
-def fit(
-    corpus: TokenizedCorpus, features: str = "both", classes: int = 3, metric: str | None = None
-):
-    experiment = DeclaredExperiment(
-        task="classification", corpus="", data=None, options=Options(features), metric=metric
-    )
+def fit(corpus: TokenizedCorpus, features="both", classes=3, metric=None):
+    declared = {"task": "classification", "corpus": "", "data": None, "metric": metric}
+    experiment = DeclaredExperiment(**declared, options=Options(features))
     return reference_models.fit(corpus, Data("kind", CLASSES[:classes]), experiment)
 
 
@@ -174,11 +166,11 @@ def test_compared_by_macro_f1_the_linear_model_may_balance_classes(folder, monke
     assert len(macro_f1) == 8 and max(macro_f1[4:]) > max(macro_f1[:4])
     assert chosen.selection["class_weights"] == ["balanced"]
     assert "class_weights" not in plain.selection, "accuracy does not ask for it"
-    tables = [each.predictions["linear", 0] for each in (plain, chosen)]
-    rare = [(each["predicted"] == "fair").mean() for each in tables]
+    tables = [fitted.predictions["linear", 0] for fitted in (plain, chosen)]
+    rare = [(found["predicted"] == "fair").mean() for found in tables]
     truth = (tables[0]["label"] == "fair").mean()
     assert rare[0] < truth / 2 and abs(rare[1] - truth) < truth / 2
-    scores = [f1_score(each["label"], each["predicted"], average="macro") for each in tables]
+    scores = [f1_score(found["label"], found["predicted"], average="macro") for found in tables]
     assert scores[1] > scores[0] + 0.05
 
 

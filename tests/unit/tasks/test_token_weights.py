@@ -31,9 +31,8 @@ def test_two_hundred_are_chosen_from_all_eight_groups_by_the_rule_alone():
     found = frame.iloc[chosen["row"]].assign(rule=chosen["rule"].to_numpy())
     for rule, group in found.groupby("rule"):
         assert (group["label"] == group["predicted"]).eq(rule.startswith("right")).all()
-    wrong = frame[
-        (frame["label"] != frame["predicted"]) & (lengths >= np.median(lengths[lengths > 0]))
-    ]
+    is_long = lengths >= np.median(lengths[lengths > 0])
+    wrong = frame[(frame["label"] != frame["predicted"]) & is_long]
     expected = wrong["probability"].nlargest(25).index
     assert set(found[found["rule"] == "wrong, long, most certain"].index) == set(expected)
     again = choose_documents(*table(5000))

@@ -34,7 +34,7 @@ def of_validation(folder: Path) -> list[float]:
 def test_the_schedule_is_stretched_and_there_is_no_patience(workplace):
     change(warmup=0.25, lr_schedule="cosine", patience=2)
     recipe = read_model_recipe(MODEL)
-    short, longer = (each.hyperparameters for each in (recipe, longer_recipe(recipe)))
+    short, longer = (trained.hyperparameters for trained in (recipe, longer_recipe(recipe)))
     assert (longer.epochs, longer.patience) == (2 * short.epochs, 0)
     for step in (25, 50, 90):  # the same share of the training has the same rate
         rate = learning_rate(step, 100, short)
@@ -47,9 +47,7 @@ def test_the_schedule_is_stretched_and_there_is_no_patience(workplace):
     (14, 0, 0.75, 0.75, False),
     (14, 3, 0.5, 0.75, True),  # patience ended the run at a plateau, after epoch 4
 ])  # fmt: skip
-def test_a_model_that_improves_with_more_epochs_is_found(
-    workplace, epochs, patience, run, longer, did_better
-):
+def test_a_model_that_improves_is_found(workplace, epochs, patience, run, longer, did_better):
     change(epochs=epochs, patience=patience, monitor="accuracy")
     train()
     assert max(of_validation(RUN)) == pytest.approx(run, abs=1e-4)
@@ -70,7 +68,7 @@ def test_its_files_have_no_weights_and_runs_have_the_same_bytes_as_without(workp
     assert (contents(), contents(RUN.with_name("2"))) == alone
     names = {path.name for path in FOLDER.iterdir()}
     assert names == {CHECKSUMS, "history.csv", "run.json"}
-    (info,) = (each for each in trained if isinstance(each, runs.LongerInfo))
+    (info,) = (info for info in trained if isinstance(info, runs.LongerInfo))
     assert info == read_longer(read_run(MODEL, 1)) and info.recipe.hyperparameters.epochs == 6
     assert read_longer(read_run(MODEL, 2)) is None, "it is of the first seed"
     assert not [*Path(".heed/work").glob("train-*")]
@@ -126,12 +124,11 @@ def test_one_that_diverges_is_a_result_and_no_error(workplace, monkeypatch, capf
     assert found.diverged and found.longer_score is None and not found.did_better
 
 
-@pytest.mark.parametrize(
-    ("study", "is_made"), [("", True), ("study: {longer_training: false}\n", False)]
-)
-def test_a_study_says_whether_it_is_made(workplace, study, is_made):
+@pytest.mark.parametrize("is_made", [True, False])
+def test_a_study_says_whether_it_is_made(workplace, is_made):
     longer = Path("results/predict/tiny/tiny-self-attention/longer_training.json")
     train((1,))
+    study = "" if is_made else "study: {longer_training: false}\n"
     Path("params.yaml").write_text(f"{study}seeds: [1]\n")
     stages.train(MODEL)
     names = {"1", LONGER} if is_made else {"1"}

@@ -22,7 +22,7 @@ NEITHER, SHORT, AMX = {}, {"avx512_bf16": True}, {"avx512_bf16": True, "amx_bf16
 
 
 @pytest.mark.parametrize(("processor", "has", "instructions", "library"), CASES["products"])
-def test_products_go_to_onednn_where_it_is_faster_and_exact(
+def test_products_go_to_onednn_where_it_is_faster(
     monkeypatch, processor, has, instructions, library
 ):
     monkeypatch.setattr("torch.cpu.get_capabilities", lambda: has)

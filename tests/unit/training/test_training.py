@@ -35,21 +35,13 @@ from heed.training import checkpoint, loop
 from heed.training import run as runs
 from heed.training.loop import learning_rate
 from heed.training.run import RunInfo, read_run, train_run
-from tests.conftest import (
-    HYPERPARAMETERS,
-    RUN,
-    cases,
-    contents,
-    killed,
-    new_workplace,
-    train,
-    train_and_predict,
-)
+from tests import conftest
+from tests.conftest import HYPERPARAMETERS, RUN, contents, killed, train, train_and_predict
 from tests.conftest import change_recipe as change
 from tests.makers.precision import has_bfloat16
 from tests.pipeline.makers import wait_for
 
-CASES = cases(__file__)
+CASES = conftest.cases(__file__)
 FILES = [CHECKSUMS, "history.csv", "model.safetensors", "run.json", "vocabulary.txt"]
 PREDICTED = Path("results/predict/tiny/tiny-self-attention")
 
@@ -57,6 +49,10 @@ PREDICTED = Path("results/predict/tiny/tiny-self-attention")
 def predicted(seed: int = 1, split: str = "test") -> pd.DataFrame:
     table = pd.read_parquet(PREDICTED / "predictions.parquet")
     return table.query("seed == @seed and split == @split")
+
+
+def times() -> dict:
+    return json.loads(timing_file("tiny-self-attention", 1).read_text())
 
 
 def change_file(path: Path, old: str, new: str) -> None:
@@ -103,14 +99,14 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(workplace):
     with pytest.raises(KeyboardInterrupt):
         train("tiny-self-attention", 1, killed)
     assert contents() == whole, "a killed training touches nothing that was good"
-    (times,) = Path(".heed/work").glob("train-*/times.json")
-    assert 0 < json.loads(times.read_text())["cpu_seconds"] < 100
-    write_json(times, {"seconds": 150, "cpu_seconds": 140})
+    (spent,) = Path(".heed/work").glob("train-*/times.json")
+    assert 0 < json.loads(spent.read_text())["cpu_seconds"] < 100
+    write_json(spent, {"seconds": 150, "cpu_seconds": 140})
     epochs = []
     train("tiny-self-attention", 1, lambda progress: epochs.append(progress.epoch))
     assert set(epochs) == {3}, "epochs 1 and 2 came from the checkpoint"
     assert contents() == whole
-    took = json.loads(timing_file("tiny-self-attention", 1).read_text())
+    took = times()
     assert 150 < took["seconds"] < 300, "the time of killed processes counts"
     assert 140 < took["cpu_seconds"] < 300 and took["device"] == "cpu"
 
@@ -163,7 +159,7 @@ def test_a_recipe_of_another_heed_is_refused_with_key_and_command(workplace, old
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the corpus `tiny`, the recipe `tiny-self-attention` and its run of seed 1."""
-    with new_workplace(tmp_path_factory) as folder:
+    with conftest.new_workplace(tmp_path_factory) as folder:
         train("tiny-self-attention", 1)
     return folder
 
@@ -442,9 +438,8 @@ def test_batches_hold_every_document_once_the_same_for_a_seed(workplace):
     assert len(rows) < WINDOW * 4, "one window: batches are of similar length"
     spread = [np.ptp(encoded.lengths(np.array(b))) for b in once]
     assert max(spread) <= 3
-    for whole, parts in zip(
-        once, encoded.training_steps(rows, 4, 1, 1, max_padded_tokens=20), strict=True
-    ):
+    split = encoded.training_steps(rows, 4, 1, 1, max_padded_tokens=20)
+    for whole, parts in zip(once, split, strict=True):
         assert [row for part in parts for row in part.rows] == whole
         assert all(part.ids.numel() <= 20 or len(part.rows) == 1 for part in parts)
     batch = encoded.batch(np.array([5, 0]))
@@ -502,11 +497,8 @@ def test_a_training_killed_for_good_is_resumed_by_the_same_command(workplace):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     first = int(done.stdout.split("epoch ")[1].split("/")[0])
     assert first > 1, "it went on after the last whole epoch"
-    resumed, code = (
-        contents(),
-        json.loads(timing_file("tiny-self-attention", 1).read_text())["code"],
-    )
-    train("tiny-self-attention", 1, code=code)
+    resumed = contents()
+    train("tiny-self-attention", 1, code=times()["code"])
     assert contents() == resumed
 
 
@@ -537,9 +529,7 @@ def test_a_run_is_kept_while_recipe_code_and_bytes_are_the_same(workplace, monke
     monkeypatch.setattr(checkpoint, "code_digest", lambda task: "of another code")
     other = trained_runs([1, 2])
     assert all(other[seed][0] != shorter[seed][0] for seed in (1, 2))
-    assert (
-        json.loads(timing_file("tiny-self-attention", 1).read_text())["code"] == "of another code"
-    )
+    assert times()["code"] == "of another code"
     assert trained_runs([1, 2]) == other
 
 

@@ -15,24 +15,17 @@ from tests.unit.evaluation.simulations import crossed
 
 def table(runs: dict[str, np.ndarray]) -> pd.DataFrame:
     """Return scores, (seeds, items) by model, as a table."""
-    return pd.concat(
-        [
-            pd.DataFrame(
-                {"model": model, "seed": seed, "fold": 0, "item": range(len(run)), "score": run}
-            )
-            for model, seeds in runs.items()
-            for seed, run in enumerate(seeds, 1)
-        ],
-        ignore_index=True,
-    ).astype({"score": float})
+    tables = [
+        pd.DataFrame({"model": model, "seed": seed, "item": range(len(run)), "score": run})
+        for model, seeds in runs.items() for seed, run in enumerate(seeds, 1)
+    ]  # fmt: skip
+    return pd.concat(tables, ignore_index=True).assign(fold=0).astype({"score": float})
 
 
 def drawn(**ability: float) -> dict[str, np.ndarray]:
     generator = np.random.default_rng(1)
     easy = generator.normal(0, 1, 800)
-    return {
-        name: generator.normal(easy + value, 0.8, (4, 800)) > 0 for name, value in ability.items()
-    }
+    return {name: generator.normal(easy + a, 0.8, (4, 800)) > 0 for name, a in ability.items()}
 
 
 def test_models_that_nothing_separates_are_a_group():

@@ -17,14 +17,10 @@ MODELS = {"attention": [1, 1, 1, 0], "average": [1, 0, 1, 0]}
 
 
 def table() -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            {"model": model, "seed": seed, "item": f"text {item}", "score": score}
-            for model, scores in MODELS.items()
-            for seed in (1, 2)
-            for item, score in enumerate(scores)
-        ]
-    )
+    return pd.DataFrame([
+        {"model": model, "seed": seed, "item": f"text {item}", "score": score}
+        for model, scores in MODELS.items() for seed in (1, 2) for item, score in enumerate(scores)
+    ])  # fmt: skip
 
 
 def as_csv(folder):

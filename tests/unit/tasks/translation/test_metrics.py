@@ -43,7 +43,7 @@ def count(
     """Return the statistics of hypotheses, with sources of one known word."""
     table = pd.DataFrame({"hypothesis": hypotheses, "id": range(len(hypotheses))})
     table["reference"] = references
-    table["links"] = [format_links(each) for each in links or [set()] * len(hypotheses)]
+    table["links"] = [format_links(pairs) for pairs in links or [set()] * len(hypotheses)]
     data = DATA if gold is None else ALIGNED
     return statistics_table(table.assign(source_words=1, unknown_words=1), gold, data, scoring)
 
@@ -77,9 +77,8 @@ def test_bleu_and_chrf_from_sums_are_sacrebleus(case, lowercase, tokenize):
         expected = scorer.corpus_score(hypotheses, [references]).score
         assert 100 * computed[name] == pytest.approx(expected, abs=1e-9)
         assert signatures(scoring)[name] == str(scorer.get_signature())
-    assert corpus_bleu(hypotheses, references, scoring) == pytest.approx(
-        computed["bleu"], abs=1e-12
-    )
+    whole = corpus_bleu(hypotheses, references, scoring)
+    assert whole == pytest.approx(computed["bleu"], abs=1e-12)
 
 
 def test_clipping_keeps_a_repeated_word_from_counting_more_than_the_reference_has_it():
@@ -129,7 +128,7 @@ def drawn(sentences: int, seed: int) -> pd.DataFrame:
     """Return the statistics of sentences whose words and links are right with p = .8 and .7."""
     generator = np.random.default_rng(seed)
     references = [" ".join(generator.choice(list("abcdef"), 9)) for _ in range(sentences)]
-    kept = ((w for w in each.split() if generator.random() < 0.8) for each in references)
+    kept = ((w for w in reference.split() if generator.random() < 0.8) for reference in references)
     hypotheses = [*map(" ".join, kept)]
     links = [{(i, i) for i in range(9) if generator.random() < 0.7} for _ in references]
     sure = {(i, i) for i in range(9)}
