@@ -108,12 +108,12 @@ def test_no_function_is_longer_than_45_lines():
 
 CEILINGS = {
     "cli": 847, "corpora": 3102, "evaluation": 1598, "explanation": 2884, "hyperparameters": 488,
-    "inputs": 997, "models": 2457, "modules": 2561, "published": 593, "report": 5499,
+    "inputs": 997, "models": 2457, "modules": 2561, "published": 593, "report": 5500,
     "search": 1029, "study": 3280, "task": 275, "tasks": 4065, "tokens": 1847, "training": 1136,
     "verdict": 1172,
 }  # fmt: skip  # `modules` are those of no package
 MOST_MODULES = 175
-MOST_LINES_OF_TESTS = 26_000  # of Python
+MOST_LINES_OF_TESTS = 25_800  # of Python
 # functions by their cyclomatic complexity, comprehensions and boolean operators included (as radon
 # counts it; ruff counts neither, and stops at 12)
 MOST_ABOVE_10, MOST_COMPLEX = 9, 14

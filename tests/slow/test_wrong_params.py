@@ -15,7 +15,10 @@ JUNK = [
     "", "x", "-1", "0", "1.5", "1e999", ".nan", "true", "[]", "{}", "[[1]]", "2020-01-01",
     "!!python/object:os.system x", "&a *a", "\x00", "999999999999999999999",
 ]  # fmt: skip
-LINE = re.compile(r"params\.yaml:\d+: (not valid YAML: .+|expected sections .+|.*: .+)")
+LINE = re.compile(
+    r"params\.yaml:\d+: (not valid YAML: .+|expected sections .+|.*: .+)"
+    r"|params\.yaml: further mistakes: \d+"
+)
 
 
 def spans(node: Node) -> Iterator[tuple[int, int]]:

@@ -242,15 +242,17 @@ STUDY_FIGURES: Makers = {
     "rankings": heatmaps.document_rankings,
     "recency": recency,
 }
-EVERY_TASK: Makers = {"curves": curves.curves, "lengths": curves.by_length}
+EVERY_TASK: Makers = {"curves": curves.curves}
 TASK_FIGURES: dict[str, Makers] = {
     "classification": {
+        "lengths": curves.by_length,
         "heads": heatmaps.heads,
         "matrices": heatmaps.matrices,
     },
     "translation": {
         "alignment": translation.first_alignment,
         "alignments": translation.alignments,
+        "lengths": curves.by_length,
         "first_word": translation.first_word,
         "shares": translation.by_share,
     },
