@@ -50,9 +50,11 @@ def test_a_folder_of_its_own_makes_a_task_from_table_to_report(tmp_path: Path) -
         name: each["summary"]["mean_squared_error"]["mean"]
         for name, each in (experiment["models"] | experiment["reference_models"]).items()
     }
-    assert errors["ridge"] < 1 and errors["attention"] < offers()["price"].var()
-    gain = experiment["comparisons"]["attention"]["ridge"]["mean_pp"]
-    assert gain == pytest.approx(100 * (errors["ridge"] - errors["attention"])), "less is better"
+    assert errors["ridge"] < 1 and errors["self-attention"] < offers()["price"].var()
+    gain = experiment["comparisons"]["self-attention"]["ridge"]["mean_pp"]
+    assert gain == pytest.approx(100 * (errors["ridge"] - errors["self-attention"])), (
+        "less is better"
+    )
     page = (clone.path / "reports/index.html").read_text()
     assert "Prices of offers" in page and "mean squared error" in page and "hundredths" in page
-    assert f"{errors['attention']:.4f}" in page
+    assert f"{errors['self-attention']:.4f}" in page

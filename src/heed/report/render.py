@@ -245,18 +245,14 @@ STUDY_FIGURES: Makers = {
 EVERY_TASK: Makers = {"curves": curves.curves}
 TASK_FIGURES: dict[str, Makers] = {
     "classification": {
-        "lengths": curves.by_length,
-        "heads": heatmaps.heads,
-        "matrices": heatmaps.matrices,
+        "lengths": curves.by_length, "heads": heatmaps.heads, "matrices": heatmaps.matrices,
     },
     "translation": {
-        "alignment": translation.first_alignment,
-        "alignments": translation.alignments,
-        "lengths": curves.by_length,
-        "first_word": translation.first_word,
+        "alignment": translation.first_alignment, "alignments": translation.alignments,
+        "lengths": curves.by_length, "first_word": translation.first_word,
         "shares": translation.by_share,
     },
-}
+}  # fmt: skip
 
 
 def make_figures(results: Results) -> Figures:
