@@ -12,8 +12,8 @@ from io import StringIO
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
-from heed.corpora.declared import Split
-from heed.explanation.declared import AdversarialAttention, Explain, ExplainedModel
+from heed.corpora.sections import Split
+from heed.explanation.sections import AdversarialAttention, Explain, ExplainedModel
 from heed.files import write_json, write_text
 from heed.hyperparameters import Preset
 from heed.hyperparameters.pretrained import Encoder, Pretrained

@@ -25,8 +25,8 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import apart
 import engine_names as engine
+import remote_stage
 from progress import LENGTHS, Shown, print_message
 
 # the code of this clone, whatever is installed
@@ -327,8 +327,8 @@ def longest_chains(stages: list[Stage]) -> dict[str, int]:
 def collect() -> None:
     """Record in dvc.lock what ran on other machines, also for a killed run, and pull it."""
     files = [*RUNS.glob("*/done/*@*")]
-    if names := apart.record(files):
-        apart.dvc("pull", "--force", "--allow-missing", *names)
+    if names := remote_stage.record(files):
+        remote_stage.dvc("pull", "--force", "--allow-missing", *names)
         for file in files:
             file.write_text("")  # else a later run would record it again
 
@@ -348,7 +348,7 @@ class Run:
         # jobs on other machines inherit it
         self.folder = RUNS / os.environ.setdefault("HEED_RUN", uuid.uuid4().hex[:12])
         self._workflow = workflow
-        self.apart = engine.shares_nothing(workflow)
+        self.shares_nothing = engine.shares_nothing(workflow)
         self._plan: dict[str, str] | None = None
         main = engine.is_main_process(workflow)
         _put_python_on_path()
@@ -417,11 +417,13 @@ class Run:
         stages = [*map(dataclasses.asdict, self.stages)]
         plan = json.dumps({"stages": stages, "stale": self._plan, "trainings": self.trainings})
         Path(self.plan_file).write_text(plan, encoding="utf-8")
-        if executing and self.apart:  # push what stages elsewhere read, and their own output
+        if (
+            executing and self.shares_nothing
+        ):  # push what stages elsewhere read, and their own output
             running = [stage for stage in self.stages if stage.name in self._plan]
             names = {name for stage in running for name in (stage.name, *stage.upstream)}
             if here := names & read_lock().keys():
-                apart.dvc("push", *sorted(here))
+                remote_stage.dvc("push", *sorted(here))
         if not engine.is_drawing():
             self._announce(self._plan, "to run" if executing else "may run")
         if executing:

@@ -8,7 +8,7 @@ import pytest
 import scipy.stats
 
 from heed.cli import stages
-from heed.evaluation.tested import read_model
+from heed.evaluation.item_statistics import read_model
 from heed.files import sha256
 from heed.prediction import write_predictions
 from heed.task import task_module

@@ -176,7 +176,7 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TokenizedCorpus:
 
 
 def test_the_linear_model_learns_from_vectors_of_a_described_encoder(model, corpus, monkeypatch):
-    from heed.evaluation.tested import read_reference_models
+    from heed.evaluation.item_statistics import read_reference_models
 
     pretrained.write_embedding("films", corpus, entry(model), 1)
     vectors = np.load("data/embeddings/films/vectors.npy")

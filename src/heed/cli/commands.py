@@ -189,7 +189,7 @@ def positive(text: str) -> float:
 
 def share(text: str) -> float:
     """Return a share of the texts, within the limits of params.yaml."""
-    from heed.corpora.declared import MAX_SHARE, MIN_SHARE
+    from heed.corpora.sections import MAX_SHARE, MIN_SHARE
 
     with contextlib.suppress(ValueError):
         if MIN_SHARE <= float(text) <= MAX_SHARE:

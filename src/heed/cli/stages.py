@@ -93,7 +93,7 @@ def score(experiment: str, seeds: list[int] | None = None) -> None:
     Reads the predictions of the runs of the experiment's models, for each seed. To classify a
     text of your own: heed classify.
     """
-    from heed.evaluation.tested import evaluate
+    from heed.evaluation.item_statistics import evaluate
     from heed.prediction import write_predictions
 
     for model in read_models(experiment):

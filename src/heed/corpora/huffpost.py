@@ -25,7 +25,7 @@ from heed.files import HeedError, writing
 from heed.terminal import print_line
 
 if TYPE_CHECKING:
-    from heed.corpora.declared import Corpus, Source
+    from heed.corpora.sections import Corpus, Source
 
 # --- files ----------------------------------------------------------------------------------------
 

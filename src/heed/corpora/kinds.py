@@ -19,7 +19,7 @@ from heed.progress import progress_bar
 from heed.terminal import print_line
 
 if TYPE_CHECKING:
-    from heed.corpora.declared import Corpus, Source
+    from heed.corpora.sections import Corpus, Source
 
 WAITS = (0.0, 1.0, 2.0, 4.0, 8.0)  # seconds before each try
 TIMEOUT = (10.0, 30.0)  # seconds to connect, and between two blocks

@@ -17,7 +17,7 @@ from heed.annotations import Link, RationaleKind, Span
 from heed.files import HeedError, bounded_lines, git_blob, sha256
 
 if TYPE_CHECKING:
-    from heed.corpora.declared import Corpus, Source, SplitKind
+    from heed.corpora.sections import Corpus, Source, SplitKind
 
 SPLITS = ("train", "validation", "test")
 NAMES = {

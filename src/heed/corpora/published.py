@@ -32,7 +32,7 @@ from heed.corpora.publication import (
 from heed.files import bounded_lines
 
 if TYPE_CHECKING:
-    from heed.corpora.declared import Corpus
+    from heed.corpora.sections import Corpus
 
 SENTIMENT = {
     "neg": "negative", "pos": "positive", "NEG": "negative", "POS": "positive",

@@ -28,7 +28,7 @@ from heed.terminal import SURROGATES
 if TYPE_CHECKING:
     import pyarrow as pa  # elsewhere not at the top: the declarations are read without it
 
-    from heed.corpora.declared import Source
+    from heed.corpora.sections import Source
 
 AT = "heed:at"  # the column with the place of each row in its file, such as `:17`
 PATH, NOT_TEXT = b"heed:path", b"heed:not-text"  # metadata: the file; the first cell of no text

@@ -33,7 +33,7 @@ from heed.files import HeedError, sha256, write_text
 from heed.terminal import print_line
 
 if TYPE_CHECKING:
-    from heed.corpora.declared import Corpus, Source
+    from heed.corpora.sections import Corpus, Source
 
 Row = dict[str, object]  # of a generated file
 

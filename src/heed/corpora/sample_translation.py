@@ -28,7 +28,7 @@ from heed.corpora.publication import (
 from heed.corpora.sample import SYLLABLES, Row, generated_source
 
 if TYPE_CHECKING:
-    from heed.corpora.declared import Corpus, SplitKind
+    from heed.corpora.sections import Corpus, SplitKind
 
 NORVIC, SOLDAN = "norvic", "soldan"
 LINKS = f"{NORVIC}-{SOLDAN}"

@@ -24,7 +24,7 @@ from heed.files import REFUSED_IN_NAMES, HeedError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from heed.corpora.declared import Corpus
+    from heed.corpora.sections import Corpus
 
 Cell = str | list[str] | None
 

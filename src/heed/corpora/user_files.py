@@ -15,7 +15,7 @@ from heed.files import HeedError, digest_folder, package_folder, require_readabl
 from heed.terminal import print_line
 
 if TYPE_CHECKING:
-    from heed.corpora.declared import Source, UserFile
+    from heed.corpora.sections import Source, UserFile
 
 VECTORS = "vectors.vec"  # the word vectors of a source in data/raw/SOURCE, compressed or not
 

@@ -12,6 +12,13 @@ import numpy as np
 import pandas as pd
 
 from heed.evaluation import results, significance
+from heed.evaluation.item_statistics import (
+    Tested,
+    TestedModel,
+    TestedReference,
+    read_model,
+    read_reference_models,
+)
 from heed.evaluation.looks import Looks, look_number
 from heed.evaluation.results import (
     BASELINE,
@@ -20,13 +27,6 @@ from heed.evaluation.results import (
     ExperimentResult,
     LongerTraining,
     ModelResult,
-)
-from heed.evaluation.tested import (
-    Tested,
-    TestedModel,
-    TestedReference,
-    read_model,
-    read_reference_models,
 )
 from heed.files import HeedError, write_json, writing_folder
 from heed.hyperparameters import besides_architecture

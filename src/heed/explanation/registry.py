@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from heed.explanation.agreement import Correlation, Plausibility
-from heed.explanation.declared import SUMMARY
 from heed.explanation.interventions import (
     AdversarialWeights,
     Conicity,
@@ -18,6 +17,7 @@ from heed.explanation.interventions import (
     Permutation,
     SingleErasure,
 )
+from heed.explanation.sections import SUMMARY
 from heed.explanation.test import (
     HELD,
     RANKINGS,

@@ -20,13 +20,13 @@ import torch
 
 from heed import paths
 from heed.digests import loaded_modules
-from heed.explanation.declared import (
+from heed.explanation.rankings import draw_documents
+from heed.explanation.sections import (
     ADVERSARIAL_SUMMARY,
     UNEXPLAINED,
     AdversarialAttention,
     Explain,
 )
-from heed.explanation.rankings import draw_documents
 from heed.files import HeedError, require_readable, sha256, writing_folder
 from heed.records import as_json, read_record
 from heed.tables import write_csv

@@ -18,9 +18,9 @@ import yaml
 
 from heed.evaluation import significance
 from heed.evaluation.comparison import RESULTS_TABLE, ByItem, Differences, assess_pairs
+from heed.evaluation.item_statistics import Tested, read_model, read_reference_models
 from heed.evaluation.looks import Looks
 from heed.evaluation.results import Comparison, ExperimentResult, Significance, verdict
-from heed.evaluation.tested import Tested, read_model, read_reference_models
 from heed.files import HeedError
 from heed.paths import PARAMS
 from heed.task.interface import Metric

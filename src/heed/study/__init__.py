@@ -6,7 +6,7 @@ key (`experiments`, `schema`), checked within it and across (`rules`).
 evaluation do not use this package: they read the recipe (heed.recipe).
 """
 
-from heed.corpora.declared import Corpus, Source, Split
+from heed.corpora.sections import Corpus, Source, Split
 from heed.study.experiments import Dimension, ExpectedResult, Experiment, Search
 from heed.study.reader import load, parse
 from heed.study.schema import Model, Params

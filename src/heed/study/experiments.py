@@ -8,9 +8,9 @@ import math
 from types import ModuleType
 from typing import Annotated, Any, Literal
 
-from heed.corpora.declared import MAX_SHARE, MIN_SHARE, SHA256, Corpus, Source, Split
 from heed.corpora.kinds import KINDS, SOURCE_KINDS
 from heed.corpora.rows import READERS, check_encoding
+from heed.corpora.sections import MAX_SHARE, MIN_SHARE, SHA256, Corpus, Source, Split
 from heed.evaluation.results import ATTENTION
 from heed.hyperparameters import (
     MAX_COUNT,

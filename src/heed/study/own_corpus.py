@@ -41,7 +41,7 @@ from heed.study.schema import Params
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from heed.corpora.declared import Corpus
+    from heed.corpora.sections import Corpus
 
 Tables = dict[str, "pa.Table"]
 MANY_NUMBERS = 50  # different numbers of a label that are doubted to be classes

@@ -23,9 +23,9 @@ from heed.study.own_files import CorpusOptions, UserFiles, as_name
 from heed.study.reader import as_yaml
 
 if TYPE_CHECKING:
-    from heed.corpora.declared import Corpus
     from heed.corpora.publication import RawDocument
     from heed.corpora.rows import Format
+    from heed.corpora.sections import Corpus
     from heed.study.schema import Params
     from heed.tokens.splits import DocumentLabels
 

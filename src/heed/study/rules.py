@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
-from heed.corpora.declared import Corpus
 from heed.corpora.kinds import KINDS, corpus_languages
 from heed.corpora.publication import split_of_key
+from heed.corpora.sections import Corpus
 from heed.evaluation.results import ATTENTION, BASELINE, Roles, assign_roles, renamed
 from heed.hyperparameters import Configuration, Value
 from heed.hyperparameters.pretrained import OF_TUNE, PRETRAINED, Pretrained

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from heed.corpora.kinds import KINDS, SOURCE_KINDS
 from heed.evaluation.results import FOREIGN
-from heed.explanation.declared import UNEXPLAINED, AdversarialAttention, Explain
+from heed.explanation.sections import UNEXPLAINED, AdversarialAttention, Explain
 from heed.files import HeedError
 from heed.hyperparameters import MAX_THREADS, Configuration, besides_architecture, required
 from heed.hyperparameters import hyperparameter as key

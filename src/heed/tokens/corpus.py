@@ -39,7 +39,7 @@ from heed.tokens.tokenizer import PATTERNS, TREATMENTS, Chunk, clean, clean_span
 from heed.tokens.writer import Cell, CleanedTable, WrittenTokens, write_documents, write_vectors
 
 if TYPE_CHECKING:
-    from heed.corpora.declared import Corpus
+    from heed.corpora.sections import Corpus
 
 DOCUMENTS = "documents.parquet"
 CLEANED = ".cleaned.arrow"  # the table of cleaned documents, in the folder of the tokens

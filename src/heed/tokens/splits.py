@@ -35,7 +35,7 @@ from heed.progress import Bar, progress_bar
 from heed.tokens.arrays import mix_bits
 
 if TYPE_CHECKING:
-    from heed.corpora.declared import Corpus, Split
+    from heed.corpora.sections import Corpus, Split
 
 # A share of whole groups is drawn as some of these folds, unless it is smaller than one of them.
 GROUP_FOLDS = 20

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.evaluation import results, significance
+from heed.evaluation.item_statistics import read_model
 from heed.evaluation.results import ExperimentResult, ModelResult, Significance
-from heed.evaluation.tested import read_model
 from heed.files import HeedError, locked, write_text
 from heed.paths import COMPARISON, LOCKS, PARAMS
 from heed.pipeline import check_up_to_date, copy_clone, run_git, run_stages

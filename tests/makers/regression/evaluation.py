@@ -3,7 +3,7 @@
 import pandas as pd
 from heed.tasks.regression.metrics import make_metrics
 
-from heed.evaluation.tested import TestedModel
+from heed.evaluation.item_statistics import TestedModel
 
 EXACT = ("summary",)
 

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from heed.corpora.declared import Corpus, Split
 from heed.corpora.rows import Format, read_table
+from heed.corpora.sections import Corpus, Split
 from heed.corpora.table import DocumentReader, SimilarLabelsError, require_distinct
 from heed.files import HeedError
 from tests.conftest import cases

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from heed.evaluation.comparison import compare_longer
-from heed.evaluation.tested import LongerTested
+from heed.evaluation.item_statistics import LongerTested
 from heed.prediction import standard_errors
 from heed.tasks.classification.metrics import statistics_table
 from heed.tasks.classification.recipe import Data

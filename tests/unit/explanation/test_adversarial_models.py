@@ -24,8 +24,8 @@ from heed.explanation.adversarial_attention import (
     move_weights,
     place_ids,
 )
-from heed.explanation.declared import AdversarialAttention
 from heed.explanation.rankings import Subject
+from heed.explanation.sections import AdversarialAttention
 from heed.explanation.stage import write_adversarial_model
 from heed.explanation.test import jensen_shannon
 from heed.files import HeedError

@@ -9,8 +9,8 @@ import pytest
 
 from heed.explanation import trained_models
 from heed.explanation.agreement import NO_RATIONALE, NOT_PLANTED
-from heed.explanation.declared import SUMMARY
 from heed.explanation.registry import CRITERIA
+from heed.explanation.sections import SUMMARY
 from heed.explanation.test import (
     EQUAL,
     FAIL,

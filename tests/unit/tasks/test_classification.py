@@ -13,8 +13,8 @@ import torch.nn.functional as F
 from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 from sklearn.utils.class_weight import compute_class_weight
 
+from heed.evaluation.item_statistics import evaluate, group_edges
 from heed.evaluation.significance import assess, t_test
-from heed.evaluation.tested import evaluate, group_edges
 from heed.files import HeedError
 from heed.recipe import read_model_recipe, write_recipe
 from heed.tasks.classification import learning

@@ -8,7 +8,7 @@ import pytest
 
 from heed.cli import stages
 from heed.evaluation.comparison import compare_longer
-from heed.evaluation.tested import read_model
+from heed.evaluation.item_statistics import read_model
 from heed.files import CHECKSUMS, HeedError
 from heed.paths import LONGER, timing_file
 from heed.prediction import write_predictions

@@ -21,7 +21,7 @@ from safetensors.torch import save as serialize
 import heed
 from heed import recipe as recipes
 from heed.cli import stages
-from heed.evaluation.tested import evaluate
+from heed.evaluation.item_statistics import evaluate
 from heed.files import CHECKSUMS, HeedError, write_json
 from heed.hyperparameters import Training
 from heed.inputs.batches import WINDOW, EncodedCorpus

@@ -18,8 +18,8 @@ from torch import nn
 from heed.explanation import adversarial_attention as adversarial
 from heed.explanation import rankings
 from heed.explanation.adversarial_attention import DiagnosticTraining, Weights, make_guides
-from heed.explanation.declared import AdversarialAttention
 from heed.explanation.rankings import GROUPS, Subject
+from heed.explanation.sections import AdversarialAttention
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.classifier import Classifier, weighted_sum

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from heed.evaluation.tested import TestedModel, group_edges
+from heed.evaluation.item_statistics import TestedModel, group_edges
 from heed.paths import TOKENS
 from heed.recipe import Recipe
 from heed.task import task_module

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from heed.evaluation.tested import TestedModel, group_edges
+from heed.evaluation.item_statistics import TestedModel, group_edges
 from heed.paths import TOKENS
 from heed.tasks.translation import metrics
 from heed.tasks.translation.recipe import Data

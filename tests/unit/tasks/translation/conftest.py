@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from heed.cli import stages
-from heed.evaluation.tested import evaluate
+from heed.evaluation.item_statistics import evaluate
 from heed.prediction import write_predictions
 from tests.conftest import ROOT, train
 

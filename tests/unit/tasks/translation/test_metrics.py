@@ -7,7 +7,7 @@ import pytest
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics import BLEU, CHRF
 
-from heed.evaluation.tested import group_edges
+from heed.evaluation.item_statistics import group_edges
 from heed.files import HeedError
 from heed.tasks.translation import evaluation
 from heed.tasks.translation.metrics import (

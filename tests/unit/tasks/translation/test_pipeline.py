@@ -11,7 +11,7 @@ import sacrebleu
 
 import heed
 from heed.cli import stages
-from heed.evaluation.tested import evaluate
+from heed.evaluation.item_statistics import evaluate
 from heed.files import HeedError
 from heed.models.size import count_parameters
 from heed.paths import TOKENS, recipe_file

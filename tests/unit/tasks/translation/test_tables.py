@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from heed.corpora.sample_translation import LINKS, NORVIC, SOLDAN, generate_rows
-from heed.evaluation import tested as evaluated
+from heed.evaluation import item_statistics as evaluated
 from heed.tasks.translation import evaluation, reference_models
 from heed.tasks.translation.metrics import format_links, make_metrics, read_links
 from heed.tasks.translation.recipe import Data, Prediction

@@ -1,7 +1,7 @@
 """A stage on a machine that shares no folder with that of `snakemake`: before and after it runs.
 
-    python workflow/apart.py fetch STAGE UPSTREAM_STAGE ... DONE_FILE ...
-    python workflow/apart.py deliver STAGE DONE_FILE
+    python workflow/remote_stage.py fetch STAGE UPSTREAM_STAGE ... DONE_FILE ...
+    python workflow/remote_stage.py deliver STAGE DONE_FILE
 
 Data go by the DVC remote. A done file holds the stage's entry of dvc.lock. To fetch is to record
 the entries of the stages that a stage reads from, and to pull their files; to deliver, to push what
