@@ -90,7 +90,7 @@ def _best(experiment: Experiment, most: int) -> list[str]:
     result, sign = experiment.result, experiment.result.sign
     names = [*result.models, *result.learned_reference_models]
     order = sorted(names, key=lambda name: -sign * result.score_of(name))
-    needed = [experiment.attention, result.control or BASELINE, LINEAR, "statistical"]
+    needed = [experiment.attention, result.control, BASELINE, LINEAR, "statistical"]
     kept = sorted(order, key=lambda name: (name not in needed, order.index(name)))[:most]
     return [*filter(kept.__contains__, order)]
 
