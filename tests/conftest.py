@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 # Threads of several test processes wait for each other: a test of 5 s took 220 s among others.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+for who in ("AUTHOR", "COMMITTER"):  # git may not know who commits here
+    os.environ.setdefault(f"GIT_{who}_NAME", "x")
+    os.environ.setdefault(f"GIT_{who}_EMAIL", "x@y")
 
 import numpy as np
 import pandas as pd
