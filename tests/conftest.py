@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 # Threads of several test processes wait for each other: a test of 5 s took 220 s among others.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-for who in ("AUTHOR", "COMMITTER"):  # git may not know who commits here
-    os.environ.setdefault(f"GIT_{who}_NAME", "x")
-    os.environ.setdefault(f"GIT_{who}_EMAIL", "x@y")
 
 import numpy as np
 import pandas as pd
@@ -29,6 +26,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("HEED_SHARED", ROOT.parent / "shared"))
+for who in ("AUTHOR", "COMMITTER"):  # git may not know who commits here
+    os.environ.setdefault(f"GIT_{who}_NAME", "x")
+    os.environ.setdefault(f"GIT_{who}_EMAIL", "x@y")
 
 RUN = Path("results/train/tiny-self-attention/1")  # of the corpus `tiny`
 
