@@ -35,13 +35,6 @@ BASELINE = "last-state"
 FOREIGN = "foreign"  # of a model that takes the winner of a search for another model
 CONTROLS = ("average", "parameter-matched", "equal-weights")
 ATTENTION = ("attention-pooling", "self-attention", "attention")  # of readers and translators
-# What heed 0.3.0 called the variants of readers, and of other tasks.
-RENAMED = {
-    "baseline": BASELINE, "mean": "average", "pooling": "attention-pooling",
-    "uniform": "equal-weights", "bag": "average-of-embeddings",
-    "attention": "attention-pooling or self-attention",
-}  # fmt: skip
-RENAMED_IN_OTHER_TASKS = {"baseline": BASELINE, "mean": "average", "uniform": "average"}
 # The hyperparameters, where a task has them, that leave items of the training split out.
 TRAINING_SPLIT = ("training_share", "max_source_tokens", "max_target_tokens")
 # Name: description.
@@ -470,14 +463,6 @@ def _with_other_splits(variants: Iterable[str], hyperparameters: Mapping[str, An
         if trained[name] == trained.get(f"{owner}-{BASELINE}") != trained[BASELINE]:
             found.append(name)
     return found
-
-
-def renamed(variant: str, hyperparameters: Any) -> str:
-    """Return what a variant of heed 0.3.0 is called now; empty where its name is the same."""
-    names = RENAMED if hasattr(hyperparameters, "pooling") else RENAMED_IN_OTHER_TASKS
-    owner, dash, last = variant.rpartition("-")
-    is_former = last in names and (not owner or last in ("baseline", "mean"))
-    return f"{owner}{dash}{names[last]}" if is_former else ""
 
 
 def equal_weights(hyperparameters: Any) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from heed.corpora.kinds import KINDS, corpus_languages
 from heed.corpora.publication import split_of_key
 from heed.corpora.sections import Corpus
-from heed.evaluation.results import ATTENTION, BASELINE, Roles, assign_roles, renamed
+from heed.evaluation.results import ATTENTION, BASELINE, Roles, assign_roles
 from heed.hyperparameters import Configuration, Value
 from heed.hyperparameters.pretrained import OF_TUNE, PRETRAINED, Pretrained
 from heed.records import (
@@ -42,6 +42,13 @@ from heed.task import task_names
 from heed.task.interface import Contradiction, DeclaredCorpus
 
 Mistakes = Iterator[Mistake]
+# What heed 0.3.0 called the variants of readers, and of other tasks.
+RENAMED = {
+    "baseline": BASELINE, "mean": "average", "pooling": "attention-pooling",
+    "uniform": "equal-weights", "bag": "average-of-embeddings",
+    "attention": "attention-pooling or self-attention",
+}  # fmt: skip
+RENAMED_IN_OTHER_TASKS = {"baseline": BASELINE, "mean": "average", "uniform": "average"}
 # a section, a key of its entries, and the section whose names it may have
 REFERENCES = (
     ("corpora", "source", "sources"), ("experiments", "corpus", "corpora"),
@@ -468,7 +475,7 @@ def variant_contradictions(params: Params, name: str, model: Model) -> Iterator[
     `model` may differ from the model of this name in `params`, as for a trial of a search.
     """
     rules, h = rules_of(params.task(model)), params.apply_defaults(model)
-    if new := renamed(model.variant, h):
+    if new := _name_of_today(model.variant, h):
         yield ("variant",), f"what heed 0.3.0 called {model.variant} is called {new} now"
     yield from rules.variant_contradictions(model.variant, h)
     if model.variant != PARAMETER_MATCHED:
@@ -490,6 +497,14 @@ def variant_contradictions(params: Params, name: str, model: Model) -> Iterator[
         )
     if message := rules.parameter_matched_contradiction(match, params.hyperparameters(match)):
         yield ("match_parameters_of",), message
+
+
+def _name_of_today(variant: str, hyperparameters: Any) -> str:
+    """Return what a variant of heed 0.3.0 is called now; empty where its name is the same."""
+    names = RENAMED if hasattr(hyperparameters, "pooling") else RENAMED_IN_OTHER_TASKS
+    owner, dash, last = variant.rpartition("-")
+    is_former = last in names and (not owner or last in ("baseline", "mean"))
+    return f"{owner}{dash}{names[last]}" if is_former else ""
 
 
 def search_contradictions(params: Params, name: str) -> Mistakes:

@@ -277,7 +277,8 @@ def test_models_that_were_scored_with_other_repeats_are_refused(study):
     (path / CHECKSUMS).unlink()
     again = dataclasses.replace(recipe, folds=4, repeats=2)
     recipes.write_recipe(path / "recipe.yaml", again)
-    message = "attention: scored with 4 folds, and tiny-last-state with 0. Run again: heed score"
+    message = "tiny-self-attention: scored with 4 folds, and tiny-last-state with 0. "
+    message += "Run again: heed score"
     with pytest.raises(HeedError, match=message):
         compared()
 
@@ -324,10 +325,11 @@ def test_classify_gives_mean_probabilities_and_weights_for_a_text_or_a_file(stud
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"w1 fine w2")))
     assert classify("tiny-self-attention", "-") == output
     for nothing in ("nobody knows", "\u2603", "", " \n", "\u200b\u2060", "\u00ad\ufeff \u00a0"):
-        with pytest.raises(HeedError, match="self-attention: the text has no word that the model"):
+        with pytest.raises(HeedError, match=r"^tiny-self-attention: the text has no word that the"):
             classify("tiny-self-attention", nothing)
     assert "weights over 12 words read of 40" in classify("tiny-self-attention", "w1 " * 40)
     assert read_text("no/such.file") == "no/such.file" and read_text("a\0b.") == "a\0b."
-    message = r"no .*run. Trained models: tiny-last-state, tiny-self-attention.*: heed train MODEL$"
+    message = "no trained run. Trained models: tiny-last-state, tiny-self-attention"
+    message += ".*: heed train MODEL$"
     with pytest.raises(HeedError, match=message):
         classify("none", "x")

@@ -208,7 +208,7 @@ def quick(tmp_path: Path) -> Path:
 
 def test_a_row_of_a_published_study_that_other_rows_do_not_need_is_missed(quick):
     rows_left("family == 'trivial' and first == 'self-attention'", verify.VERDICTS)(quick)
-    with pytest.raises(HeedError, match=r"compares .*attention with the trivial model"):
+    with pytest.raises(HeedError, match="compares self-attention with the trivial model"):
         commands.verify(quick)
 
 

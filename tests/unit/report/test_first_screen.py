@@ -17,7 +17,8 @@ pytestmark = pytest.mark.usefixtures("empty_figures")
 MOST_WORDS, MOST_DECIMALS = 200, 25
 # Names of variants in params.yaml that are no words.
 VARIABLES = re.compile(
-    r"\b(?:last-state|attention-pooling|equal-weights|average-of-embeddings)\b|-[a-z]+-attention"
+    r"\((?:average|attention|self-attention)\)|-[a-z]+-attention|\bbaseline\b"
+    r"|\b(?:last-state|attention-pooling|equal-weights|average-of-embeddings)\b"
 )
 EXPERIMENT = "sample-sentiment"
 

@@ -242,7 +242,8 @@ def test_a_study_of_some_minutes_has_what_fits_and_says_what_it_leaves_out(monke
     assert 100 < trained < 346 and len(params.seeds) == 3
     assert f" epochs, {346 - trained} of the 346 texts to train on\n" in message
     for given, texts in (({}, 100), ({"train": 300}, 300)):
-        with pytest.raises(HeedError, match=r"minutes \d.*: even 3 seeds of \d+ epochs take") as no:
+        too_few = r"--minutes \d.*: even 3 seeds of \d+ epochs take"
+        with pytest.raises(HeedError, match=too_few) as no:
             added("none.csv", 0.1 * whole, **given)
         assert not Path("studies/none.yaml").exists(), "nothing is written"
         command = r"(?m)^  heed corpus add none\.csv .*--minutes (\d+)$"
@@ -307,7 +308,8 @@ def test_few_texts_are_tested_in_folds_and_what_they_show_is_said():
     assert re.search(gain, message)
     message = add_table(few, "more.csv", seeds=5)
     assert load("params.yaml").corpora["more"].split.repeats == 1 and "20 trainings" in message
-    choice = "3 seeds .* multiple of 5. Choose: --seeds 5 for all models of the study, or --test"
+    choice = "3 seeds are not a multiple of 5. Choose: --seeds 5 for all models of the study, or "
+    choice += "--test"
     with pytest.raises(HeedError, match=choice):
         add_table(few, "less.csv", seeds=3)
     add_table(table, "many.csv", seeds=3)

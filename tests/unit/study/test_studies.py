@@ -249,7 +249,8 @@ def test_seeds_that_are_raised_by_hand_have_to_be_noted(clone: Path) -> None:
     require_looked(study.load())
     text, raised = params.read_text(), "seeds: [1, 2, 3, 4, 5]\n"
     params.write_text(text.replace("seeds: [1, 2, 3]\n", raised))
-    with pytest.raises(HeedError, match=r"with 3 before.* Write looked: \[3\] below `study"):
+    told = r"compared with 3 before.* Write looked: \[3\] below `study"
+    with pytest.raises(HeedError, match=told):
         require_looked(study.load())
     noted = params.read_text().replace("  name: sample\n", "  name: sample\n  looked: [3]\n")
     set_seeds(params, 5)  # as the message says
