@@ -95,7 +95,7 @@ def main() -> None:
         for seed in trained_seeds(model):
             found = align(model, seed, pairs)
             known = [gold[number] for number in found]
-            moved = [shift(each, len(pairs[number][1])) for number, each in found.items()]
+            moved = [shift(links, len(pairs[number][1])) for number, links in found.items()]
             rows.append({
                 "model": model, "seed": seed, "pairs": len(found),
                 "error": error([*found.values()], known), "moved by one word": error(moved, known),

@@ -48,8 +48,8 @@ def draw(rows: Iterable[Row], classes: tuple[str, ...], size: int, seed: int) ->
             rank = hashlib.sha256(f"{seed} {row['link']}".encode()).hexdigest()
             drawn[label].append((rank, number, row | {"category": label}))
         seen.add(text)
-    kept = [each for entries in drawn.values() for each in sorted(entries)[:size]]
-    return [row for _, _, row in sorted(kept, key=lambda each: each[1])]
+    kept = [entry for entries in drawn.values() for entry in sorted(entries)[:size]]
+    return [row for _, _, row in sorted(kept, key=lambda entry: entry[1])]
 
 
 def write(rows: Iterable[Row], path: Path) -> None:

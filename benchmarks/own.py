@@ -98,7 +98,11 @@ def row(clone: Path, split: str) -> list[str]:
     """Return the cells of a study that has run."""
     comparison: Comparison = read_comparison(clone / "results/compare/comparison.json")
     (result,) = comparison.experiments.values()
-    verdicts = [each.verdict for others in result.comparisons.values() for each in others.values()]
+    verdicts = [
+        comparison.verdict
+        for others in result.comparisons.values()
+        for comparison in others.values()
+    ]
     validated = by_validation(result, clone)
     shown = validated if split == "validation" else result
     scores = {
@@ -133,7 +137,7 @@ def table(options: argparse.Namespace) -> Iterator[str]:
         cells = row(clone, options.split)
         below.append(float(cells[COLUMNS.index("below the best")]))
         yield f"| {' | '.join(cells)} |"
-    near = sum(each <= 1 for each in below)
+    near = sum(difference <= 1 for difference in below)
     mean = f"{fmean(below):.1f} points on average"
     yield f"\nNamed within a point of the best: {near} of {len(below)}; below it by {mean}."
 

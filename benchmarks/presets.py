@@ -179,7 +179,7 @@ def make_study(name: str) -> Params:
     dataset = DATASETS[name]
     experiments, models = {}, {}
     data = {"label": dataset.label}
-    for preset in (each for each in PRESETS if not each.startswith("sample-")):
+    for preset in (preset_name for preset_name in PRESETS if not preset_name.startswith("sample-")):
         experiment = f"{name}-{preset}"
         section = {"task": "classification", "corpus": dataset.corpus, "data": data, "title": name}
         experiments[experiment] = section

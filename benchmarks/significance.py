@@ -135,7 +135,7 @@ Finds = Callable[[Compared, Looks], np.ndarray]
 def draw(models: tuple[Draw, ...], seeds: int, studies: int, documents: int = DOCUMENTS) -> Studies:
     """Return so many studies of models of which none is better."""
     generator = np.random.default_rng(seeds)
-    runs = np.stack([each(generator, (studies, seeds)) for each in models], axis=1)
+    runs = np.stack([model(generator, (studies, seeds)) for model in models], axis=1)
     std = (1e4 * ON_A_DOCUMENT / documents / 2) ** 0.5
     of_documents = generator.normal(0, std, (studies, len(models)))
     return Studies(runs, of_documents, documents, generator)
@@ -149,13 +149,13 @@ def false_alarms(studies: int) -> Iterator[str]:
         found: list[list[np.ndarray]] = []
         for seeds in SEEDS:
             compared = draw((first, second), seeds, studies).compare(0, 1)
-            models = (first if each == ASKED[0] else second for each in MODELS)
+            models = (first if model == ASKED[0] else second for model in MODELS)
             family = draw((*models,), seeds, studies // 5)
-            alarms = [family.compare(*each).finds(0, ALPHA / FAMILY) for each in SECONDARY]
+            alarms = [family.compare(*pair).finds(0, ALPHA / FAMILY) for pair in SECONDARY]
             of_family = np.any(alarms, axis=0) if second is not constant else np.array(np.nan)
             levels = [compared.finds(0, level) for level in (ALPHA, ALPHA / FAMILY)]
             found.append([*levels, of_family])
-        cells = (_shares(each, 2).replace("nan", "–") for each in zip(*found, strict=True))
+        cells = (_shares(column, 2).replace("nan", "–") for column in zip(*found, strict=True))
         yield _row([name, *cells])
 
 
@@ -169,8 +169,8 @@ def few_texts(studies: int) -> Iterator[str]:
             compared, components=dataclasses.replace(compared.components, number=MANY_DOCUMENTS)
         )
         cells = [
-            _shares([each.finds(0, level)], 1)
-            for each in (compared, before)
+            _shares([tests.finds(0, level)], 1)
+            for tests in (compared, before)
             for level in (ALPHA, ALPHA / FAMILY)
         ]
         yield _row([texts, *cells])
@@ -182,8 +182,8 @@ def equivalence(studies: int) -> Iterator[str]:
     yield _row(["deviation", "of a true difference of 1", "of none"])
     for name, models in CASES.items():
         compared = [draw(models, seeds, studies, VERY_MANY).compare(0, 1) for seeds in SEEDS]
-        found = [[each.finds_same(true, 1) for each in compared] for true in (1, 0)]
-        yield _row([name, *(_shares(each, 1) for each in found)])
+        found = [[tests.finds_same(true, 1) for tests in compared] for true in (1, 0)]
+        yield _row([name, *(_shares(shares, 1) for shares in found)])
 
 
 def few_different(studies: int) -> Iterator[str]:
@@ -195,14 +195,14 @@ def few_different(studies: int) -> Iterator[str]:
             shares = [0.01 + losses, losses, 0.99 - 2 * losses]
             drawn = np.random.default_rng(texts).multinomial(texts, shares, studies)
             counts, times = np.unique(drawn[:, :2], axis=0, return_counts=True)
-            same = [100 * _are_same(texts, *each) for each in counts]
-            cells = [f"{100 * each:.1f}%" for each in shares[:2]]
+            same = [100 * _are_same(texts, *count) for count in counts]
+            cells = [f"{100 * share:.1f}%" for share in shares[:2]]
             yield _row([texts, *cells, f"{np.average(same, weights=times):.1f}"])
 
 
 def _are_same(texts: int, wins: int, losses: int) -> bool:
     place = np.arange(texts)
-    first, second = (np.tile(each, (3, 1)) for each in (place < wins, place >= texts - losses))
+    first, second = (np.tile(flags, (3, 1)) for flags in (place < wins, place >= texts - losses))
     test = t_test([first], [second])
     return test is not None and test.equal_within_pp < 1
 
@@ -218,7 +218,7 @@ def power(studies: int) -> Iterator[str]:
                 for second in (normal(std), constant)
             )
             kinds = [(pair, ALPHA), (pair, ALPHA / FAMILY), (over_reference, ALPHA / 2)]
-            cells = [_shares(each.finds(size, level) for each, level in kinds) for size in SIZES]
+            cells = [_shares(tests.finds(size, level) for tests, level in kinds) for size in SIZES]
             yield _row([std, seeds, *cells])
 
 
@@ -235,18 +235,22 @@ def looks(studies: int) -> Iterator[str]:
     for plan, (name, models) in itertools.product(PLANS, CASES.items()):
         few, many = (draw(models, plan[-1], studies, texts) for texts in (DOCUMENTS, VERY_MANY))
         alarms = [
-            few.over_looks(plan, lambda each, looks, level=level: each.finds(0, looks.level(level)))
+            few.over_looks(
+                plan, lambda compared, looks, level=level: compared.finds(0, looks.level(level))
+            )
             for level in (ALPHA, ALPHA / FAMILY)
         ]
         alarms += [
-            few.over_looks(plan, lambda each, _, level=level: each.finds(0, level))
+            few.over_looks(plan, lambda compared, _, level=level: compared.finds(0, level))
             for level in (ALPHA, ALPHA / FAMILY)
         ]
         alarms += [
-            many.over_looks(plan, lambda each, looks: each.finds_same(1, 1, looks.level(ALPHA))),
-            many.over_looks(plan, lambda each, _: each.finds_same(1, 1, ALPHA)),
+            many.over_looks(
+                plan, lambda compared, looks: compared.finds_same(1, 1, looks.level(ALPHA))
+            ),
+            many.over_looks(plan, lambda compared, _: compared.finds_same(1, 1, ALPHA)),
         ]
-        yield _row([name, ", ".join(map(str, plan)), *(_shares([each], 2) for each in alarms)])
+        yield _row([name, ", ".join(map(str, plan)), *(_shares([alarm], 2) for alarm in alarms)])
 
 
 def power_of_looks(studies: int) -> Iterator[str]:
@@ -257,12 +261,12 @@ def power_of_looks(studies: int) -> Iterator[str]:
     for std, true in itertools.product((1, 2), SIZES[1:]):
         drawn = draw((normal(std), normal(std)), plan[-1], studies)
 
-        def finds(each: Compared, looks: Looks, true: float = true) -> np.ndarray:
-            return each.finds(true, looks.level(ALPHA))
+        def finds(compared: Compared, looks: Looks, true: float = true) -> np.ndarray:
+            return compared.finds(true, looks.level(ALPHA))
 
         found = [drawn.over_looks(plan, finds, count) for count in range(1, len(plan) + 1)]
         found.append(drawn.compare(0, 1).finds(true, ALPHA))
-        yield _row([std, true, *(_shares([each]) for each in found)])
+        yield _row([std, true, *(_shares([shares]) for shares in found)])
 
 
 # --- folds ----------------------------------------------------------------------------------------
@@ -309,13 +313,13 @@ def folds(studies: int) -> Iterator[str]:
             )
             plain = half * np.sqrt(variance / count) / components.standard_error(count)
             measured = np.abs(means.mean(axis=1))
-            cells = [f"{100 * (measured > each).mean():.1f}" for each in (half, of_family, plain)]
+            cells = [f"{100 * (measured > limit).mean():.1f}" for limit in (half, of_family, plain)]
             true = f"{means.mean():.1f}" if signal != SIGNAL else "none"
             yield _row([f"{K} x {repeats}", true, *cells, f"{half.mean():.1f}"])
 
 
 def _shares(found: Iterable[np.ndarray], digits: int = 0) -> str:
-    return ", ".join(f"{100 * each.mean():.{digits}f}" for each in found)
+    return ", ".join(f"{100 * rates.mean():.{digits}f}" for rates in found)
 
 
 def _row(cells: Iterable[object]) -> str:

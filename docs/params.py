@@ -55,17 +55,17 @@ def json_schema() -> Schema:
 
 def _schema(kind: Any, limits: Mapping[str, object]) -> Schema:
     for one_of in marks_of(kind, OneOf):
-        return {"oneOf": [_schema(each, {}) for each in one_of.kinds.values()]}
+        return {"oneOf": [_schema(kind, {}) for kind in one_of.kinds.values()]}
     plain, limits = plain_type(kind), limits_of(kind) | {**limits}
     outer, inner = get_origin(plain) or plain, get_args(plain)
     choices: Any = inner if outer is Literal else limits.get("choices")
     if choices:
         return {"enum": [*choices]}
     if outer in UNIONS:
-        options = [_schema(each, limits) for each in inner if each is not NoneType]
+        options = [_schema(option, limits) for option in inner if option is not NoneType]
         return {"anyOf": options} if len(options) > 1 else options[0]
     if outer is dict:
-        names, values = (_schema(each, {}) for each in inner)
+        names, values = (_schema(part, {}) for part in inner)
         return {"type": "object", "propertyNames": names, "additionalProperties": values}
     if dataclasses.is_dataclass(outer):
         return _schema_of_record(kind)
@@ -94,9 +94,9 @@ def _schema_of_record(kind: Any) -> Schema:
         described = {"description": field.description} if field.description else {}
         properties[name] = _schema(field.declared, limits) | described
     if kind is Model:
-        sections = [_schema_of_record(each)["properties"] for each in SECTIONS.values()]
+        sections = [_schema_of_record(section)["properties"] for section in SECTIONS.values()]
         for name in dict.fromkeys(itertools.chain(*sections)):
-            properties[name] = {"anyOf": [each[name] for each in sections if name in each]}
+            properties[name] = {"anyOf": [section[name] for section in sections if name in section]}
     return {
         "type": "object",
         "description": inspect.getdoc(plain_type(kind)),
@@ -163,7 +163,7 @@ def _rows_of_presets(presets: Mapping[str, Preset]) -> Iterator[str]:
     known: dict[str, Mapping[str, object]] = {}
     for name, preset in presets.items():
         base = next(
-            (each for each in reversed(known) if known[each].keys() <= {*preset.values}), ""
+            (other for other in reversed(known) if known[other].keys() <= {*preset.values}), ""
         )
         same = known.get(base, {}).items()
         pairs = [f"{pair[0]}: {_format_value(pair[1])}" for pair in preset.values.items() - same]

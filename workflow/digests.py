@@ -83,7 +83,7 @@ def imported_by(function: ast.FunctionDef, functions: Functions) -> set[str]:
     }
     called = [functions[name] for name in (calls - imported) & {*functions}]
     modules = {node.module for node in imports if node.module}
-    return modules.union(*(imported_by(each, functions) for each in called))
+    return modules.union(*(imported_by(function, functions) for function in called))
 
 
 def read_graph() -> grimp.ImportGraph:
@@ -177,7 +177,7 @@ def _other_files(package: Path) -> list[Path]:
     return [
         path
         for path in found
-        if next(each for each in path.parents if (each / "__init__.py").exists()) == package
+        if next(parent for parent in path.parents if (parent / "__init__.py").exists()) == package
     ]
 
 
@@ -218,10 +218,13 @@ def read_lines(params: Params) -> dict[Path, dict[str, object]]:
         lines[code_file("download", name)] = {"published_files": params.files_of(name)}
     for name, experiment in params.experiments.items():
         of_experiment = {
-            model: each.line() for model, each in params.models.items() if each.experiment == name
+            model: settings.line()
+            for model, settings in params.models.items()
+            if settings.experiment == name
         }
         searches = {
-            each: dataclasses.asdict(params.searches[each]) for each in params.searches_of(name)
+            search: dataclasses.asdict(params.searches[search])
+            for search in params.searches_of(name)
         }
         lines[code_file("recipe", name)] = {"models": of_experiment, "searches": searches}
         own: dict[str, object] = {"seeds": experiment.seeds} if experiment.seeds else {}
@@ -229,11 +232,13 @@ def read_lines(params: Params) -> dict[Path, dict[str, object]]:
         lines[code_file("train", name)] = {**own, "longer_training": params.study.longer_training}
     for name, model in params.models.items():
         if seeds := params.experiments[model.experiment].seeds:
-            others = (n for n, each in params.adversarial_attention.items() if each.model == name)
-            adversarial = [code_file("adversarial_attention", each) for each in others]
+            others = (
+                n for n, settings in params.adversarial_attention.items() if settings.model == name
+            )
+            adversarial = [code_file("adversarial_attention", adversary) for adversary in others]
             lines |= {path: {"seeds": seeds} for path in (code_file("explain", name), *adversarial)}
-    for corpus, each in params.pretrained.items():
-        if package := params.encoders[each.encoder].package:
+    for corpus, settings in params.pretrained.items():
+        if package := params.encoders[settings.encoder].package:
             settings = digest_folder(package_folder(package, WEIGHTS), *SETTINGS)
             lines |= {code_file(s, corpus): {"settings": settings} for s in ("embed", "pretrained")}
     return lines

@@ -99,7 +99,9 @@ class Shown(logging.Filter):
             return ""
         now = time.monotonic()
         begun = {name: self._times[name] for name in self._all if name in self._times}
-        spent = {name: now - each if name in self._left else each for name, each in begun.items()}
+        spent = {
+            name: now - start if name in self._left else start for name, start in begun.items()
+        }
         left = seconds_left(spent, self._left, now - self._started)
         if left > 2 * (now - self._started):
             return ", estimating the time left"
@@ -119,7 +121,9 @@ def seconds_left(spent: dict[str, float], left: set[str], passed: float) -> floa
         times.setdefault(_kind(name), []).append(spent[name])
     if not times or MEASURED & {*map(_kind, left)} - {*times}:
         return math.inf
-    units = {kind: statistics.fmean(each) / LENGTHS.get(kind, 1) for kind, each in times.items()}
+    units = {
+        kind: statistics.fmean(seconds) / LENGTHS.get(kind, 1) for kind, seconds in times.items()
+    }
     short = statistics.median(units.values())
     long = max(short, units.get("train", 0))
     work = {True: 0.0, False: 0.0}  # by whether a stage runs alone

@@ -459,7 +459,9 @@ class Run:
         tried: set[str] = set()
         while True:
             stale = find_stale(self.stages, []).keys()
-            ready = [each for each in self.stages if each.quick and not stale & {*each.upstream}]
+            ready = [
+                stage for stage in self.stages if stage.quick and not stale & {*stage.upstream}
+            ]
             names = [stage.name for stage in ready if stage.name in stale - tried]
             if not names:
                 return bool(tried)

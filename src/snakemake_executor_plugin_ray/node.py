@@ -94,7 +94,7 @@ def run_job(
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = job.wait(SEND_S)
         last = [_send(path, sent, feed) for path in logs]
-    ray.get([each for each in last if each])
+    ray.get([task for task in last if task])
     return status, pack(outputs) if status == 0 else b""
 
 
