@@ -6,15 +6,20 @@ trained. PAIRS has a pair of tokenised sentences a line, `source ||| target`; LI
 English of Europarl). Every target word is linked to the source word with the most of its weight,
 while the given translation is read; a row has the alignment error of each seed (Och & Ney 2003,
 eq. 21). Pairs that a model's tokenizer splits in other words are left out, and counted. Beside
-them stand the links of the diagonal, and those of each model moved by one word.
+them stand the links of the diagonal, those of IBM model 1, which counts the words of the same pairs
+as the models trained on, and those of each model moved by one word. The last line has the shares of
+words that none of these pairs has.
 """
 
 import argparse
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from heed.annotations import parse_links
+from heed.paths import TOKENS
+from heed.recipe import read_model_recipe
 from heed.tasks.translation.evaluation import shift
 from heed.tasks.translation.metrics import (
     Gold,
@@ -23,7 +28,9 @@ from heed.tasks.translation.metrics import (
     error_rate,
     links_from_weights,
 )
+from heed.tasks.translation.reference_models import read_sentences, train_ibm1
 from heed.tasks.translation.texts import open_run
+from heed.tokens.arrays import load_tokens
 from heed.training.run import read_run, trained_seeds
 
 Pair = tuple[list[str], list[str]]
@@ -77,6 +84,26 @@ def align(model: str, seed: int, pairs: list[Pair]) -> dict[int, Links]:
     return links
 
 
+def align_by_counts(model: str, pairs: list[Pair]) -> tuple[list[Links], list[float]]:
+    """Return the links of IBM model 1, and the shares of words unknown to the model's training.
+
+    The shares are of the source, and of the target. Capitals make no other word.
+    """
+    recipe = read_model_recipe(model)
+    tokens = load_tokens(TOKENS / recipe.corpus)
+    train, of_pairs, unknown = [], [], []
+    for side, language in enumerate((recipe.data.source, recipe.data.target)):
+        sentences = read_sentences(tokens, language, lowercase=True)
+        train.append([sentences.rows[row] for row in tokens.rows("train", 0)])
+        known = {sentences.words[id_]: id_ for id_ in np.unique(np.concatenate(train[side]))}
+        never = (-2, len(sentences.words))[side]  # no entry of the table
+        ids = [np.array([known.get(word.lower(), never) for word in pair[side]]) for pair in pairs]
+        of_pairs.append(ids)
+        unknown.append(float((np.concatenate(ids) == never).mean()))
+    table = train_ibm1(*train)
+    return [table.align(source, target) for source, target in zip(*of_pairs, strict=True)], unknown
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -87,9 +114,10 @@ def main() -> None:
     pairs, gold = read_pairs(given.pairs), read_gold(given.links)
     if len(pairs) != len(gold):
         raise SystemExit(f"{len(pairs)} pairs, and links of {len(gold)}")
-    links = [diagonal(pair) for pair in pairs]
+    by_counts, unknown = align_by_counts(given.models[0], pairs)
     rows: list[dict[str, object]] = [
-        {"model": "diagonal", "pairs": len(pairs), "error": error(links, gold)}
+        {"model": name, "pairs": len(pairs), "error": error(links, gold)}
+        for name, links in (("diagonal", [*map(diagonal, pairs)]), ("IBM model 1", by_counts))
     ]
     for model in given.models:
         for seed in trained_seeds(model):
@@ -101,6 +129,7 @@ def main() -> None:
                 "error": error([*found.values()], known), "moved by one word": error(moved, known),
             })  # fmt: skip
     print(pd.DataFrame(rows).round(3).to_string(index=False, na_rep=""))
+    print("unknown words: {:.1%} of the source, {:.1%} of the target".format(*unknown))
 
 
 if __name__ == "__main__":

@@ -110,14 +110,14 @@ def format_summary(meta: Meta) -> str:
     near = meta.near_duplicates
     by_fold = f"; by fold: {', '.join(map(str, near.test))}" if meta.folds else ""
     copies = meta.duplicates["test_texts_in_train"]
+    dropped = ("drop_duplicates: true drops them", "dropped")[meta.duplicates["dropped"] > 0]
     lines = [
         f"{meta.documents:,} documents, {meta.tokens:,} tokens, {meta.types:,} types; "
         f"{json.dumps(meta.splits)}",
         f"{meta.left_out:,} training documents are left out (split.train in params.yaml)"
         if meta.left_out else "",
         f"{empty:,} texts are empty" if (empty := meta.cleaned.get("empty")) else "",
-        f"{copies:,} test texts are in the training split too "
-        "(drop_duplicates: true removes them there)" if copies else "",
+        f"{copies:,} test texts are in the training split too ({dropped} there)" if copies else "",
         f"{'' if near.complete else 'at least '}{near.total:,} of {meta.tested:,} test documents "
         f"({near.total / meta.tested:.1%}) have a near duplicate in the training split "
         f"(docs/reference/corpora.md){by_fold}",

@@ -144,8 +144,10 @@ def test_duplicates_across_splits_are_counted_and_dropped_on_request(tmp_path, c
     assert crossing(tokens, False) == counts["test_texts_in_train"] > 0 and counts["texts"] == 299
     assert tokens.meta.near_duplicates.test == [crossing(tokens, True)]
     share = f"{tokens.meta.near_duplicates.total:,} of 300 test documents"
-    assert f"mine: {share}" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert f"mine: {share}" in printed and "too (drop_duplicates: true drops them there)" in printed
     tokens = make(tmp_path, 1, "dropped", drop_duplicates=True)
+    assert "are in the training split too (dropped there)" in capsys.readouterr().out
     assert crossing(tokens, False) == 0 and tokens.meta.duplicates["dropped"] > 0
     assert tokens.meta.near_duplicates.test == [crossing(tokens, True)]
 
