@@ -19,12 +19,14 @@ from heed.terminal import print_line
 
 # About how long a stage of a kind takes beside others, in the study `lectures`; others take 1.
 LENGTHS = {
-    "tokenize": 2, "train": 30, "embed": 30, "pretrained": 30, "score": 6,
+    "tokenize": 2, "train": 30, "embed": 30, "pretrained": 30, "score": 2,
     "explain": 10, "adversarial_attention": 20, "reference_models": 3, "compare": 2, "report": 8,
 }  # fmt: skip
-# Data and networks decide how long these take: no time is told before one of each that is left ran.
-MEASURED = {"train", "embed", "pretrained"}
-ALONE = {"compare", "report"}  # no other stage runs beside them
+SHORT_S = 4.0  # of 1 there; comparison and report take no longer after longer trainings
+# Data, networks and searches decide how long these take: no time is told before one of each that is
+# left ran.
+MEASURED = {"recipe", "train", "embed", "pretrained"}
+ALONE = {"recipe", "compare", "report"}  # no other stage runs beside them; a search has all cores
 NEWS = "Will exit after finishing"  # the one line below a warning that a run shows
 USELESS = re.compile(
     "Building DAG of jobs|Assuming unrestricted shared filesystem|Nothing to be done|Reasons:|"
@@ -124,13 +126,15 @@ def seconds_left(spent: dict[str, float], left: set[str], passed: float) -> floa
     units = {
         kind: statistics.fmean(seconds) / LENGTHS.get(kind, 1) for kind, seconds in times.items()
     }
-    short = statistics.median(units.values())
+    short = min(SHORT_S, statistics.median(units.values()))
     long = max(short, units.get("train", 0))
     work = {True: 0.0, False: 0.0}  # by whether a stage runs alone
     for name in left:
-        unit = units.get(_kind(name), short if name in ALONE else long)
-        work[name in ALONE] += max(0, LENGTHS.get(_kind(name), 1) * unit - spent.get(name, 0))
-    return work[True] + work[False] * passed / sum(spent.values())
+        kind = _kind(name)
+        seconds = LENGTHS.get(kind, 1) * units.get(kind, short if kind in ALONE else long)
+        work[kind in ALONE] += max(0, seconds - spent.get(name, 0))
+    alone = sum(seconds for name, seconds in spent.items() if _kind(name) in ALONE)
+    return work[True] + work[False] * (passed - alone) / (sum(spent.values()) - alone or 1)
 
 
 def _kind(stage: str) -> str:
