@@ -28,7 +28,7 @@ from heed.tasks.translation.metrics import (
     error_rate,
     links_from_weights,
 )
-from heed.tasks.translation.reference_models import read_sentences, train_ibm1
+from heed.tasks.translation.reference_models import fit_ibm1
 from heed.tasks.translation.texts import open_run
 from heed.tokens.arrays import load_tokens
 from heed.training.run import read_run, trained_seeds
@@ -91,16 +91,17 @@ def align_by_counts(model: str, pairs: list[Pair]) -> tuple[list[Links], list[fl
     """
     recipe = read_model_recipe(model)
     tokens = load_tokens(TOKENS / recipe.corpus)
-    train, of_pairs, unknown = [], [], []
-    for side, language in enumerate((recipe.data.source, recipe.data.target)):
-        sentences = read_sentences(tokens, language, lowercase=True)
-        train.append([sentences.rows[row] for row in tokens.rows("train", 0)])
-        known = {sentences.words[id_]: id_ for id_ in np.unique(np.concatenate(train[side]))}
-        never = (-2, len(sentences.words))[side]  # no entry of the table
-        ids = [np.array([known.get(word.lower(), never) for word in pair[side]]) for pair in pairs]
-        of_pairs.append(ids)
-        unknown.append(float((np.concatenate(ids) == never).mean()))
-    table = train_ibm1(*train)
+    train = tokens.rows("train", 0)
+    table, sides = fit_ibm1(tokens, recipe.data, lowercase=True, train=train)
+    of_pairs, unknown = [], []
+    for side, (sentences, never) in enumerate(zip(sides, (-2, table.width), strict=True)):
+        ids = np.unique(np.concatenate([sentences.rows[row] for row in train]))
+        known = {sentences.words[id_]: id_ for id_ in ids}  # `never` has no entry in the table
+        found = [
+            np.array([known.get(word.lower(), never) for word in pair[side]]) for pair in pairs
+        ]
+        of_pairs.append(found)
+        unknown.append(float((np.concatenate(found) == never).mean()))
     return [table.align(source, target) for source, target in zip(*of_pairs, strict=True)], unknown
 
 

@@ -179,7 +179,9 @@ def make_study(name: str) -> Params:
     dataset = DATASETS[name]
     experiments, models = {}, {}
     data = {"label": dataset.label}
-    for preset in (preset_name for preset_name in PRESETS if not preset_name.startswith("sample-")):
+    for preset in PRESETS:
+        if preset.startswith("sample-"):
+            continue
         experiment = f"{name}-{preset}"
         section = {"task": "classification", "corpus": dataset.corpus, "data": data, "title": name}
         experiments[experiment] = section

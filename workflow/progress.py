@@ -17,7 +17,7 @@ import engine_names as engine
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))  # the code of this clone
 from heed.terminal import print_line
 
-# About how long a stage of a kind takes beside others, in the study `lectures`; others take 1.
+# About how long a stage of a kind takes beside others, in studies of heed; others take 1.
 LENGTHS = {
     "tokenize": 2, "train": 30, "embed": 30, "pretrained": 30, "score": 2,
     "explain": 10, "adversarial_attention": 20, "reference_models": 3, "compare": 2, "report": 8,

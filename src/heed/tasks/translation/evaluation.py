@@ -12,9 +12,8 @@ from heed.tasks.translation import metrics
 from heed.tasks.translation.recipe import Data
 from heed.tasks.translation.reference_models import (
     TranslationTable,
-    read_sentences,
+    fit_ibm1,
     separated_words,
-    train_ibm1,
 )
 from heed.tokens.arrays import load_tokens
 
@@ -90,12 +89,9 @@ class _Alignments:
         return {"aer_shifted": float(metrics.error_rate(counts))}
 
     def _fit(self, fold: int) -> tuple[TranslationTable, list[np.ndarray], list[np.ndarray]]:
-        data, train = self.recipe.data, self.tokens.rows("train", fold)
-        source, target = (
-            read_sentences(self.tokens, language, self.lowercase).rows
-            for language in (data.source, data.target)
-        )
-        table = train_ibm1([source[row] for row in train], [target[row] for row in train])
+        train = self.tokens.rows("train", fold)
+        table, sides = fit_ibm1(self.tokens, self.recipe.data, self.lowercase, train)
+        source, target = (side.rows for side in sides)
         return table, source, target
 
     def _agreement(self, links: Sequence[metrics.Links], rows: np.ndarray, fold: int) -> float:

@@ -126,6 +126,14 @@ def train_ibm1(sources: Sequence[np.ndarray], targets: Sequence[np.ndarray]) -> 
     return TranslationTable(codes, probabilities, width)
 
 
+def fit_ibm1(
+    tokens: ParallelTokens, data: Data, lowercase: bool, train: np.ndarray
+) -> tuple[TranslationTable, list[Sentences]]:
+    """Return the table of the rows `train`, and the sentences of the source and of the target."""
+    sides = [read_sentences(tokens, language, lowercase) for language in (data.source, data.target)]
+    return train_ibm1(*([side.rows[row] for row in train] for side in sides)), sides
+
+
 def _combinations(
     sources: Sequence[np.ndarray], targets: Sequence[np.ndarray], width: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -344,14 +352,9 @@ class Statistical:
     ) -> None:
         """Count words, and words of a source and its translation, in the rows `train`."""
         self.tokens, self.data, self.scoring = tokens, data, scoring
-        self.source, self.target = (
-            read_sentences(tokens, language, scoring.lowercase)
-            for language in (data.source, data.target)
-        )
-        sources, targets = (
-            [side.rows[row] for row in train] for side in (self.source, self.target)
-        )
-        self.table = train_ibm1(sources, targets)
+        self.table, sides = fit_ibm1(tokens, data, scoring.lowercase, train)
+        self.source, self.target = sides
+        sources, targets = ([side.rows[row] for row in train] for side in sides)
         self.options = learn_options(sources, targets, self.table, train_ibm1(targets, sources))
         self.language_model = LanguageModel(targets)
         self.detokenizer = learn_sentence_detokenizer(self.target, tokens.sides[data.target], train)
