@@ -81,7 +81,7 @@ def by_length(drawn: Drawn) -> Iterator[Figure]:
     yield drawn.figure(
         kind, [Panel(rows, x, Axis(name, domain), label_size=7.2)], more=drawn.choice,
         media=EVERYWHERE if varies or measure.is_of_sentences else FILES, plain=lost[most] <= 0,
-        model=experiment.words[most], points=f"{scale * lost[most]:.1f}",
+        model=experiment.sentences[most], points=f"{scale * lost[most]:.1f}",
     )  # fmt: skip
 
 

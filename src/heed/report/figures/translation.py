@@ -142,7 +142,7 @@ def by_share(drawn: Drawn) -> Iterator[Figure]:
     panel = Panel(rows, x, Axis("BLEU", shapes.extent(rows, low=0)))
     yield drawn.figure(
         "shares", [panel], sources=drawn.results.comparison_sources,
-        model=drawn.experiment.words[most], points=f"{lost[most]:.1f}",
+        model=drawn.experiment.sentences[most], points=f"{lost[most]:.1f}",
     )  # fmt: skip
 
 
