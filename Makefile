@@ -40,7 +40,7 @@ help:            ## print this list
 	@test -x $(BIN)/python || $(MAKE_VENV)
 	@command -v $(UV) >/dev/null || $(PIN_OF_UV) | $(BIN)/python "$$($(BIN)/python -c '$(PIP_OF_PYTHON)')/pip" $(FROM_PIP)
 	@$(SYNC) --no-install-package torch
-	@$(if $(TORCH),$(SYNC),$(UV) export --quiet --locked --only-group cpu | UV_FIND_LINKS="$${UV_FIND_LINKS:-$$PIP_FIND_LINKS}" \
+	@$(if $(TORCH),$(SYNC),$(UV) export --quiet --locked --only-group cpu | UV_FIND_LINKS="$${UV_FIND_LINKS:-$$(echo $$PIP_FIND_LINKS | tr " " ,)}" \
 		$(UV) pip install --quiet --python $(BIN)/python --no-index --no-deps --require-hashes --requirement - 2>/dev/null || $(SYNC) || { \
 		echo "heed: torch's build for the CPU is not to be had: the one for GPUs follows, of several GB" >&2; $(SYNC) --no-group cpu --group cuda; })
 	@rm -rf .venv/lib/python*/site-packages/torch/test .venv/lib/python*/site-packages/torch/bin/test_* # compiled tests of torch, 125 MB
