@@ -68,7 +68,7 @@ TESTS: dict[str, Test] = {
 def main() -> None:
     """Print the share of false alarms of each test in each setting."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--studies", type=int, default=300)
+    parser.add_argument("--studies", type=int, default=1000)
     studies = parser.parse_args().studies
     alarms: dict[str, list[float]] = {name: [] for name in TESTS}
     for setting in SETTINGS:

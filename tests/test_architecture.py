@@ -107,10 +107,10 @@ def test_no_function_is_longer_than_45_lines():
 # which one is raised.
 
 CEILINGS = {
-    "cli": 847, "corpora": 3102, "evaluation": 1583, "explanation": 2884, "hyperparameters": 488,
-    "inputs": 997, "models": 2457, "modules": 2561, "published": 593, "report": 5497,
+    "cli": 847, "corpora": 3102, "evaluation": 1581, "explanation": 2884, "hyperparameters": 488,
+    "inputs": 997, "models": 2457, "modules": 2561, "published": 602, "report": 5497,
     "search": 1029, "study": 3295, "task": 275, "tasks": 4065, "tokens": 1847, "training": 1136,
-    "verdict": 1172,
+    "verdict": 1182,
 }  # fmt: skip  # `modules` are those of no package
 MOST_MODULES = 175
 MOST_LINES_OF_TESTS = 25_800  # of Python

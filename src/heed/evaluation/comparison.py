@@ -82,12 +82,9 @@ class _Experiment:
 
 
 def compare(
-    experiments: dict[str, dict[str, str]],
-    seeds: list[int],
-    question: Question,
-    folder: Path,
+    experiments: dict[str, dict[str, str]], seeds: list[int], question: Question, folder: Path,
     metrics_file: Path,
-) -> Comparison:
+) -> Comparison:  # fmt: skip
     """Write results/compare and metrics.json; return the comparison. Raises HeedError."""
     tested = {
         name: _read_experiment(name, models, question.seeds.get(name, seeds), question)
@@ -238,12 +235,9 @@ def _experiment_result(
 
 
 def judge(
-    differences: Differences,
-    models: Mapping[str, ModelResult],
-    tuning: Mapping[str, str],
-    method: results.Significance,
-    metric: str,
-) -> dict[str, dict[str, Difference]]:
+    differences: Differences, models: Mapping[str, ModelResult], tuning: Mapping[str, str],
+    method: results.Significance, metric: str,
+) -> dict[str, dict[str, Difference]]:  # fmt: skip
     """Return the differences, by first and second model, with their verdicts."""
     rises = {variant: model.rise_pp(metric) for variant, model in models.items()}
     comparisons: dict[str, dict[str, Difference]] = {}

@@ -7,6 +7,7 @@ this machine.
 import contextlib
 import dataclasses
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,7 +17,7 @@ import pandas as pd
 import yaml
 
 from heed import __version__
-from heed.evaluation.results import Comparison
+from heed.evaluation.results import UNDECIDED, Comparison, sided
 from heed.files import HeedError, reading, write_text, writing
 from heed.paths import COMPARISON, METRICS, PARAMS
 from heed.pipeline import LOCK, changed_files, run_git
@@ -280,10 +281,18 @@ def _row(studies: Path, name: str) -> list[str]:
     for place, role in enumerate(ROLES, 2):
         if pair := pairs.get(role):
             named = f"{pair['second'].replace('-', ' ')} " * (role != "baseline")
-            interval = f"{pair['difference_pp']} ({pair['low_pp']} to {pair['high_pp']})"
-            said = f"{pair['verdict'].removeprefix('practically ')} {interval.replace('-', '−')}"
-            cells[place] = f"{named}{means[pair['second']]}: {said}"
+            cells[place] = f"{named}{means[pair['second']]}: {_said(pair)}"
     return cells
+
+
+def _said(pair: Mapping[Any, str]) -> str:
+    """Return the verdict, as the report says it, with difference and interval."""
+    verdict = sided(pair).removeprefix("practically ")
+    if verdict == UNDECIDED and not pair["seeds_needed"]:
+        largest = max(abs(float(pair[f"{end}_pp"])) for end in ("low", "high"))
+        verdict = f"within {math.ceil(round(10 * largest, 6)) / 10} points,"
+    interval = f"{pair['difference_pp']} ({pair['low_pp']} to {pair['high_pp']})"
+    return f"{verdict} {interval.replace('-', '−')}"
 
 
 def with_tables(page: str, studies: Path) -> str:

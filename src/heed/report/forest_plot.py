@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
+from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE, sided
 from heed.files import write_text
 from heed.report.figures import shapes
 from heed.report.figures.compared import published
@@ -65,7 +65,8 @@ def primary_comparisons(studies: Path) -> list[dict[str, str]]:
             models = f"{study}: {row['first']} against {row['second']}".replace("-", " ")
             group = f"{(row['mark'] or 'real text').capitalize()}, {unit}"
             about = {"title": declared.title, "models": models, "group": group}
-            found.append(row | about | {"margin": str(params.study.equivalence_margin)})
+            about |= {"margin": str(params.study.equivalence_margin), "verdict": sided(row)}
+            found.append(row | about)
     return sorted(found, key=lambda row: -float(row["difference_pp"]))
 
 

@@ -19,10 +19,12 @@ from heed.evaluation import significance
 from heed.evaluation.results import Interval
 from heed.evaluation.significance import ALPHA
 from heed.files import HeedError
+from heed.paths import PARAMS
 from heed.published.verify import STATISTICS
 from heed.report.forest_plot import CORPUS, MEAN
 from heed.report.formats import format_coverage, format_interval, format_points
 from heed.report.words import all_words
+from heed.study import load
 from heed.tables import write_csv
 from heed.terminal import print_line
 from heed.verdict import page
@@ -157,14 +159,22 @@ def pool_editions(
                 values.setdefault(question, []).append(value)
     if strange := {*joined, *joined.values(), *without} - {*known}:
         raise HeedError(f"no experiment {min(strange)}: {', '.join(known)}")
+    corpora = corpora_of(editions, joined)
     answers = [
         ((first, second), pool(own))
         for first, second, *_ in QUESTIONS
-        if len(own := join_corpora(values.get((first, second), []), joined)) >= FEWEST
+        if len(own := join_corpora(values.get((first, second), []), corpora)) >= FEWEST
     ]
     if not answers:
         raise HeedError(f"no question is asked in {FEWEST} corpora: name more published studies")
     return answers
+
+
+def corpora_of(editions: Sequence[Path], joined: Mapping[str, str]) -> dict[str, str]:
+    """Return the corpus of each experiment by its name in the study, or of the one joined with."""
+    studies = [load(edition / PARAMS).experiments for edition in editions]
+    corpora = {name: own.corpus for study in studies for name, own in study.items()}
+    return corpora | {part: corpora[whole] for part, whole in joined.items()}
 
 
 def section(answer: Answer) -> Section:

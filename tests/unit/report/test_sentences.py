@@ -176,7 +176,7 @@ def limits(**changes) -> list[str]:
     return re.findall(r"<li>(.*?)</li>", text)
 
 
-LAST = "Whether the same holds for other texts and recipes."
+LAST = "Whether the same holds for other texts and hyperparameters."
 LIMITS = [
     ({}, LAST),
     ({"generated": True}, "Anything about real text: all texts are generated."),

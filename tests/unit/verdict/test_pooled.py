@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from heed.verdict.pooled import Value, join_corpora, pool
+from heed.verdict.pooled import Value, join_corpora, pool, pool_editions
+from tests.conftest import ROOT
 
 # Trials of a vaccine against tuberculosis (Colditz et al. 1994), dat.bcg of metafor 4: cases and
 # others with the vaccine, and without. There `rma(yi, vi, test="knha")` has -0.7145, tau^2 0.3132,
@@ -63,3 +64,9 @@ def test_corpora_that_agree_have_no_deviation_and_no_narrower_interval_than_thei
     found = pool([Value(str(i), 1.0, 0.5) for i in range(4)])
     assert found.deviation == 0 and found.mean == 1
     assert found.interval == pytest.approx((1 - 0.7956, 1 + 0.7956), abs=1e-4)  # t of 3, 0.5 / 2
+
+
+def test_experiments_on_the_same_texts_are_one_corpus():
+    studies = [ROOT / "docs/studies" / name for name in ("imdb", "yelp", "letters")]
+    (_, found), *_ = pool_editions(studies, {"imdb-random": "imdb"}, [])
+    assert [value.corpus for value in found.values] == ["imdb", "yelp", "letters-pieces"]

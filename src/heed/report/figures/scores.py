@@ -94,11 +94,10 @@ PANELS, WIDTH, HEIGHT, TITLE_LINE = 3, 2.25, 2.2, 23  # side by side; inches; le
 
 
 def cost_figure(results: Results, costs: Sequence[Any]) -> Iterator[Figure]:
-    """Yield a panel for each corpus whose models are enough for it; `costs`: rows/trainings.py."""
-    groups: dict[tuple[str, str], list[Any]] = {}
+    """Yield a panel for each experiment with enough models for it; `costs`: rows/trainings.py."""
+    groups: dict[str, list[Any]] = {}
     for cost in costs:
-        own = cost.experiment
-        groups.setdefault((own.corpus_name, own.measure.metric), []).append(cost)
+        groups.setdefault(cost.experiment.key, []).append(cost)
     panels = [*filter(variants.enough, map(_cost_panel, groups.values()))]
     if panels:
         columns = min(PANELS, len(panels))

@@ -90,8 +90,8 @@ def _best(experiment: Experiment, most: int) -> list[str]:
     result, sign = experiment.result, experiment.result.sign
     names = [*result.models, *result.learned_reference_models]
     order = sorted(names, key=lambda name: -sign * result.score_of(name))
-    needed = [experiment.attention, result.control, BASELINE, LINEAR, "statistical"]
-    kept = sorted(order, key=lambda name: (name not in needed, order.index(name)))[:most]
+    needed = [experiment.attention, result.control, order[0], BASELINE, LINEAR, "statistical"]
+    kept = sorted(order, key=[*dict.fromkeys([*needed, *order])].index)[:most]
     return [*filter(kept.__contains__, order)]
 
 
