@@ -108,12 +108,12 @@ def test_no_function_is_longer_than_45_lines():
 
 CEILINGS = {
     "cli": 847, "corpora": 3102, "evaluation": 1581, "explanation": 2884, "hyperparameters": 488,
-    "inputs": 997, "models": 2457, "modules": 2561, "published": 602, "report": 5497,
-    "search": 1029, "study": 3295, "task": 275, "tasks": 4065, "tokens": 1847, "training": 1136,
-    "verdict": 1182,
+    "inputs": 997, "models": 2457, "modules": 2561, "published": 602, "report": 5499,
+    "search": 1029, "study": 3315, "task": 275, "tasks": 4065, "tokens": 1847, "training": 1136,
+    "verdict": 1243,
 }  # fmt: skip  # `modules` are those of no package
 MOST_MODULES = 175
-MOST_LINES_OF_TESTS = 25_800  # of Python
+MOST_LINES_OF_TESTS = 25_814  # of Python
 # functions by their cyclomatic complexity, comprehensions and boolean operators included (as radon
 # counts it; ruff counts neither, and stops at 12)
 MOST_ABOVE_10, MOST_COMPLEX = 9, 14

@@ -187,6 +187,8 @@ def describe_gain(params: Params, name: str, tested: int) -> str:
         folds, repeats, is_repeated = split.folds, split.repeats, False
     given = planned_difference(seeds, tested, planned, split.folds, split.repeats, level)
     better = planned_difference(more, tested, planned, folds, repeats, last)
+    if better is None:
+        return f"no gain over the control can be found: {tested} test documents are too few"
     coarse = f" Gains below {COARSE_PP:.0f} points are often missed." * is_coarse(given)
     return (
         "a gain over the control that is found in 80% of cases is "

@@ -52,6 +52,8 @@ WITH_HEADER = (".csv", ".tsv", ".xlsx")  # files whose first row may have no nam
 WHOLE = re.compile(r"\A(-?\d+)\.0\Z", re.ASCII)  # as pandas writes it where a number is missing
 LEAST_SEEDS, FEWEST_TEXTS = 3, 100  # of a study that is to take some minutes
 SAFETY = 1.1  # of the least time: it is measured again
+SEEN_BYTES = 4096  # of a file that is not UTF-8
+MISSING = {"na", "n/a", "nan", "null"}  # as programs write a value that is missing
 ENCODINGS = ("windows-1252", "windows-1250")  # the likely ones of a file that is not UTF-8
 
 
@@ -189,11 +191,19 @@ def _read(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions, Format
 
 
 def _likely_encodings(files: UserFiles) -> tuple[str, ...]:
-    """Return the likely encodings of files that are not UTF-8: by the mark that one begins with."""
+    """Return the likely encodings of files that are not UTF-8: by the mark that one begins with.
+
+    Raises HeedError where a file has bytes that no text has.
+    """
     for path in filter(Path.is_file, files.paths.values()):
         with path.open("rb") as file:
-            if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-                return ("utf-16",)
+            start = file.read(SEEN_BYTES)
+        if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return ("utf-16",)
+        if b"\0" in start:
+            raise HeedError(
+                f"{path}: not a text. Unpack it, or save the table as .csv, .xlsx or .parquet"
+            )
     return ENCODINGS
 
 
@@ -370,6 +380,12 @@ def _doubt_classes(
 ) -> None:
     """Raise UnclearError where the values of a label may be no classes."""
     names = [*classes]
+    if missing := [name for name in names if name.lower() in MISSING]:
+        raise UnclearError(
+            f"{column}: {missing[0]!r}, as programs write a missing value, would be a class. Leave "
+            "these labels empty, and their rows are left out; or say that it is a class.",
+            replace(typed, as_labels=True),
+        )
     if twice := _written_twice(names):
         raise UnclearError(
             f"{column}: the classes {' and '.join(map(repr, twice))} are one value that is written "

@@ -142,6 +142,8 @@ def new_study(name: str, text: str) -> tuple[dict[Path, str], list[str]]:
 
 
 def _taken(path: Path) -> HeedError:
+    if path.parent == HEED_STUDIES:
+        return HeedError(f"{path}: a study of heed's. Name yours otherwise: --study NAME")
     return HeedError(
         f"{path}: is there already. Choose another name, or activate it: heed study {path.stem}. "
         "To make it anew, delete this file"

@@ -10,7 +10,7 @@ from heed.tables import write_csv
 from heed.terminal import print_line, wrap
 from heed.verdict import words
 from heed.verdict.pairs import Asked, Verdict, judge
-from heed.verdict.scores import read_scores
+from heed.verdict.scores import given_files, read_scores
 from heed.verdict.words import Section
 
 
@@ -23,7 +23,11 @@ def verdict(
     `wanted` are the files html, latex and svg (see `heed.verdict.page.write`). Raises HeedError: a
     file that is not a table of scores; a metric or a model that is not there.
     """
-    found = [*judge_all(read_scores(files, references), asked, metric)]
+    inputs = {file.path.resolve() for file in given_files(files)}
+    for path in filter(None, (csv, *wanted.values())):
+        if path.resolve() in inputs:
+            raise HeedError(f"{path}: has the scores. Write the result to another file")
+    found = [*judge_all(read_scores(files, references, metric), asked, metric)]
     sections = [*map(words.section, found)]
     for lines in map(described, sections):
         print_line("\n".join(lines))

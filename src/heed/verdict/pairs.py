@@ -12,6 +12,7 @@ from heed.evaluation.looks import Looks
 from heed.evaluation.results import BETTER, UNDECIDED, WORSE, Difference
 from heed.evaluation.significance import Scores
 from heed.files import HeedError
+from heed.task.interface import lower_is_better
 
 RUN = ["model", "seed", "fold"]
 SHARES = ("bleu", "chrf")  # metrics that are shares, though an item may add more than 1 to them
@@ -31,6 +32,10 @@ class Asked:
     def margin_of(self, in_points: bool) -> float | None:
         """Return the margin that is asked, or else that of scores in points; others have none."""
         return MARGIN if self.margin is None and in_points else self.margin
+
+    def sign_of(self, metric: str) -> int:
+        """Return -1 where lower scores are better: where the user says so, or the metric's name."""
+        return -1 if self.lower_is_better or lower_is_better(metric) else 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,6 +73,7 @@ class Verdict:
     items: int  # of one test split
     folds: int  # 0: a fixed split
     looks: Looks | None = None  # that were declared
+    once: tuple[str, ...] = ()  # the models with one seed, where others have several
 
 
 def judge(table: pd.DataFrame, asked: Asked, dataset: str = "", metric: str = "") -> Verdict:
@@ -77,11 +83,10 @@ def judge(table: pd.DataFrame, asked: Asked, dataset: str = "", metric: str = ""
     HeedError: the plan has no look with this number of seeds.
     """
     in_points = metric in SHARES or bool(table["score"].between(0, 1).all())
-    # a percentage point, in the unit of the scores; the tests are of shares, and no difference of
-    # other scores comes near 1
-    point = 1.0 if in_points else float(np.ptp(table["score"])) or 1.0
-    scale = 1.0 if in_points else 100 * point
-    sign, margin = -1 if asked.lower_is_better else 1, asked.margin_of(in_points)
+    # the tests are of shares, here of the range of the scores; a percent of it in their own unit
+    scale = 1.0 if in_points else float(np.ptp(table["score"])) or 1.0
+    point = 1.0 if in_points else scale / 100
+    sign, margin = asked.sign_of(metric), asked.margin_of(in_points)
     runs = by_model(table.assign(score=sign * table["score"] / scale))
     means = {name: significance.mean_difference(scores) for name, scores in runs.items()}
     order = sorted(means, key=lambda name: -means[name])
@@ -94,7 +99,7 @@ def judge(table: pd.DataFrame, asked: Asked, dataset: str = "", metric: str = ""
     scores = {name: sign * 100 * means[name] * point for name in order}
     return Verdict(
         dataset, metric, asked.control, margin, scores, pairs, tie_groups(order, pairs), in_points,
-        *_size(table), looks,
+        *_size(table), looks, _once(table),
     )  # fmt: skip
 
 
@@ -110,6 +115,12 @@ def _look(table: pd.DataFrame, planned: tuple[int, ...]) -> Looks | None:
             "as many seeds as a look has"
         )
     return Looks(planned, seeds) if planned else None
+
+
+def _once(table: pd.DataFrame) -> tuple[str, ...]:
+    """Return the models with one seed, where others have several."""
+    seeds = table.groupby(["model", "fold"])["seed"].nunique().groupby("model").max()
+    return tuple(map(str, seeds.index[(seeds == 1) & (seeds.max() > 1)]))
 
 
 def _compared(order: list[str], control: str) -> list[tuple[str, str]]:

@@ -130,7 +130,7 @@ def differences(edition: Path) -> Iterator[tuple[tuple[str, str], Value]]:
         for first, second, *_ in QUESTIONS:
             if first in runs and second in runs:
                 found = significance.assess(runs[first], runs[second], repeats=repeats)
-                if found.standard_error_pp is not None:
+                if found.standard_error_pp:  # 0: all runs agree, which weighs infinitely
                     value = Value(str(experiment), found.mean_pp, found.standard_error_pp)
                     yield (first, second), value
 
@@ -174,7 +174,10 @@ def corpora_of(editions: Sequence[Path], joined: Mapping[str, str]) -> dict[str,
     """Return the corpus of each experiment by its name in the study, or of the one joined with."""
     studies = [load(edition / PARAMS).experiments for edition in editions]
     corpora = {name: own.corpus for study in studies for name, own in study.items()}
-    return corpora | {part: corpora[whole] for part, whole in joined.items()}
+    for part, whole in joined.items():
+        own, other = corpora[part], corpora[whole]
+        corpora = {name: other if corpus == own else corpus for name, corpus in corpora.items()}
+    return corpora
 
 
 def section(answer: Answer) -> Section:

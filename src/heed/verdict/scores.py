@@ -8,6 +8,7 @@ of scikit-learn, and the statistics of a published study.
 import dataclasses
 import itertools
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -24,6 +25,8 @@ from heed.verdict.pairs import RUN
 COLUMNS = ("dataset", "metric", "model", "seed", "fold", "item", "score")
 NEEDED = ("model", "score")
 OWN = "the file that you gave"  # in the advice of a message
+TRUTH = {"True": 1, "False": 0, "TRUE": 1, "FALSE": 0}
+HARNESS_DATE = re.compile(r"_\d{4}-\d\d-\d\dT[\d.:-]*$")  # after the name of a task
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,21 +43,34 @@ class Given:
         return self.name or (own if self.path.suffix in (".json", ".jsonl") else self.path.stem)
 
 
-def read_scores(files: Sequence[str], references: Path | None = None) -> pd.DataFrame:
-    """Return the scores in files, each FILE or NAME=FILE, checked: see `check`. Raises HeedError.
-
-    `references`, one a line or several between tabs, make the others translations.
-    """
+def given_files(files: Sequence[str]) -> list[Given]:
+    """Return the given files, each FILE or NAME=FILE. Raises HeedError: one is not there."""
     given = []
     for text in files:
         name, equals, path = text.partition("=")
         is_named = equals and not Path(text).exists()
         given.append(Given(name, Path(path)) if is_named else Given("", Path(text)))
         require_readable(given[-1].path)
+    return given
+
+
+def read_scores(
+    files: Sequence[str], references: Path | None = None, metric: str = ""
+) -> pd.DataFrame:
+    """Return the scores in files, each FILE or NAME=FILE, checked: see `check`. Raises HeedError.
+
+    `references`, one a line or several between tabs, make the others translations. Of a dataset
+    with the `metric` others are left out.
+    """
+    given = given_files(files)
     if references:
         table = _read_translations(given, references)
     else:
         table = pd.concat([_read(file) for file in given], ignore_index=True)
+    if metric and "metric" in table:
+        is_asked = table["metric"].eq(metric)
+        datasets = table["dataset"] if "dataset" in table else is_asked * 0
+        table = table[is_asked | ~is_asked.groupby(datasets).transform("any")]
     return check(table)
 
 
@@ -66,15 +82,16 @@ def _read(given: Given) -> pd.DataFrame:
         with reading(given.path, OWN):
             table = pd.read_parquet(given.path)
         rows = pd.Series(np.arange(1, len(table) + 1)).astype(str)
-        table = table.assign(**{AT: f"{given.path}: row " + rows})
+        table = table.reset_index(drop=True).assign(**{AT: f"{given.path}: row " + rows})
         return _of_study(table) if "experiment" in table else _long(given, table)
     if suffixes.endswith((".json", ".jsonl")):
         rows = _objects(given.path)
         first = next(rows, {})
         for known, read in FORMS.items():
             if {*known} <= first.keys():
-                every = itertools.chain([first], rows)
-                return pd.DataFrame(read(given, every), columns=[AT, *COLUMNS])
+                if found := [*read(given, itertools.chain([first], rows))]:
+                    return pd.DataFrame(found, columns=[AT, *COLUMNS])
+                raise HeedError(f"{given.path}: no score of any item. Log the samples' metrics")
     rows_of_text = read_table(given.path, Format()).to_pandas()
     return _long(given, rows_of_text.assign(**{AT: f"{given.path}" + rows_of_text[AT]}))
 
@@ -84,7 +101,7 @@ def _objects(path: Path) -> Iterator[dict[str, Any]]:
     with reading(path, OWN, "not valid JSON"):
         text = path.read_text(encoding="utf-8-sig")
         whole = text.lstrip().startswith("[")
-        lines = filter(str.strip, text.splitlines())
+        lines = filter(str.strip, text.split("\n"))  # a text in JSON may have other line ends
         found = json.loads(text) if whole else map(json.loads, lines)
         yield from (record for record in found if isinstance(record, dict))
 
@@ -94,7 +111,7 @@ def _objects(path: Path) -> Iterator[dict[str, Any]]:
 
 def _long(given: Given, table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with a row for each score, whose columns have the names in COLUMNS."""
-    names = {str(name).strip().lower(): name for name in table}
+    names = _names(given.path, table)
     needed = NEEDED if not given.name else NEEDED[1:]
     if absent := [name for name in needed if name not in names]:
         raise HeedError(
@@ -110,15 +127,25 @@ def _long(given: Given, table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({AT: table[AT], "model": given.name, **own})
 
 
+def _names(path: Path, table: pd.DataFrame) -> dict[str, Any]:
+    """Return a table's names of columns, by what they are in lower case."""
+    known = [str(name).strip().lower() for name in table]
+    if twice := [name for name in COLUMNS if known.count(name) > 1]:
+        raise HeedError(f"{path}: several columns {twice[0]}. Rename all but one of them")
+    return dict(zip(known, table, strict=True))
+
+
 def _of_harness(given: Given, rows: Iterable[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
     """Yield the scores in `samples_TASK_DATE.jsonl` of lm-evaluation-harness, by metric and filter.
 
     The file does not name its model: its folder does.
     """
-    task = given.path.stem.removeprefix("samples_").partition("_20")[0]
+    task = HARNESS_DATE.sub("", given.path.stem.removeprefix("samples_"))
     for number, row in enumerate(rows, 1):
         own = "" if row.get("filter", "none") == "none" else f" ({row['filter']})"
         for metric in row.get("metrics") or [key for key in ("acc", "exact_match") if key in row]:
+            if isinstance(row.get(metric), list):  # what a metric of all items together is made of
+                continue
             at = f"{given.path}:{number}"
             yield at, task, metric + own, given.model, 1, 0, row["doc_id"], row.get(metric)
 
@@ -203,7 +230,7 @@ def _read_translations(given: Sequence[Given], references: Path) -> pd.DataFrame
 
 def _lines(path: Path) -> list[str]:
     with reading(path, OWN):
-        return path.read_text(encoding="utf-8-sig").splitlines()
+        return path.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
 
 
 # --- what every table must hold -------------------------------------------------------------------
@@ -218,7 +245,7 @@ def check(table: pd.DataFrame) -> pd.DataFrame:
     defaults: dict[str, Any] = {"dataset": "", "metric": "", "seed": 1, "fold": 0, "item": 0}
     table = table.assign(**{name: value for name, value in defaults.items() if name not in table})
     table = table.fillna(defaults | {"model": ""}).reset_index(drop=True)
-    numbers = pd.to_numeric(table["score"].replace({"True": 1, "False": 0}), errors="coerce")
+    numbers = pd.to_numeric(table["score"].replace(TRUTH), errors="coerce")
     for wrong, said in (
         (~np.isfinite(numbers.astype(float)), "the score is {score!r}, which is not a number"),
         (table["model"].astype(str).str.strip() == "", "the row names no model"),
@@ -229,7 +256,8 @@ def check(table: pd.DataFrame) -> pd.DataFrame:
     ):
         if wrong.any():
             row: Any = table[wrong].iloc[0]
-            raise HeedError(f"{row[AT]}: {said.format(**row)}. Correct it, or leave the row out")
+            said = said.format(**row.to_dict() | {"score": str(row["score"])})
+            raise HeedError(f"{row[AT]}: {said}. Correct it, or leave the row out")
     for key in ("model", "item"):
         table[key] = table[key].astype(str)
     table["score"] = numbers.astype(float)
@@ -252,11 +280,12 @@ def _check_complete(table: pd.DataFrame) -> None:
             f"{seed}. All models are compared on the same items: there "
             f"{others['item'].nunique():,} are missing. Add them, or leave them out everywhere"
         )
-    seeds = table.groupby(["model", "fold"])["seed"].nunique()
-    if several := {*seeds} - {1, seeds.max()}:
-        model, fold = seeds[seeds.isin(several)].index[0]
-        row = table[table["model"] == model].iloc[0]
+    seeds = table.groupby(["model", "fold"])["seed"].nunique().unstack(fill_value=0)
+    most, once = seeds.to_numpy().max(), seeds.eq(1).all(axis=1)
+    for model, counts in seeds[~once & seeds.ne(most).any(axis=1)].iterrows():
+        fold, row = counts[counts != most].index[0], table[table["model"] == model].iloc[0]
+        place = f" in the fold {fold}" if len(counts) > 1 else ""
         raise HeedError(
-            f"{row[AT]}: the model {model} has {seeds[model, fold]} seeds, another "
-            f"{seeds.max()}: leave seeds out, or train further"
+            f"{row[AT]}: the model {model} has {counts[fold]} of {most} seeds{place}: leave seeds "
+            "out of all models, or train further"
         )

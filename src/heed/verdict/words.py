@@ -51,12 +51,20 @@ def rows(verdict: Verdict) -> list[tuple[str, ...]]:
     """Return the pairs as a person reads them, with a text for each of COLUMNS."""
     return [
         (
-            pair.first, pair.second, format_points(pair.result.mean_pp),
-            format_interval(pair.result.interval_pp), verdict_of(pair, verdict),
+            pair.first, pair.second, *numbers(pair, verdict), verdict_of(pair, verdict),
             to_decide(pair, verdict),
         )
         for pair in verdict.pairs
     ]  # fmt: skip
+
+
+def numbers(pair: Pair, verdict: Verdict) -> tuple[str, str]:
+    """Return difference and interval, of scores in a unit of their own with three digits."""
+    mean, ends = pair.result.mean_pp, pair.result.interval_pp
+    if verdict.in_points or not ends:
+        return format_points(mean), format_interval(ends)
+    first, *both = (f"{value:+.3g}".replace("-", "−") for value in (mean, *ends))
+    return first, " to ".join(both)
 
 
 def intervals(verdict: Verdict) -> list[dict[str, str]]:
@@ -139,11 +147,12 @@ def _of_all(verdict: Verdict) -> str:
 
 def _of_best(verdict: Verdict, best: str, others: list[str]) -> str:
     pair = next(pair for pair in verdict.pairs if {pair.first, pair.second} == {best, others[0]})
+    form = ".1f" if verdict.in_points else ".3g"
     low, high = pair.result.interval_pp or (0.0, 0.0)
     than = f"all others, and than the next, {others[0]}," if others[1:] else others[0]
     return (
-        f"{best} is better than {than} by {abs(pair.result.mean_pp):.1f}{points(verdict)} "
-        f"({format_coverage(ALPHA)} interval {low:.1f} to {high:.1f})."
+        f"{best} is better than {than} by {abs(pair.result.mean_pp):{form}}{points(verdict)} "
+        f"({format_coverage(ALPHA)} interval {low:{form}} to {high:{form}})."
     )
 
 
@@ -185,6 +194,11 @@ def design(verdict: Verdict) -> Iterator[str]:
         )
     else:
         yield f"Tested over {seeds} seeds and {items}."
+    if verdict.once:
+        yield (
+            f"{join_and([*verdict.once])} {'have' if verdict.once[1:] else 'has'} one seed: the "
+            "intervals do not allow for another training there."
+        )
     if pairs > 1:
         yield f"The {format_coverage(ALPHA)} intervals of all {pairs} pairs hold together."
     if verdict.looks:

@@ -59,8 +59,15 @@ def test_seeds_without_items_are_welchs_test_and_say_so():
     assert "seeds alone" in " ".join(words.design(found))
 
 
+def test_a_model_with_one_seed_among_others_is_named():
+    runs = drawn(a=0.5, b=0.2)
+    found = judge(table(runs | {"a": runs["a"][:1]}), Asked())
+    assert found.once == ("a",) and "a has one seed: " in " ".join(words.design(found))
+
+
 def test_scores_of_any_size_are_judged_alike_in_their_own_unit():
     runs = drawn(a=0.5, b=0.2, c=0.1)
+    runs["same"] = runs["a"]  # whose interval is of an exact test
     shares = judge(table(runs), Asked(margin=2))
     others = judge(table({name: 40 * run + 7.0 for name, run in runs.items()}), Asked(margin=0.8))
     for one, other in zip(shares.pairs, others.pairs, strict=True):
@@ -72,6 +79,7 @@ def test_scores_of_any_size_are_judged_alike_in_their_own_unit():
 def test_less_is_better_of_losses():
     runs = {name: 1.0 - run for name, run in drawn(good=0.9, bad=0.0).items()}
     found = judge(table(runs), Asked(lower_is_better=True))
+    assert found.pairs == judge(table(runs), Asked(), metric="log_loss").pairs
     assert [*found.scores] == ["good", "bad"] and found.scores["good"] < found.scores["bad"]
     assert found.pairs[0].first == "good" and found.pairs[0].result.verdict == BETTER
 

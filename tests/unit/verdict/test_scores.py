@@ -57,18 +57,20 @@ def as_arrays(folder):
 
 def as_logs_of_the_harness(folder):
     """The fields, the names and the folder are those of lm-evaluation-harness 0.4.13."""
-    name = "samples_copa_2026-10-01T23-15-32.942677.jsonl"
+    name = "samples_aime_2024_2026-10-01T23-15-32.942677.jsonl"
     for model, scores in MODELS.items():
         lines = [
             {
                 "doc_id": item, "doc": {"premise": "The tap ran."}, "target": " water flowed.",
                 "resps": [[["-75.8", "False"]]], "filtered_resps": [["-75.8", "False"]],
-                "filter": "none", "metrics": ["acc"], "doc_hash": "a324", "acc": float(score),
+                "filter": "none", "metrics": ["acc", "f1"], "doc_hash": "a\u20284",
+                "acc": float(score), "f1": [1, 0],  # gold and predicted
             }
             for item, score in enumerate(scores)
         ]  # fmt: skip
         (folder / model).mkdir()
-        (folder / model / name).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        texts = (json.dumps(line, ensure_ascii=False) for line in lines)
+        (folder / model / name).write_text("".join(f"{text}\n" for text in texts))
     return [f"{model}/{name}" for model in MODELS]
 
 
@@ -102,6 +104,7 @@ def test_each_form_has_the_same_scores(tmp_path, monkeypatch, write):
     for _, run in scores.groupby("seed"):
         found = {model: [*own["score"]] for model, own in run.groupby("model")}
         assert found == MODELS
+    assert {*scores["dataset"]} <= {"", "aime_2024", "mmlu:subject=anatomy"}
 
 
 def test_translations_have_the_corpus_scores_of_sacrebleu(tmp_path, monkeypatch):
@@ -142,8 +145,13 @@ def test_other_numbers_of_seeds_are_refused_but_of_one_run(tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     three = pd.concat([table(), table().query("seed == 2").assign(seed=3)])
     three[~((three["model"] == "average") & (three["seed"] == 3))].to_csv("scores.csv")
-    with pytest.raises(HeedError, match="the model average has 2 seeds, another 3"):
+    with pytest.raises(HeedError, match="the model average has 2 of 3 seeds: "):
         read_scores(["scores.csv"])
+    whole = pd.concat([three.assign(fold=fold) for fold in (0, 1)])
+    for gone, has in (("seed > 0", 0), ("seed == 3", 2)):  # a fold of a run that is not at its end
+        whole[~whole.eval(f"fold == 1 and model == 'average' and {gone}")].to_csv("a.csv")
+        with pytest.raises(HeedError, match=f"average has {has} of 3 seeds in the fold 1"):
+            read_scores(["a.csv"])
     three[~((three["model"] == "average") & (three["seed"] > 1))].to_csv("scores.csv")
     assert len(read_scores(["scores.csv"])) == 16
 

@@ -32,7 +32,9 @@ def report_of(experiment: Experiment, variant: str) -> Report:
         averages[f"{average} avg"] = scores | {"support": support}
     names = result.groups["classes"]
     rows = {n: _row(n, "class", classes[n], talk.class_scores(n)) for n in names}
-    averaged = {n: _row(n, "average", s, talk.average_scores(n)) for n, s in averages.items()}
+    averaged = {  # a class may have the name of an average
+        f" {n}": _row(n, "average", s, talk.average_scores(n)) for n, s in averages.items()
+    }
     return rows | averaged
 
 
@@ -79,10 +81,10 @@ def _headings(experiment: Experiment) -> dict[str, str]:
 def seeds(results: Results, experiment: Experiment) -> Rows:
     """Return every score of every run of all models."""
     records = [
-        {"variant": variant, "run": run, "row": name, "kind": row["kind"], "metric": metric,
+        {"variant": variant, "run": run, "row": row["name"], "kind": row["kind"], "metric": metric,
          "value": format_number(value, row[metric]["digits"])}
         for variant in (*experiment.variants, *experiment.result.reference_models)
-        for name, row in report_of(experiment, variant).items()
+        for row in report_of(experiment, variant).values()
         for metric in HEADINGS
         if (values := row[metric]["score"].values)
         for run, value in named_runs(results, experiment, variant, values)
