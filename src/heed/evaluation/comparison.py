@@ -234,6 +234,13 @@ def _experiment_result(
     )
 
 
+def sided(row: Mapping[Any, str]) -> str:
+    """Return the verdict of a row of verdicts.csv: better or worse even by less than a point."""
+    low, high = (float(row[f"{end}_pp"]) for end in ("low", "high"))
+    side = results.WORSE if high < 0 else results.BETTER if low > 0 else results.SAME
+    return side if row["verdict"] == results.SAME else row["verdict"]
+
+
 def judge(
     differences: Differences, models: Mapping[str, ModelResult], tuning: Mapping[str, str],
     method: results.Significance, metric: str,

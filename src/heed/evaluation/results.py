@@ -369,12 +369,6 @@ def verdict(difference: Difference, method: Significance, first: float, second: 
     return WORSE if difference.mean_pp < 0 else BETTER
 
 
-def sided(row: Mapping[Any, str]) -> str:
-    """Return the verdict of a row of verdicts.csv: better or worse even by less than a point."""
-    side = WORSE if float(row["high_pp"]) < 0 else BETTER if float(row["low_pp"]) > 0 else SAME
-    return side if row["verdict"] == SAME else row["verdict"]
-
-
 @dataclasses.dataclass(frozen=True)
 class Roles:
     """The roles of an experiment's models.
@@ -417,9 +411,11 @@ class Roles:
 
 
 def assign_roles(
-    hyperparameters: Mapping[str, Any], reference_models: Collection[str],
-    attention: Collection[str], control: str | None = None,
-) -> Roles:  # fmt: skip
+    hyperparameters: Mapping[str, Any],
+    reference_models: Collection[str],
+    attention: Collection[str],
+    control: str | None = None,
+) -> Roles:
     """Return the roles of an experiment's models, whose hyperparameters are by variant.
 
     `attention` has the variants that answer the study's question. A control has a control's name,

@@ -17,7 +17,8 @@ import pandas as pd
 import yaml
 
 from heed import __version__
-from heed.evaluation.results import UNDECIDED, Comparison, sided
+from heed.evaluation.comparison import sided
+from heed.evaluation.results import UNDECIDED, Comparison
 from heed.files import HeedError, reading, write_text, writing
 from heed.paths import COMPARISON, METRICS, PARAMS
 from heed.pipeline import LOCK, changed_files, run_git

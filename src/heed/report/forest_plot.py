@@ -11,7 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE, sided
+from heed.evaluation.comparison import sided
+from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
 from heed.files import write_text
 from heed.report.figures import shapes
 from heed.report.figures.compared import published
