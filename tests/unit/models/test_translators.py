@@ -18,6 +18,7 @@ from heed.models.scores import SCORES, ConcatTanh
 from heed.models.translator import Memory
 from heed.models.translators import RecurrentTranslator, SourceAttention
 from tests.makers import translators
+from tests.makers.precision import has_bfloat16
 from tests.makers.translators import SOURCES, TARGETS, make_model, make_pairs, read_packed
 
 ATTENTION = ["output", "input", "input-literal"]
@@ -94,7 +95,7 @@ def test_no_gradient_reaches_padding_and_its_entries_do_not_matter(decoder, stac
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize(("dtype", "precision", "tolerance"), [
     (torch.float64, None, 1e-12), (torch.float32, None, 1e-5),
-    (torch.float32, torch.bfloat16, 0.03),
+    pytest.param(torch.float32, torch.bfloat16, 0.03, marks=has_bfloat16),
 ])  # fmt: skip
 def test_the_encoder_its_last_states_and_cells_and_gradients_equal_packed_ones(
     bidirectional, layers, dtype, precision, tolerance

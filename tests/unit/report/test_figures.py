@@ -198,7 +198,7 @@ def test_the_ladder_has_every_corpus_every_seed_and_every_verdict():
         assert (band["x"] + band["x2"]) / 2 == pytest.approx(expected[1])
     better = sum(study.weighing == BETTER for study in found)
     assert len(marks(panel, "rule", wide=5)) == better > 0
-    assert figure.title == "Reading every word helps on some corpora; weighing words on some"
+    assert figure.title == "Shown to help: reading every word on no corpora, weighing on some"
     svg = as_svg(figure)
     assert 'width="525pt"' in svg, "700 pixels"
     assert not re.search(r"href|url\(|https?://(?!www\.w3\.org)", svg), "no request"
@@ -240,7 +240,7 @@ def test_the_learning_curve_has_four_lines_by_the_logarithm_of_the_amount(monkey
 
 def test_a_study_of_one_corpus_has_no_figure_of_its_own_and_of_several_the_ladder(monkeypatch):
     assert own_figure("headlines", monkeypatch) is None
-    assert own_figure("talk", monkeypatch).title.startswith("Reading every word")
+    assert own_figure("talk", monkeypatch).title.startswith("Shown to help: reading")
 
 
 def test_the_u_has_the_importance_of_each_tenth_and_one_text_by_two_gradients(explained):
