@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import math
 import statistics
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -25,6 +26,7 @@ from heed.evaluation.results import (
     Comparison,
     Difference,
     ExperimentResult,
+    Interval,
     LongerTraining,
     ModelResult,
 )
@@ -234,11 +236,15 @@ def _experiment_result(
     )
 
 
-def sided(row: Mapping[Any, str]) -> str:
-    """Return the verdict of a row of verdicts.csv: better or worse even by less than a point."""
-    low, high = (float(row[f"{end}_pp"]) for end in ("low", "high"))
-    side = results.WORSE if high < 0 else results.BETTER if low > 0 else results.SAME
-    return side if row["verdict"] == results.SAME else row["verdict"]
+def side_of(interval: Interval) -> str:
+    """Return what an interval says by itself: better or worse, or the same where 0 is in it."""
+    low, high = interval
+    return results.WORSE if high < 0 else results.BETTER if low > 0 else results.SAME
+
+
+def bound_of(interval: Interval, step: float = 0.1) -> float:
+    """Return how large a difference may be by its interval, rounded up to a step."""
+    return math.ceil(round(max(map(abs, interval)) / step, 6)) * step
 
 
 def judge(

@@ -7,7 +7,6 @@ this machine.
 import contextlib
 import dataclasses
 import json
-import math
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,8 +16,8 @@ import pandas as pd
 import yaml
 
 from heed import __version__
-from heed.evaluation.comparison import sided
-from heed.evaluation.results import UNDECIDED, Comparison
+from heed.evaluation.comparison import bound_of, side_of
+from heed.evaluation.results import SAME, UNDECIDED, Comparison
 from heed.files import HeedError, reading, write_text, writing
 from heed.paths import COMPARISON, METRICS, PARAMS
 from heed.pipeline import LOCK, changed_files, run_git
@@ -288,10 +287,11 @@ def _row(studies: Path, name: str) -> list[str]:
 
 def _said(pair: Mapping[Any, str]) -> str:
     """Return the verdict, as the report says it, with difference and interval."""
-    verdict = sided(pair).removeprefix("practically ")
-    if verdict == UNDECIDED and not pair["seeds_needed"]:
-        largest = max(abs(float(pair[f"{end}_pp"])) for end in ("low", "high"))
-        verdict = f"within {math.ceil(round(10 * largest, 6)) / 10} points,"
+    verdict, ends = pair["verdict"], (float(pair["low_pp"]), float(pair["high_pp"]))
+    if verdict == SAME:
+        verdict = side_of(ends).removeprefix("practically ")
+    elif verdict == UNDECIDED and not pair["seeds_needed"]:
+        verdict = f"within {bound_of(ends):.4g} points,"
     interval = f"{pair['difference_pp']} ({pair['low_pp']} to {pair['high_pp']})"
     return f"{verdict} {interval.replace('-', '−')}"
 

@@ -1,10 +1,10 @@
 """Tested differences of an experiment's models: what is said of each, and which one leads."""
 
 import dataclasses
-import math
 from typing import Any, NamedTuple
 
 from heed.evaluation import results
+from heed.evaluation.comparison import bound_of, side_of
 from heed.evaluation.results import BASELINE, BETTER, SAME, UNDECIDED, WORSE, ExperimentResult
 from heed.hyperparameters.pretrained import PRETRAINED
 from heed.report.formats import read_yaml
@@ -13,6 +13,7 @@ from heed.report.measures import MAJORITY, Measure, measure_of
 UNTESTED = "untested"  # one seed, or one test document
 ESTIMATE = "estimate"  # undecided, and no number of seeds that anybody trains would decide
 SLIGHTLY_BETTER, SLIGHTLY_WORSE = "slightly better", "slightly worse"
+SLIGHTLY = {BETTER: SLIGHTLY_BETTER, WORSE: SLIGHTLY_WORSE}  # by less than the margin
 LINEAR = "linear"
 REFERENCES = (MAJORITY, LINEAR, PRETRAINED)  # recommended where they do as well: simplest first
 VERDICT_WORDS: dict[str, str] = read_yaml("names")["verdicts"]
@@ -30,13 +31,7 @@ def reading_of(difference: results.Difference, items_needed: int | None = None) 
         return ESTIMATE
     if difference.verdict != SAME:
         return difference.verdict
-    low, high = difference.interval_pp
-    return SLIGHTLY_BETTER if low > 0 else SLIGHTLY_WORSE if high < 0 else SAME
-
-
-def bound_of(difference: results.Difference, step: float = 0.1) -> float:
-    """Return how large a difference may be by its interval, rounded up; 0: it has none."""
-    return math.ceil(max(map(abs, difference.interval_pp or (0.0,))) / step) * step
+    return SLIGHTLY.get(side_of(difference.interval_pp), SAME)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -70,7 +65,7 @@ class TestedDifference(results.Difference):
     @property
     def bound_words(self) -> str:
         """The points within which the difference is shown to lie, such as "1.4 points"."""
-        return self.measure.points(round(bound_of(self), 1))
+        return self.measure.points(round(bound_of(self.interval_pp or (0.0, 0.0)), 1))
 
     @property
     def no_interval(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from heed.evaluation.comparison import sided
+from heed.evaluation.comparison import side_of
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
 from heed.files import write_text
 from heed.report.figures import shapes
@@ -66,8 +66,9 @@ def primary_comparisons(studies: Path) -> list[dict[str, str]]:
             models = f"{study}: {row['first']} against {row['second']}".replace("-", " ")
             group = f"{(row['mark'] or 'real text').capitalize()}, {unit}"
             about = {"title": declared.title, "models": models, "group": group}
-            about |= {"margin": str(params.study.equivalence_margin), "verdict": sided(row)}
-            found.append(row | about)
+            if row["verdict"] == SAME:  # better even by less than a point
+                about["verdict"] = side_of((float(row["low_pp"]), float(row["high_pp"])))
+            found.append(row | about | {"margin": str(params.study.equivalence_margin)})
     return sorted(found, key=lambda row: -float(row["difference_pp"]))
 
 

@@ -117,9 +117,14 @@ def _look(table: pd.DataFrame, planned: tuple[int, ...]) -> Looks | None:
     return Looks(planned, seeds) if planned else None
 
 
+def count_seeds(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the number of seeds of each model (row) in each fold (column)."""
+    return table.groupby(["model", "fold"])["seed"].nunique().unstack(fill_value=0)
+
+
 def _once(table: pd.DataFrame) -> tuple[str, ...]:
     """Return the models with one seed, where others have several."""
-    seeds = table.groupby(["model", "fold"])["seed"].nunique().groupby("model").max()
+    seeds = count_seeds(table).max(axis=1)
     return tuple(map(str, seeds.index[(seeds == 1) & (seeds.max() > 1)]))
 
 
@@ -146,7 +151,7 @@ def by_model(table: pd.DataFrame) -> dict[str, Scores]:
 
 def _size(table: pd.DataFrame) -> tuple[int, int, int]:
     """Return the seeds of the model with the most, the items of a test split, and the folds."""
-    seeds = int(table.groupby(["model", "fold"])["seed"].nunique().max())
+    seeds = int(count_seeds(table).to_numpy().max())
     items = int(table.groupby(RUN)["item"].nunique().max())
     folds = table["fold"].nunique()
     return seeds, items, folds if folds > 1 else 0

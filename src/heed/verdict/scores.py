@@ -20,7 +20,7 @@ import pandas as pd
 from heed.corpora.rows import AT, Format, read_table
 from heed.files import HeedError, reading, require_readable
 from heed.task.interface import Metric
-from heed.verdict.pairs import RUN
+from heed.verdict.pairs import RUN, count_seeds
 
 COLUMNS = ("dataset", "metric", "model", "seed", "fold", "item", "score")
 NEEDED = ("model", "score")
@@ -280,7 +280,7 @@ def _check_complete(table: pd.DataFrame) -> None:
             f"{seed}. All models are compared on the same items: there "
             f"{others['item'].nunique():,} are missing. Add them, or leave them out everywhere"
         )
-    seeds = table.groupby(["model", "fold"])["seed"].nunique().unstack(fill_value=0)
+    seeds = count_seeds(table)
     most, once = seeds.to_numpy().max(), seeds.eq(1).all(axis=1)
     for model, counts in seeds[~once & seeds.ne(most).any(axis=1)].iterrows():
         fold, row = counts[counts != most].index[0], table[table["model"] == model].iloc[0]

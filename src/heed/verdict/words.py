@@ -4,9 +4,10 @@ import dataclasses
 import math
 from collections.abc import Iterator
 
+from heed.evaluation.comparison import bound_of
 from heed.evaluation.results import BETTER, SAME, UNDECIDED, WORSE, Interval
 from heed.evaluation.significance import ALPHA, POWER
-from heed.report.differences import ESTIMATE, VERDICT_WORDS, bound_of, reading_of
+from heed.report.differences import ESTIMATE, VERDICT_WORDS, reading_of
 from heed.report.formats import (
     DASH,
     format_coverage,
@@ -100,9 +101,10 @@ def verdict_of(pair: Pair, verdict: Verdict) -> str:
 
 def bound(pair: Pair, verdict: Verdict) -> str:
     """Return within what the difference of a pair is shown to lie."""
-    digits = math.floor(math.log10(max(map(abs, pair.result.interval_pp or (1.0,)))))
+    ends = pair.result.interval_pp or (0.0, 0.0)
+    digits = math.floor(math.log10(max(map(abs, ends)) or 1.0))
     step = 0.1 if verdict.in_points else 10.0 ** (digits - 2)
-    return f"{bound_of(pair.result, step):.4g}{points(verdict)}"
+    return f"{bound_of(ends, step):.4g}{points(verdict)}"
 
 
 def points(verdict: Verdict) -> str:

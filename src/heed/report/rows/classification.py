@@ -16,7 +16,7 @@ from heed.tasks.classification.metrics import AVERAGES
 HEADINGS = {"precision": "precision", "recall": "recall", "f1": "f1-score", "support": "support"}
 MEASURES = tuple(HEADINGS)[:3]
 NO_SCORE = MeanAndStd(math.nan, None, [])  # of an accuracy in the columns of precision and recall
-Report = dict[str, dict[str, Any]]  # by class or average, as `_row` has it
+Report = dict[tuple[str, str], dict[str, Any]]  # by kind and name
 
 
 def report_of(experiment: Experiment, variant: str) -> Report:
@@ -31,11 +31,9 @@ def report_of(experiment: Experiment, variant: str) -> Report:
         scores = {measure: summary[f"{average}_{measure}"] for measure in MEASURES}
         averages[f"{average} avg"] = scores | {"support": support}
     names = result.groups["classes"]
-    rows = {n: _row(n, "class", classes[n], talk.class_scores(n)) for n in names}
-    averaged = {  # a class may have the name of an average
-        f" {n}": _row(n, "average", s, talk.average_scores(n)) for n, s in averages.items()
-    }
-    return rows | averaged
+    rows = [_row(n, "class", classes[n], talk.class_scores(n)) for n in names]
+    rows += [_row(n, "average", s, talk.average_scores(n)) for n, s in averages.items()]
+    return {(row["kind"], row["name"]): row for row in rows}
 
 
 def _row(name: str, kind: str, scores: Scores, published: Mapping[str, str]) -> dict[str, Any]:
@@ -67,7 +65,7 @@ def slide(results: Results, experiment: Experiment) -> Rows:
     """Return both reports of a slide side by side, in the talk's order of classes if it has it."""
     without, attention = (report_of(experiment, variant) for variant in experiment.pair)
     order = [*experiment.talk.get(BASELINE, NO_SCORES).classes]
-    records = [row | {"without": row, "with": attention[name]} for name, row in without.items()]
+    records = [row | {"without": row, "with": attention[key]} for key, row in without.items()]
     places = {name: number for number, name in enumerate(order, -len(order))}
     records.sort(key=lambda row: (row["kind"] != "class", places.get(row["name"].casefold(), 0)))
     return Rows(records, _headings(experiment))
@@ -96,13 +94,13 @@ def changes(results: Results, experiment: Experiment) -> Rows:
     """Return the change in recall of each class by attention, paired by seed: largest first."""
     before, after = (report_of(experiment, variant) for variant in experiment.pair)
     records: list[dict[str, Any]] = []
-    for name, row in after.items():
+    for key, row in after.items():
         if row["kind"] == "class":
-            old, new = before[name]["recall"], row["recall"]
+            old, new = before[key]["recall"], row["recall"]
             gain = paired_gain(new["score"].values, old["score"].values)
             talk = [float(recall["published"]) for recall in (old, new) if recall["published"]]
             records.append({
-                "name": name, "support": row["support"]["score"].mean, "gain": gain,
+                "name": row["name"], "support": row["support"]["score"].mean, "gain": gain,
                 "by_seed": " ".join(f"{value:+.2f}" for value in gain.values_pp),
                 "talk": 100 * (talk[1] - talk[0]) if len(talk) == 2 else None,
             })  # fmt: skip

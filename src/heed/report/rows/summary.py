@@ -91,7 +91,7 @@ def _best(experiment: Experiment, most: int) -> list[str]:
     names = [*result.models, *result.learned_reference_models]
     order = sorted(names, key=lambda name: -sign * result.score_of(name))
     needed = [experiment.attention, result.control, order[0], BASELINE, LINEAR, "statistical"]
-    kept = sorted(order, key=[*dict.fromkeys([*needed, *order])].index)[:most]
+    kept = [name for name in dict.fromkeys([*needed, *order]) if name in names][:most]
     return [*filter(kept.__contains__, order)]
 
 
