@@ -131,7 +131,7 @@ docs: .venv/.docs ## make the docs site in .heed/site from README.md and docs/; 
 
 picture: .venv/.runtime ## make the picture of README.md from reports/ of the sample study (needs chromium), and those of the docs from docs/studies
 	@$(BIN)/python -c "from pathlib import Path; from heed.report.forest_plot import write_pictures; write_pictures(Path())"
-	@chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,900 --screenshot=docs/report.png "file://$(CURDIR)/reports/index.html" 2>/dev/null
+	@chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,970 --screenshot=docs/report.png "file://$(CURDIR)/reports/index.html" 2>/dev/null
 	@echo "heed: docs/studies/forest.svg, docs/figures, docs/report.png"
 
 schema: .venv/.runtime ## generate docs/reference/params.md and docs/params.schema.json from src/heed/study
