@@ -73,7 +73,7 @@ def test_the_pictures_of_the_docs_are_of_the_studies_of_today(tmp_path):
         (LOOKS[verdict][0].marker, difference)
         for verdict, difference in zip(rows["verdict"], rows["difference_pp"], strict=True)
     ]
-    assert sorted(points) == sorted(expected) and len(points) == 26
+    assert sorted(points) == sorted(expected) and len(points) == 27
     for panel in figure.panels[:-1]:  # a line at zero, and the margin of equivalence around it
         zero, band = (next(row for row in panel.rows if row["kind"] == kind)
                       for kind in ("rule", "square"))  # fmt: skip
