@@ -111,7 +111,7 @@ def outputs(toy: Toy) -> dict[str, str]:
         out["path"]: out["md5"]
         for stage in stages
         for out in stage["outs"]
-        if not out["path"].startswith(("results/timing", "reports/tables"))
+        if not out["path"].startswith(("results/timing", "results/shown/timing", "reports/tables"))
     }
 
 

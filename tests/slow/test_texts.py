@@ -52,7 +52,8 @@ def test_hostile_texts_from_the_table_to_the_report(tmp_path: Path, heed: Heed) 
         params.unlink()
         (study.path / "workflow").symlink_to(ROOT / "workflow")
         (study.path / "mine.jsonl").write_bytes((tmp_path / "mine.jsonl").read_bytes())
-        study.run("corpus add mine.jsonl --text-column text --label-column label --seeds 5")
+        columns = "--text-column text --label-column label"
+        study.run(f"corpus add mine.jsonl {columns} --as-labels --seeds 5")  # NA is a class
         title = next(line for line in params.read_text().splitlines() if "title: " in line)
         params.write_text(params.read_text().replace(title, f"  title: '{TITLE}'"))
         for command in COMMANDS:
