@@ -106,11 +106,12 @@ def test_two_nodes_give_the_bytes_of_one_machine_and_a_new_seed_trains_only_itse
     assert f" runs on {nodes.host(1)}\n" in placed and stages_printed(printed) == 9
     assert clone.seeds_in_log(ATTENTION) == {"1", "2"}
     clone.change("seeds: [1, 2]", "seeds: [1, 2, 3]")
+    clone.change("longer_training: false", "longer_training: false, looked: [2]")
     clone.finish(clone.start_on_ray())
     assert [clone.seeds_in_log(stage) for stage in (BASELINE, ATTENTION)] == [{"3"}, {"3"}]
     assert clone.is_up_to_date()
-    before = {path: content for path, content in local.items() if path.startswith("train/")}
-    assert before.items() <= clone.results().items()
+    before = {path: local[path] for path in local if re.match(r"train/[^/]+/[12]/", path)}
+    assert before and before.items() <= clone.results().items()
 
 
 def test_a_training_whose_node_dies_starts_again_on_another(nodes, local):
