@@ -15,6 +15,7 @@ CHAPTER = {
     ),
 }
 OF_TIMES = re.compile(r"(figures|tables)/cost\.\w+")
+OUTS_OF_TIMES = ("results/timing/", "results/shown/timing/")
 HASH_OF_TIMES = re.compile(r"^.*results/timing/train.*$", re.MULTILINE)
 TABLE = {
     ".html": re.compile(r"<table.*?</table>", re.DOTALL),

@@ -109,7 +109,7 @@ def test_no_function_is_longer_than_45_lines():
 CEILINGS = {
     "cli": 847, "corpora": 3102, "evaluation": 1590, "explanation": 2884, "hyperparameters": 488,
     "inputs": 997, "models": 2457, "modules": 2561, "published": 603, "report": 5494,
-    "search": 1029, "study": 3315, "task": 275, "tasks": 4065, "tokens": 1847, "training": 1136,
+    "search": 1026, "study": 3315, "task": 275, "tasks": 4065, "tokens": 1847, "training": 1136,
     "verdict": 1250,
 }  # fmt: skip  # `modules` are those of no package
 MOST_MODULES = 175

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.conftest import ROOT
-from tests.reports import without_times
+from tests.reports import OUTS_OF_TIMES, without_times
 
 WARM = str(Path(__file__).with_name("warm.py"))
 MODEL = "author-self-attention"
@@ -166,8 +166,8 @@ class Study:
         paths = [path for folder in folders for path in (self.path / folder).rglob("*")]
         paths = [p for p in (*paths, self.path / "metrics.json") if p.is_file() or p.is_symlink()]
         names = {str(path.relative_to(self.path)): path for path in paths}
-        times = ("results/timing/", "results/shown/timing/")
-        contents = {name: names[name].read_bytes() for name in names if not name.startswith(times)}
+        kept = (name for name in names if not name.startswith(OUTS_OF_TIMES))
+        contents = {name: names[name].read_bytes() for name in kept}
         for name, text in without_times(self.path / "reports").items():
             contents[f"reports/{name}"] = text.encode()
         return {name: hashlib.sha256(text).hexdigest() for name, text in sorted(contents.items())}

@@ -4,6 +4,7 @@ when some are killed.
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -116,6 +117,7 @@ def timing() -> dict:
 def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study, hosts):
     finish(search(HEED_THREADS="2"))
     alone = contents(RESULTS)
+    shutil.rmtree(RESULTS)  # a search of today would be kept
     hosts.start(1)
     hosts.start(2)
     process = search_on(hosts)
@@ -154,6 +156,7 @@ def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(study
         "trials that ran resumed at their checkpoints"
     )
     killed = contents(RESULTS)
+    shutil.rmtree(RESULTS)  # a search of today would be kept
     finish(search(HEED_THREADS="2"))
     assert contents(RESULTS) == killed
 
@@ -199,6 +202,7 @@ def test_a_local_ray_has_a_token_whatever_the_environment_says(study):
 def test_on_hosts_a_link_is_cut_and_a_host_dies(study, hosts):
     finish(search(HEED_THREADS="2"))
     alone = contents(RESULTS)
+    shutil.rmtree(RESULTS)  # a search of today would be kept
     for number in (1, 2, 3):
         hosts.start(number, HEED_NODE=hosts.host(number))
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "f" * 64}

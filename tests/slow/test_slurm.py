@@ -18,6 +18,7 @@ from ruamel.yaml import YAML
 
 from tests.conftest import ROOT
 from tests.pipeline.makers import Toy, stages_printed, wait_for
+from tests.reports import OUTS_OF_TIMES
 from tests.slow.slurm import CORES, Slurm, missing
 
 pytestmark = [pytest.mark.xdist_group("slurm"), pytest.mark.timeout(1800)]
@@ -107,12 +108,9 @@ def toy(finished: Toy, slurm: Slurm, tmp_path: Path) -> Iterator[ToyOnSlurm]:
 def outputs(toy: Toy) -> dict[str, str]:
     """Return the hash of each output in dvc.lock, but for those that hold times of trainings."""
     stages = YAML(typ="safe").load(toy.path / "dvc.lock")["stages"].values()
-    return {
-        out["path"]: out["md5"]
-        for stage in stages
-        for out in stage["outs"]
-        if not out["path"].startswith(("results/timing", "results/shown/timing", "reports/tables"))
-    }
+    outs = {out["path"]: out["md5"] for stage in stages for out in stage["outs"]}
+    times = (*OUTS_OF_TIMES, "reports/tables")
+    return {path: outs[path] for path in outs if not path.startswith(times)}
 
 
 # with one core for one model, and a GPU for another: (threads, GPUs)
@@ -207,7 +205,7 @@ def test_a_search_with_ray_on_two_nodes(slurm, tmp_path):
     clone.run("dvc", "repro", "--quiet", "tokenize@sample-letters")
     clone.run(
         *("sbatch", "--wait", "--nodes=2", "--cpus-per-task=2", "--output=search.log"),
-        *(str(ROOT / "workflow/clusters/ray.slurm"), "sample-author-searched"),
+        *(str(ROOT / "workflow/clusters/ray.slurm"), "sample-author"),
     )
     assert (clone.path / "results/search/sample-author/sample-author-searched/best.yaml").exists()
     wait_for(lambda: not slurm.run("squeue", "--noheader"), describe=slurm.logs)  # nodes are free

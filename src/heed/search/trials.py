@@ -7,6 +7,7 @@ was, repeats its reports and resumes; one that had ended repeats all.
 
 import contextlib
 import dataclasses
+import errno
 import json
 import logging
 import math
@@ -38,7 +39,6 @@ REPORTED, ENDED = "reported.jsonl", "ended"
 RAY = "ray"
 MAX_WAITING = 200  # trials that wait for a place on a cluster, as Ray itself has it
 RESTARTS = 3  # of a trial whose machine was lost
-THIRD = 3  # at each rung one of three trials continues
 Key = tuple[str, int]  # of a trial: its model and its number
 
 
@@ -84,8 +84,7 @@ class Budget:
         # of a search that was killed, too
         past = {number: read_reports(setup.trial_folder(number)) for number in range(search.trials)}
         self.spent = {number: max(reports) for number, reports in past.items() if reports}
-        folders = {number: setup.trial_folder(number) for number in past}
-        self.ended = {number for number, folder in folders.items() if (folder / ENDED).exists()}
+        self.ended = {number for number in past if (setup.trial_folder(number) / ENDED).exists()}
         self.promised: dict[int, int] = {}
         self.cut: set[int] = set()
 
@@ -140,7 +139,10 @@ def run_trials(jobs: dict[str, Job], bar: Bar) -> dict[str, list[results.Trial]]
             failure_config=tune.FailureConfig(max_failures=RESTARTS),
         ),
     )  # fmt: skip
-    tuner.fit()
+    try:
+        tuner.fit()
+    except EOFError as error:  # a trial failed, and Ray had no space for the error
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(setup.work)) from error
     return {model: monitor.trials(model) for model in jobs}
 
 
@@ -198,17 +200,11 @@ class _Reporter:
             row = {"epoch": progress.epoch, "train_loss": progress.loss, **metrics}
             self.report(progress.epoch, progress.validation[self.setup.metric], row=row)
 
-    def report(
-        self, number: int, score: float, row: dict[str, float] | None = None, diverged: str = ""
-    ) -> None:
+    def report(self, number: int, score: float, **last: Any) -> None:
         value = results.higher_is_better(score, self.setup.metric)
         self.best = max(self.best, value)
         best = self.best if math.isfinite(self.best) else value
-        entries: Report = {"report": number, "score": value, "best": best}
-        if row:
-            entries["row"] = row
-        if diverged:
-            entries["diverged"] = diverged
+        entries = {"report": number, "score": value, "best": best, **last}
         if number not in self.reported:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(entries) + "\n")
@@ -269,7 +265,8 @@ def _make_scheduler(job: Job) -> TrialScheduler:
         return FIFOScheduler()
     return AsyncHyperBandScheduler(
         time_attr="report", metric="score", mode="max",
-        max_t=job.setup.recipe.hyperparameters.epochs, grace_period=1, reduction_factor=THIRD,
+        max_t=job.setup.recipe.hyperparameters.epochs, grace_period=1,
+        reduction_factor=3,  # at each rung one of three trials continues
     )  # fmt: skip
 
 
