@@ -61,6 +61,8 @@ def resolve_links(app: Sphinx, doctree: nodes.document) -> None:
             node["reftarget"], node["refdomain"] = os.path.relpath(file, folder), None
     for node in [*doctree.findall(addnodes.download_reference), *doctree.findall(is_folder_link)]:
         target = node["reftarget"]
+        if target.endswith(".png"):  # Sphinx copies a picture that is linked
+            continue
         if (app.srcdir / get_path(app, docname, target)).exists():
             link = nodes.reference("", "", *node.children, refuri=link_file(app, docname, target))
             node.replace_self(link)
