@@ -16,7 +16,7 @@ RUNS = "results/train/author-self-attention"
 
 
 def modified(folder: Path) -> dict[Path, int]:
-    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*.*") if path.stem != ".digest"}
 
 
 def same_bytes(one: Path, other: Path) -> bool:
