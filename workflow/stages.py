@@ -14,6 +14,7 @@ import functools
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -87,6 +88,7 @@ def read_stages(root: str | Path = ".", params: Params | None = None) -> list[St
     from dvc.exceptions import DvcException  # here: it takes a second
 
     try:
+        _check_digests(root)
         repository = engine.open_repository(root)
         stages = [_read_stage(repository, stage, params) for stage in engine.stages(repository)]
     except engine.missing_repository_errors() as error:
@@ -102,6 +104,15 @@ def read_stages(root: str | Path = ".", params: Params | None = None) -> list[St
             "read: mend it, or delete it, and its stage makes it again"
         ) from None
     return _with_tokens(stages)
+
+
+def _check_digests(root: Path) -> None:
+    """Check the files that DVC reads as parameters. HeedError: one is damaged."""
+    for pattern in ("data/*/*/.digest", "results/*/*.digest", "results/*/*/*.digest"):
+        for path in root.glob(pattern):
+            if not re.fullmatch(rb"\w+: \{\}\s+", path.read_bytes()):
+                where = path.relative_to(root)
+                raise HeedError(f"{where}: is damaged. Delete {where}, and run it again")
 
 
 def _with_tokens(stages: list[Stage]) -> list[Stage]:
