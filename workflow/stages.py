@@ -112,7 +112,7 @@ def _check_digests(root: Path) -> None:
         for path in root.glob(pattern):
             if not re.fullmatch(rb"\w+: \{\}\s+", path.read_bytes()):
                 where = path.relative_to(root)
-                raise HeedError(f"{where}: is damaged. Delete {where}, and run it again")
+                raise HeedError(f"{where}: damaged. Delete {where}, and run the same command again")
 
 
 def _with_tokens(stages: list[Stage]) -> list[Stage]:

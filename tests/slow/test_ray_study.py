@@ -106,16 +106,17 @@ def test_two_nodes_give_the_bytes_of_one_machine_and_a_new_seed_trains_only_itse
     clone.finish(clone.start_on_ray())
     assert [clone.seeds_in_log(stage) for stage in (BASELINE, ATTENTION)] == [{"3"}, {"3"}]
     assert clone.is_up_to_date()
-    before = {path: local[path] for path in local if re.match(r"train/.+(?<!/.digest)$", path)}
+    before = {path: local[path] for path in local if re.match(r"train/.+(?<!/\.digest)$", path)}
     assert before and before.items() <= clone.results().items()
 
 
 def test_a_training_whose_node_dies_starts_again_on_another(nodes, local):
     clone = Clone(nodes.folder / "deaths/clone", nodes)
     process = clone.start_on_ray()
+    clone.until(lambda: clone.seeds_in_log(BASELINE), process)
     for dies, other in ((2, 3), (3, 2)):
-        clone.until(lambda: clone.seeds_in_log(BASELINE), process)
         nodes.start(other, cpus=2, gpus=1)
+        clone.until(lambda: clone.seeds_in_log(BASELINE), process)
         nodes.kill(dies)
         again = f"{BASELINE} starts again on {nodes.host(other)}: its node died\n"
         clone.until(lambda again=again: again in clone.output(), process)

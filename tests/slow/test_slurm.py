@@ -109,8 +109,7 @@ def outputs(toy: Toy) -> dict[str, str]:
     """Return the hash of each output in dvc.lock, but for those that hold times of trainings."""
     stages = YAML(typ="safe").load(toy.path / "dvc.lock")["stages"].values()
     outs = {out["path"]: out["md5"] for stage in stages for out in stage["outs"]}
-    times = (*OUTS_OF_TIMES, "reports/tables")
-    return {path: outs[path] for path in outs if not path.startswith(times)}
+    return {p: outs[p] for p in outs if not p.startswith((*OUTS_OF_TIMES, "reports/tables"))}
 
 
 # with one core for one model, and a GPU for another: (threads, GPUs)

@@ -77,8 +77,8 @@ def test_a_broken_output(toy, driver, stage, fault, which, undisturbed):
     path = sorted(filter(Path.is_file, path.rglob("*")))[which] if path.is_dir() else path
     text = path.read_bytes()
     path.write_bytes(text[:-3] + b"xy\n" if fault == "edited" else text[: len(text) // 2])
-    named = str(path.relative_to(toy.path))
-    toys.assert_recovers(toy, toys.DRIVERS[driver], undisturbed(""), named, named)
+    named = (str(path.relative_to(toy.path)),) * 2 if path.name == ".digest" else ()
+    toys.assert_recovers(toy, toys.DRIVERS[driver], undisturbed(""), *named)
 
 
 # of no process, of an unrelated process, as after a restart

@@ -200,11 +200,11 @@ class _Reporter:
             row = {"epoch": progress.epoch, "train_loss": progress.loss, **metrics}
             self.report(progress.epoch, progress.validation[self.setup.metric], row=row)
 
-    def report(self, number: int, score: float, **last: Any) -> None:
+    def report(self, number: int, score: float, **more: Any) -> None:
         value = results.higher_is_better(score, self.setup.metric)
         self.best = max(self.best, value)
         best = self.best if math.isfinite(self.best) else value
-        entries = {"report": number, "score": value, "best": best, **last}
+        entries = {"report": number, "score": value, "best": best, **more}
         if number not in self.reported:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(entries) + "\n")
