@@ -12,16 +12,14 @@ import collections
 import gzip
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from heed.corpora.huffpost import (
-    LAST_DATE,
-    PARTS,
     SAMPLE_FIELDS,
     SAMPLE_PATH,
     merge_category,
-    read_part,
+    read_version_2,
     text_of,
 )
 from heed.files import sha256
@@ -31,18 +29,13 @@ SIZE, SEED = 625, 1
 Row = dict[str, str]
 
 
-def read_version_2(folder: Path) -> Iterator[Row]:
-    """Yield the articles of version 2, in their order."""
-    for part in PARTS:
-        rows = read_part(folder, part, SAMPLE_FIELDS)
-        yield from (row for row in rows if row["date"] <= LAST_DATE)
-
-
-def draw(rows: Iterable[Row], classes: tuple[str, ...], size: int, seed: int) -> list[Row]:
+def draw(
+    rows: Iterable[tuple[int, Row]], classes: tuple[str, ...], size: int, seed: int
+) -> list[Row]:
     """Return `size` articles of each class, in their order."""
     drawn: dict[str, list[tuple[str, int, Row]]] = collections.defaultdict(list)
     seen = set[str]()
-    for number, row in enumerate(rows):
+    for number, row in rows:
         label, text = merge_category(row["category"]), " ".join(text_of(row).split())
         if label in classes and text not in seen:
             rank = hashlib.sha256(f"{seed} {row['link']}".encode()).hexdigest()
@@ -61,7 +54,8 @@ def write(rows: Iterable[Row], path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    write(draw(read_version_2(parser.parse_args().folder), CLASSES, SIZE, SEED), SAMPLE_PATH)
+    rows = read_version_2(parser.parse_args().folder, SAMPLE_FIELDS)
+    write(draw(rows, CLASSES, SIZE, SEED), SAMPLE_PATH)
     print(f"{SAMPLE_PATH}: {SAMPLE_PATH.stat().st_size:,} bytes, sha256:{sha256(SAMPLE_PATH)}")
 
 

@@ -56,13 +56,14 @@ def _temporary_path(path: Path) -> Iterator[Path]:
             path.parent.mkdir(parents=True, exist_ok=True)
             for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
                 if not _is_running(leftover.name.split(".")[-2]):
-                    _remove(leftover)
+                    remove(leftover)
             yield temporary
     finally:
-        _remove(temporary)
+        remove(temporary)
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
+    """Delete a file, or a folder and all that is in it, if it is there."""
     shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
 
 
@@ -170,7 +171,7 @@ def write_texts(texts: Mapping[Path, str]) -> None:
         old = {path: path.with_name(f".{path.name}.{ending}") for path in texts}
         for path, text in texts.items():
             with _writable(path):
-                stack.callback(_remove, old[path])
+                stack.callback(remove, old[path])
                 written[path].write_text(text, encoding="utf-8", newline="\n")
                 if path.is_file():  # its copy comes back by a renaming, which needs no space
                     shutil.copy2(path, old[path])

@@ -76,14 +76,13 @@ def write_embedding(corpus: str, tokens: TokenizedCorpus, encoder: Encoder, core
     machine.make_deterministic()
     loaded, documents = load_encoder(folder, encoder, device), tokens.meta.documents
     with writing_folder(EMBEDDINGS / corpus, checksums=True) as out, progress_bar(corpus) as bar:
-        shape = documents, loaded.facts.size
-        vectors = np.lib.format.open_memmap(out / VECTORS, "w+", np.float32, shape)
+        vectors = np.zeros((documents, loaded.facts.size), np.float32)
         texts = tokens.texts()
         for row in range(0, documents, CHUNK_DOCUMENTS):
             some = [*itertools.islice(texts, CHUNK_DOCUMENTS)]
             report = functools.partial(_draw, bar, row, documents)
             vectors[row : row + len(some)] = embed(loaded, some, cores, report)
-        vectors.flush()
+        np.save(out / VECTORS, vectors)
         write_json(out / ENCODER_FACTS, as_json(loaded.facts))
 
 

@@ -96,7 +96,7 @@ def test_what_is_missing_new_or_in_another_order_is_named(clone):
     (tables / "new.csv").write_text("a\n1\n")
     lines = (tables / "summary.csv").read_text().splitlines(keepends=True)
     (tables / "summary.csv").write_text("".join(lines[:-1]))
-    scores = tables / "scores.csv"
+    scores = tables / "author_scores.csv"
     scores.write_bytes(scores.read_bytes().replace(b"\n", b"\r\n"))
     metrics = json.loads((clone / "metrics.json").read_text())
     (clone / "metrics.json").write_text(json.dumps(dict(reversed(metrics.items()))))
@@ -104,7 +104,7 @@ def test_what_is_missing_new_or_in_another_order_is_named(clone):
     lines = {"new.csv: no golden file has this name", "cost.csv: missing"}
     lines = {f"reports/tables/{line}" for line in lines}
     assert {*lines, "metrics.json: the same names in another order"} <= {*same} & {*other}
-    assert "reports/tables/scores.csv: the same values, but other bytes" in same
+    assert "reports/tables/author_scores.csv: the same values, but other bytes" in same
     of_row = [line for line in same if line.startswith("reports/tables/summary.csv: line ")]
     assert of_row and all("found nothing" in line for line in of_row)
 

@@ -206,7 +206,7 @@ def test_snakemakes_report_and_dvcs_plots_show_the_figures_and_tables(toy):
         texts = [report.read(name) for name in names if name.endswith((".js", ".html"))]
     text = b"".join(texts).decode(errors="replace") + "\n".join(names)
     for name in ("Figures", "Tables", "The report", "feelings_curves.svg", "models.svg",
-                 "feelings_seeds.csv", "as it stands in"):  # fmt: skip
+                 "feelings_scores.csv", "as it stands in"):  # fmt: skip
         assert name in text, name
     assert toy.is_up_to_date()
     toy.run("dvc", "plots", "show", "--out", "plots")

@@ -200,7 +200,7 @@ def report() -> None:
     times = [path.read_text() for path in sorted(Path("results/timing/train").glob("*/*.json"))]
     files = {
         "index.html": PARAMS["study"]["title"] + comparison + digest(code()),
-        "tables/feelings_seeds.csv": comparison,
+        "tables/feelings_scores.csv": comparison,
         "tables/feelings_translation.csv": "core_minutes\n" + "".join(times).rstrip(),
         "documents/documents.html": "".join(summaries),
     }

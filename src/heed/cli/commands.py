@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import inspect
+import math
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -70,7 +71,6 @@ def publish() -> None:
     name = params.study.name
     published.check_commit(root, name)
     check_up_to_date(root)
-    published.check_files(root)
     comparison = read_comparison()
     statistics = published_statistics(comparison)
     edition = published.make_edition(root, name, comparison)
@@ -182,9 +182,10 @@ def whole(text: str, most: int = MAX_SEED) -> int:
 
 def positive(text: str) -> float:
     """Return a number above 0."""
-    if not float(text) > 0:  # argparse reports the ValueError of text that is not a number
-        raise ValueError
-    return float(text)
+    with contextlib.suppress(ValueError):
+        if 0 < float(text) < math.inf:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"a number above 0, found {text[:20]!r}")
 
 
 def share(text: str) -> float:

@@ -104,10 +104,7 @@ def score(experiment: str, seeds: list[int] | None = None) -> None:
 
 
 def explain(model: str, seeds: list[int] | None = None, documents: float = 0.0) -> None:
-    """Test what a model's weights explain, on random test documents: results/explain/MODEL.
-
-    Seeds that are done are kept until all are.
-    """
+    """Test what a model's weights explain, on random test documents: results/explain/MODEL."""
     from heed.explanation.stage import read_explain, write_explanations
     from heed.progress import progress_bar
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 HEAD = 1 << 20  # characters of a file that its format is found by
+IS_JSON = re.compile(r'\[?\s*\{\s*"')  # of a list of objects, or of the first object of lines
 SAMPLE = 2_000  # rows that a header and the columns are found by
 FEW_ROWS = 21  # rows that a delimiter is found by where a later row does not fit
 TRIED_DELIMITERS = (",", ";", "|")  # after a tab, which texts hardly have
@@ -77,7 +78,7 @@ def _find_text_format(path: Path, given: Format, no_header: bool, suffix: str) -
     with reading(path, given.encoding), open_text(path, given.encoding) as file:
         head = file.read(HEAD)
         start = head.lstrip()
-        is_json = suffix in (".json", ".jsonl") or (suffix not in FORMATS and start[:1] in [*"{["])
+        is_json = suffix in (".json", ".jsonl") or (suffix not in FORMATS and IS_JSON.match(start))
         if not is_json:
             head += next(bounded_lines(path, file, first=1 + head.count("\n")), "")
     if not start:

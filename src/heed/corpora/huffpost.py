@@ -114,28 +114,21 @@ def merge_category(category: str) -> str | None:
 # --- articles -------------------------------------------------------------------------------------
 
 
-def read_version_2(raw: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_version_2(
+    raw: Path, fields: Sequence[str] = FIELDS
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (number from 1, article) of version 2, in its order, from the parts."""
-    rows = itertools.chain.from_iterable(read_part(raw, part) for part in PARTS)
+    rows = itertools.chain.from_iterable(read_part(raw, part, fields) for part in PARTS)
     yield from enumerate((row for row in rows if row["date"] <= LAST_DATE), 1)
 
 
-def read_part(raw: Path, part: File, fields: Sequence[str] = FIELDS) -> Iterator[dict[str, Any]]:
-    """Yield the articles of a part. Raises HeedError when it is missing, or not what it was."""
-    import pyarrow as pa
+def read_part(raw: Path, part: File, fields: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the articles of a part, whose hash has been checked. Raises HeedError: missing."""
     import pyarrow.parquet as pq
 
-    path = require_file(raw, part.name, part.url)
-    try:
-        with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(columns=[*fields]):
-                for row in batch.to_pylist():
-                    yield {name: row[name] for name in fields}
-    except (pa.ArrowException, OSError, KeyError) as error:
-        raise HeedError(
-            f"{path}: cannot be read ({str(error)[:200]}): {part.mismatch(path)}. Delete it, and "
-            f"run: heed download {raw.name}, which gets it from {part.url}"
-        ) from None
+    with pq.ParquetFile(require_file(raw, part.name)) as file:
+        for batch in file.iter_batches(columns=[*fields]):
+            yield from ({name: row[name] for name in fields} for row in batch.to_pylist())
 
 
 def read_articles(raw: Path) -> Documents:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from heed.corpora import huffpost, published, sample, sample_translation, table
 from heed.corpora.publication import Documents, File, Kind, SourceKind
 from heed.corpora.user_files import copy_vectors
-from heed.files import HeedError, write_checksums, writing
+from heed.files import HeedError, remove, write_checksums, writing
 from heed.paths import WORK
 from heed.progress import progress_bar
 from heed.terminal import print_line
@@ -56,7 +56,7 @@ def download(name: str, source: "Source", folder: Path) -> None:
     names = [*names, *copy_vectors(name, source, folder)]
     for path in folder.iterdir():
         if path.name not in names:
-            path.unlink()
+            remove(path)
     write_checksums(folder)
 
 
@@ -68,7 +68,7 @@ def _fetch(name: str, file: File, path: Path, max_bytes: float) -> None:
     mirror = os.environ.get("HEED_MIRROR", "").rstrip("/")
     copy = f"{mirror}/{file.mirror}"
     is_local = bool(mirror) and Path(copy).is_file()
-    origin = copy if is_local or mirror.startswith(("http://", "https://")) else file.url
+    origin = copy if is_local else file.url
     command = f"heed download {name}"
     with writing(path) as temporary:
         if is_local:

@@ -118,14 +118,13 @@ class Kind:
         return {*sum(self.one_of_keys, ()), *self.optional_keys}
 
 
-def require_file(folder: Path, name: str, origin: str = "") -> Path:
-    """Return the path of a raw file, published at `origin`. Raises HeedError when it is missing."""
+def require_file(folder: Path, name: str) -> Path:
+    """Return the path of a raw file. Raises HeedError when it is missing."""
     path = folder / name
     if not path.is_file():
-        published = f" Its address is {origin}" if origin else ""
         raise HeedError(
             f"{path}: not there. Run: heed download {folder.name} (and check that "
-            f"`sources.{folder.name}.files`, if it is there, names this file).{published}"
+            f"`sources.{folder.name}.files`, if it is there, names this file)"
         )
     return path
 

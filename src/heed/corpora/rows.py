@@ -4,6 +4,7 @@ Its format is in params.yaml, as `heed corpus add` found it (formats.py). `heed 
 the table as parquet; all stages after it read that.
 """
 
+import codecs
 import contextlib
 import csv
 import dataclasses
@@ -53,6 +54,8 @@ def _unique(pairs: list[tuple[str, object]]) -> Row:
     if len(row := dict(pairs)) < len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         raise ValueError(f"an object has the key {twice!r} twice")
+    if wrong := next(filter(SURROGATES.search, row), None):
+        raise ValueError(f"an object has the key {wrong!r}, which is not text")
     return row
 
 
@@ -197,11 +200,13 @@ def is_table(path: Path) -> bool:
 
 def open_text(path: Path, encoding: str | None, newline: str | None = "") -> TextIO:
     """Open a file, compressed or not, as text; its line ends stay as they are, or become \\n."""
-    encoding = encoding or "utf-8-sig"  # without the byte order mark that some programs write
+    encoding = encoding or "utf-8"
     try:
         check_encoding(encoding)
     except ValueError as error:
         raise HeedError(f"{path}: {error}") from None
+    if codecs.lookup(encoding).name == "utf-8":
+        encoding = "utf-8-sig"  # without the byte order mark that some programs write
     if path.suffix.lower() != ".gz":
         return path.open(encoding=encoding, newline=newline)
     return gzip.open(path, "rt", encoding=encoding, newline=newline)
@@ -261,7 +266,7 @@ def csv_lines(
     line = 1
     try:
         for fields in reader:
-            if fields:
+            if len(fields) > 1 or any(map(str.strip, fields)):
                 yield line, fields
             line = reader.line_num + 1
     except csv.Error as error:
@@ -336,6 +341,7 @@ def xlsx_lines(path: Path) -> Iterator[tuple[int, list[str | None]]]:
     """Yield the number of each row of the first visible sheet that is not empty, and its cells."""
     require_installed(["openpyxl"], str(path))
     import openpyxl
+    from openpyxl.utils.escape import unescape  # _x000D_, a carriage return
 
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
@@ -343,7 +349,7 @@ def xlsx_lines(path: Path) -> Iterator[tuple[int, list[str | None]]]:
         sheet.reset_dimensions()  # which some programs write too small
         for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
             if any(cell is not None for cell in row):
-                yield number, [None if cell is None else str(cell) for cell in row]
+                yield number, [None if cell is None else unescape(str(cell)) for cell in row]
     except Exception as error:  # openpyxl raises whatever its XML and zip readers do
         raise HeedError(f"{path}: cannot be read as .xlsx: {error}") from None
     book.close()

@@ -23,7 +23,7 @@ VECTORS = "vectors.vec"  # the word vectors of a source in data/raw/SOURCE, comp
 def content_hash(path: Path | str) -> str:
     """Return the SHA-256 of a file, or one over all files of a folder. Raises HeedError."""
     require_readable(Path(path), or_folder=True)
-    return digest_folder(path) if Path(path).is_dir() else sha256(path)
+    return digest_folder(path, "[!.]*") if Path(path).is_dir() else sha256(path)
 
 
 def make_tables(name: str, source: "Source", folder: Path) -> list[str]:
@@ -31,7 +31,7 @@ def make_tables(name: str, source: "Source", folder: Path) -> list[str]:
     names = []
     for file in source.user_files():
         path = local_path(file.path)
-        copy = folder / f"{file.name or re.split('[.]', path.name)[0]}.parquet"
+        copy = folder / f"{file.name or re.split('[.]', path.name.lstrip('.'))[0]}.parquet"
         _verify(name, file, folder)
         with writing(copy) as temporary:
             table = read_table(path, format_of(source))
@@ -70,10 +70,11 @@ def _write_vectors(folder: Path, out: Path) -> None:
         )
     with reading(arrays[0], None):
         vectors = np.load(arrays[0], mmap_mode="r", allow_pickle=False)
-    if lists[0].suffix == ".parquet":
-        words = [*map(str, read_parquet(lists[0]).column(0).to_pylist())]
-    else:
-        words = lists[0].read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    with reading(lists[0], None):
+        if lists[0].suffix == ".parquet":
+            words = [*map(str, read_parquet(lists[0]).column(0).to_pylist())]
+        else:
+            words = lists[0].read_text(encoding="utf-8").removesuffix("\n").split("\n")
     if vectors.ndim != 2 or len(vectors) != len(words) or vectors.dtype.kind != "f":
         raise HeedError(
             f"{arrays[0]}: expected a vector of fractions for each of the {len(words):,} words in "

@@ -313,7 +313,7 @@ def compare_longer(
     """
     if (longer := tested.longer) is None:
         return None
-    name = _decisive(tested.validation[0], metric, tested.name)
+    name = _decisive([*tested.validation[0]], metric)
     score = tested.validation[0][name][tested.best_epochs[0] - 1]
     kept = None if longer.diverged else longer.validation[name][longer.best_epoch - 1]
     sign = -100 if lower_is_better(name) else 100
@@ -338,14 +338,9 @@ def compare_longer(
     )
 
 
-def _decisive(validation: dict[str, list[float]], metric: str, model: str) -> str:
-    """Return the metric that decides, or the first of validation that rises. Raises HeedError."""
-    for name in (metric, *validation):
-        if name in validation and (name == metric or not lower_is_better(name)):
-            return name
-    raise HeedError(
-        f"{prediction_folder(model)}: no validation metric. Run: {command_of('score', model)}"
-    )
+def _decisive(validation: list[str], metric: str) -> str:
+    """Return the metric that decides, or the first of validation that rises."""
+    return metric if metric in validation else next(e for e in validation if not lower_is_better(e))
 
 
 def _summarize_scores(tested: Tested, metrics: Metrics) -> results.Scores:

@@ -33,11 +33,6 @@ class Tested:
             runs = [table for run_fold, table in tested if run_fold == fold]
             # The same order for all models: the last bit of a sum of floats depends on it.
             ids = runs[0].index.sort_values()
-            if any(len(run) != len(ids) or not run.index.isin(ids).all() for run in runs):
-                raise HeedError(
-                    f"{self.name}: its runs were not tested on the same items. Run: "
-                    f"{paths.command_of('score', self.name)}"
-                )
             values = metric.by_item(np.stack([run.loc[ids].to_numpy() for run in runs]))
             tables.append(pd.DataFrame(values, columns=ids))
         return tables
@@ -73,7 +68,7 @@ class TestedModel(Tested):
     """The test statistics of a trained model, with its recipe and the settings of its prediction.
 
     The lists have a value for each run: the epoch kept, the parameters, each validation metric
-    after each epoch, and the kind of the machine that trained it, empty where it was not noted.
+    after each epoch, and the kind of the machine that trained it.
     `longer` is the longer training of the first seed, None where there is none.
     """
 

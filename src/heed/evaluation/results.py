@@ -149,7 +149,7 @@ class ModelResult:
     hyperparameters: Any  # heed.tasks.TASK.recipe.Hyperparameters
     parameters: int  # mean over runs
     best_epochs: list[int]
-    machine_kinds: list[str]  # heed.training.machine; empty where it was not noted
+    machine_kinds: list[str]  # heed.training.machine
     summary: Scores
     details: Annotated[Details, FLATTENED]
     gain: Gain | None  # over the baseline; None for the baseline itself
@@ -283,18 +283,15 @@ def parse_comparison(values: Any) -> Comparison:
     return comparison
 
 
-NOT_NOTED = ""  # the machine kind of a run that an older heed trained
-
-
 def runs_by_machine_kind(
     experiment: ExperimentResult, seeds: list[int]
 ) -> dict[str, dict[str, list[int]]]:
-    """Return {machine kind: {variant: seeds}} of an experiment's runs; NOT_NOTED comes last."""
+    """Return {machine kind: {variant: seeds}} of an experiment's runs."""
     runs: dict[str, dict[str, list[int]]] = {}
     for variant, model in experiment.models.items():
         for seed, kind in zip(seeds, model.machine_kinds, strict=True):
             runs.setdefault(kind, {}).setdefault(variant, []).append(seed)
-    return dict(sorted(runs.items(), key=lambda item: item[0] == NOT_NOTED))
+    return runs
 
 
 def mixed_machine_kinds(comparison: Comparison) -> Iterator[str]:
@@ -306,7 +303,7 @@ def mixed_machine_kinds(comparison: Comparison) -> Iterator[str]:
             noted = (
                 f"{variant} {', '.join(map(str, seeds))}" for variant, seeds in variants.items()
             )
-            kinds.append(f"{kind or 'not noted'} (seeds of {'; '.join(noted)})")
+            kinds.append(f"{kind} (seeds of {'; '.join(noted)})")
         if len(kinds) > 1:
             yield (
                 f"{name}: this comparison has runs of several machine kinds "

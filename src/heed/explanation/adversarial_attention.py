@@ -14,7 +14,6 @@ the whole document, and can carry its class themselves, by the words that they c
 import dataclasses
 from collections.abc import Callable, Iterator
 from operator import attrgetter
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -47,8 +46,6 @@ from heed.inputs.vocabulary import UNKNOWN
 from heed.models.classifier import Classifier, WeightedSum, weighted_sum
 from heed.models.encoder import LearnedQuery
 from heed.models.recurrent import padding_mask
-from heed.training.loop import DivergedError
-from heed.training.machine import seed_everything
 
 LEAVING_OUT = max(group.end for group in GROUPS if group.removes)  # the first documents drawn
 RANKINGS = ("attention", "leave_one_out", "random")  # judged by the rationale
@@ -273,7 +270,7 @@ class Guide:
 
     def choose(self, documents: np.ndarray) -> np.ndarray:
         """Return the documents for which the weights are defined."""
-        return documents if self.rows is None else _among(documents, self.rows)
+        return documents if self.rows is None else among(documents, self.rows)
 
     def weigh(self) -> Callable[[Batch], torch.Tensor] | None:
         """Return the function of a batch that gives its weights, (batch, time), or None."""
@@ -282,7 +279,8 @@ class Guide:
         return lambda batch: pad_by_row(weights, batch.rows, batch.ids.shape[1])
 
 
-def _among(documents: np.ndarray, rows: set[int]) -> np.ndarray:
+def among(documents: np.ndarray, rows: set[int]) -> np.ndarray:
+    """Return those of some documents that are in `rows`."""
     return documents[np.isin(documents, [*rows])]
 
 
@@ -320,62 +318,3 @@ def make_guides(
         "constant_token": Guide(place_ids, base, PLACES + 1),
         "moved": words(move_weights(base, np.random.default_rng(0))),
     }
-
-
-@dataclasses.dataclass(frozen=True)
-class DiagnosticTraining:
-    """The training of all diagnostic networks of a seed.
-
-    labels: class indices, (documents of the corpus,)
-    size: of the states, as the base's document vector has
-    with_rationale: documents whose rationale is known
-    train: trains a network on some documents, for some epochs, with its checkpoints in a folder;
-        returns 1 for each test document that it classifies rightly, else 0
-    """
-
-    hyperparameters: Architecture
-    epochs: int
-    classes: int
-    seed: int
-    labels: np.ndarray
-    splits: dict[str, np.ndarray]
-    size: int
-    with_rationale: set[int]
-    train: Callable[[nn.Module, dict[str, np.ndarray], int, Path], np.ndarray]
-
-    def accuracies(
-        self, guides: dict[str, Guide], work: Path, report_progress: Callable[[str, int, int], None]
-    ) -> list[Row]:
-        """Train networks by each guide; return the rows of the summary.
-
-        One network is trained by the base's recipe, another for one epoch: with enough epochs a bag
-        of words may learn from equal weights too. Raises DivergedError, which names the weights.
-        """
-        rows = []
-        for i, (name, guide) in enumerate(guides.items()):
-            report_progress(f"diagnostic MLP, weights {name}", i, len(guides))
-            splits = {split: guide.choose(documents) for split, documents in self.splits.items()}
-            for measure, number in (("accuracy", self.epochs), ("accuracy_one_epoch", 1)):
-                right = np.empty(0)
-                if all(map(len, splits.values())):
-                    try:
-                        right = self._right(guide, splits, number, work / f"guided-{name}-{number}")
-                    except DivergedError as error:
-                        raise DivergedError(f"diagnostic MLP, weights {name}: {error}") from None
-                rows.append(mean_row("diagnostic", measure, name, right, SPLIT_WITHOUT))
-        known = {name: _among(rows, self.with_rationale) for name, rows in self.splits.items()}
-        for name, splits in zip(MAJORITIES, (self.splits, known), strict=True):
-            right = np.empty(0)
-            if all(map(len, splits.values())):
-                most_frequent = np.bincount(self.labels[splits["train"]]).argmax()
-                right = (self.labels[splits["test"]] == most_frequent).astype(np.float64)
-            rows.append(mean_row("diagnostic", "accuracy", name, right, SPLIT_WITHOUT))
-        return rows
-
-    def _right(
-        self, guide: Guide, splits: dict[str, np.ndarray], epochs: int, work: Path
-    ) -> np.ndarray:
-        seed_everything(self.seed)
-        h, weigh = self.hyperparameters, guide.weigh()
-        model = DiagnosticMLP(guide.vocabulary, self.classes, self.size, h, guide.read, weigh)
-        return self.train(model, splits, epochs, work)

@@ -12,9 +12,7 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from heed.explanation.test import (
-    EQUAL,
     HELD,
-    NO_WEIGHTS,
     RANKINGS,
     Judged,
     MeansColumn,
@@ -88,7 +86,6 @@ class Plausibility(WeightsTest):
         "people marked, or a passage."
     )
     least = MIN_AUC
-    reasons = (NO_WEIGHTS, EQUAL, NO_RATIONALE, NOT_PLANTED)
     title = "Rationale found"
     claim = (
         "Shows whether a ranking finds the words that are marked as rationale for the label. It "

@@ -61,7 +61,6 @@ class Permutation(WeightsTest):
         "over documents)."
     )
     least = MIN_CHANGE
-    reasons = (NO_WEIGHTS,)
     title = "Shuffled weights"
     claim = (
         "Shows whether the prediction needs the weights to be where they are. It does not show "

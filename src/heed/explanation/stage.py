@@ -2,8 +2,7 @@
 against it.
 
 On the CPU with one thread: tables are the same bytes on a machine kind. Sections of params.yaml are
-read without heed.study, on whose code these stages shall not depend. A seed that is done is kept in
-.heed/work until all are.
+read without heed.study, on whose code these stages shall not depend.
 """
 
 import functools
@@ -93,7 +92,7 @@ def write_explanations(
     by_seed: Tables = {}
     undefined: list[dict[str, str]] = []
     for run in runs:
-        tokens, _, rows = _draw(run, scale, "explain")
+        tokens, _, rows = _draw(run, scale)
         explained, why = part.explain_run(
             run, tokens, rows, scale, functools.partial(report_progress, run.seed), words
         )
@@ -136,7 +135,7 @@ def write_adversarial_model(
     part = task_module(runs[0].recipe.task, "adversarial_attention")
     by_seed: Tables = {}
     for run in runs:
-        tokens, splits, drawn = _draw(run, 1.0, "judge")
+        tokens, splits, drawn = _draw(run, 1.0)
         report = functools.partial(report_progress, run.seed)
         try:
             judged = part.judge_adversarial_model(
@@ -160,17 +159,14 @@ def write_adversarial_model(
     return summary
 
 
-def _draw(run: RunInfo, scale: float, aim: str) -> tuple[Tokens, dict[str, np.ndarray], np.ndarray]:
+def _draw(run: RunInfo, scale: float) -> tuple[Tokens, dict[str, np.ndarray], np.ndarray]:
     """Return a run's tokens, its documents by split, and the test documents that are drawn."""
     recipe = run.recipe
     tokens = load_tokens(paths.TOKENS / recipe.corpus)
     check_tokens(recipe, tokens)
     splits = split_documents(tokens, run.fold)
     offsets = task_module(recipe.task, "explanation").document_offsets(tokens, recipe.data)
-    rows = draw_documents(splits["test"], run.fold, offsets, scale)
-    if not len(rows):
-        raise HeedError(f"{tokens.path}: all test documents are empty: there is nothing to {aim}")
-    return tokens, splits, rows
+    return tokens, splits, draw_documents(splits["test"], run.fold, offsets, scale)
 
 
 def _add(by_seed: Tables, run: RunInfo, tables: dict[str, pd.DataFrame]) -> None:

@@ -7,8 +7,8 @@ with a test imports torch in its functions alone.
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -118,13 +118,10 @@ class WeightsTest:
     of_translations: bool = True
     by_class: bool = False
 
-    # the criterion: its name, its rule with the limits in it, the least value that passes, and why
-    # it may be undefined
+    # the criterion: its name, its rule with the limits in it, and the least value that passes
     criterion: str = ""
     rule: str = ""
-    limits: ClassVar[Mapping[str, str]] = {}
     least: float = 0.0
-    reasons: tuple[str, ...] = ()
 
     # the report: what the test can show and what it cannot, and its columns in the table of means
     title: str = ""

@@ -10,9 +10,7 @@ import numpy as np
 import pandas as pd
 
 from heed.explanation.test import (
-    EQUAL,
     LARGEST_DIVERGENCE,
-    NO_WEIGHTS,
     ONE_SEED,
     OTHER_TEXTS,
     ROUNDING,
@@ -46,7 +44,6 @@ class Seeds(WeightsTest):
         f"pass if the weights of two seeds differ by less than {MAX_DIVERGENCE:.3f} on average "
         "(Jensen-Shannon divergence; half of the largest possible)."
     )
-    reasons = (NO_WEIGHTS, EQUAL, ONE_SEED, OTHER_TEXTS)
     title = "Agreement between seeds"
     claim = (
         "Shows how much of the weights is chance: the same model, trained again. It does not show "
@@ -166,7 +163,6 @@ class AdversarialModels(WeightsTest):
         "both, and none of them with such weights. One whose weights differ by less than "
         f"{MIN_DIVERGENCE:g} does not count."
     )
-    reasons = (*Seeds.reasons, NO_ADVERSARIAL_MODEL, NONE_KEPT, NONE_MOVED)
     title = "Trained adversarial models"
     claim = (
         "Shows whether a model can be trained to the same predictions with other weights. If "

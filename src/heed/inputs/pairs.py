@@ -371,17 +371,11 @@ def encode_pairs(
 
 
 def read_segmenter(folder: Path, name: str, h: Segmentation) -> Segmenter:
-    """Return the units written as `name` into the folder of a run. Raises HeedError."""
-    path = folder / (f"{name}.txt" if h.segmentation == "words" else f"{name}.model")
-    try:
-        if h.segmentation != "words":
-            return Pieces(path.read_bytes())
-        words = tuple(path.read_text(encoding="utf-8").split("\n")[:-1])
-        return Words(words, h.lowercase, Detokenizer.read(folder, name))
-    except (OSError, ValueError, RuntimeError) as error:
-        raise HeedError(
-            f"{path}: the units of a run cannot be read ({error}). Run again: heed train"
-        ) from None
+    """Return the units written as `name` into the folder of a run."""
+    if h.segmentation != "words":
+        return Pieces((folder / f"{name}.model").read_bytes())
+    words = tuple((folder / f"{name}.txt").read_text(encoding="utf-8").split("\n")[:-1])
+    return Words(words, h.lowercase, Detokenizer.read(folder, name))
 
 
 def _train_pieces(texts: list[str], size: int) -> bytes:

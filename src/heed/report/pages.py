@@ -171,6 +171,6 @@ def said(macro: str, *values: object) -> list[str]:
     return [*filter(None, (" ".join(Markup(item).striptags().split()) for item in items))]
 
 
-def first_sentences(found: list[Any], seeds: int) -> list[str]:
+def first_sentences(found: list[Any], seeds: str) -> list[str]:
     """Return the title and the first paragraph of a study's findings, as plain text."""
     return said("title", found) + said("lead", found, seeds)

@@ -86,7 +86,7 @@ def write_report(results: Results, folder: Path, links: Addresses = Addresses())
     tables = of_tables.build_tables(results)
     every = [*itertools.chain(*tables.values())]
     copies = {id(table): {name: text(table) for name, text in COPIES.items()} for table in every}
-    answer = pages.first_sentences(summary.findings(results), len(results.comparison.seeds))
+    answer = pages.first_sentences(summary.findings(results), results.seed_counts)
     answer += summary.looks(results)
     with writing_folder(folder / "tables") as out:
         write_text(out / ANSWER, "".join(f"{line}\n" for line in answer))

@@ -15,7 +15,7 @@ from heed.pipeline import folder_md5, md5, stage_name
 from heed.report import published as printed
 from heed.report.browser import Browser, read_browser
 from heed.report.experiments import Experiment, read_experiments
-from heed.report.explanations import Explanation, read_explanations
+from heed.report.explanations import Explanation, range_of, read_explanations
 from heed.report.measures import report_of
 from heed.search.results import RESULT, Search, read_search
 from heed.study import Params
@@ -101,6 +101,12 @@ class Results:
     def comparison_sources(self) -> tuple[Source, ...]:
         """The source of all comparisons."""
         return self.sources.add(self.folder / "compare" / "comparison.json")
+
+    @property
+    def seed_counts(self) -> str:
+        """How many seeds the experiments have: one number, or the fewest and the most."""
+        counts = [len(self.comparison.seeds_of(own.key)) for own in self.experiments]
+        return range_of(counts, str, " to ")
 
     def models(self, experiment: Experiment) -> dict[str, str]:
         """Return the models of an experiment by variant."""

@@ -4,13 +4,13 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pandas as pd
 
 from heed.files import read_json, reading, write_json
 from heed.hyperparameters import Configuration
-from heed.records import as_json, read_record
+from heed.records import OMITTED, as_json, read_record
 from heed.task.interface import lower_is_better
 
 FINISHED, PATIENCE, ASHA = "finished", "no better epoch", "stopped by asha"
@@ -78,7 +78,7 @@ class Search:
     stops: dict[str, int]
     epochs: float
     trials: list[Trial]
-    training: int | None = None
+    training: Annotated[int | None, OMITTED] = None
 
     @property
     def trainings(self) -> float:
@@ -98,8 +98,6 @@ class Search:
 def write_search(folder: Path, search: Search) -> None:
     """Write search.json into a folder."""
     values = as_json(search)
-    if search.training is None:
-        del values["training"]
     for trial in values["trials"]:
         del trial["history"]
     write_json(folder / RESULT, values)

@@ -4,7 +4,6 @@ They run on Ray: started for one search and stopped after it, or an existing clu
 """
 
 import contextlib
-import dataclasses
 import functools
 import hashlib
 import inspect
@@ -72,7 +71,7 @@ def _make_setups(params: Params, name: str, tokens: Path) -> dict[str, TrialSetu
 
 def _digest(params: Params, name: str, setups: dict[str, TrialSetup]) -> str:
     works = {model: setup.work.name for model, setup in setups.items()}
-    content = json.dumps([works, dataclasses.asdict(params.searches[name])], sort_keys=True)
+    content = json.dumps(works, sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()
 
 

@@ -442,11 +442,11 @@ def check_dimension(dimension: Dimension) -> None:
 
 
 NOT_SEARCHED = {
-    "epochs": "the search's own `epochs` is the maximum, and the winner's best epoch is kept",
-    "monitor": "the search's `metric` selects the epoch",
-    "patience": "the scheduler stops bad trials",
-    **dict.fromkeys(("device", "precision"), "it is a property of the machine"),
-    **dict.fromkeys(("beam", "length_penalty"), "trials are validated greedily"),
+    "epochs": "the search's own `epochs` is the maximum, and the winner's best epoch is kept.",
+    "monitor": "the search's `metric` selects the epoch.",
+    "patience": "the scheduler stops bad trials.",
+    **dict.fromkeys(("device", "precision"), "it is a property of the machine."),
+    **dict.fromkeys(("beam", "length_penalty"), "trials are validated greedily."),
 }
 
 

@@ -19,7 +19,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from heed.evaluation.results import UNDECIDED, Comparison, read_comparison
+from heed.evaluation.results import NOT_CONVERGED, UNDECIDED, Comparison, read_comparison
 from heed.files import HeedError, locked, require_readable, write_text
 from heed.paths import COMPARISON, LOCKS, PARAMS
 from heed.records import Key, RecordError, read_section
@@ -288,7 +288,7 @@ def _decided(comparison: Comparison) -> list[str]:
         for name, result in comparison.experiments.items()
         for others in result.comparisons.values()
         for difference in others.values()
-        if difference.family == "primary" and difference.verdict != UNDECIDED
+        if difference.family == "primary" and difference.verdict not in (UNDECIDED, NOT_CONVERGED)
     ]
 
 

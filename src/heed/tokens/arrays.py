@@ -93,14 +93,6 @@ class Tokens(TokenizedCorpus):
         """Return the vector of each type, float32 (types, size), 0 for none."""
         return open_array(self.path / TYPE_VECTORS)
 
-    def document(self, row: int) -> "Tokens":
-        """Return document `row` as a corpus of one document, with the same lexicon."""
-        ids, starts = self.ids[self.offsets[row] : self.offsets[row + 1]], self.sentences(row)
-        ends = [np.asarray([0, len(part)], np.int64) for part in (ids, starts)]
-        return dataclasses.replace(
-            self, ids=ids, offsets=ends[0], sentence_starts=starts, sentence_offsets=ends[1]
-        )
-
 
 @dataclasses.dataclass(frozen=True)
 class Side:

@@ -235,8 +235,7 @@ def write_vectors(
         if (lower := word.lower()) != word:
             in_lower_case.setdefault(lower, []).append(row)
     size = read_vector_size(path)
-    shape = (len(tokens.lexicon), size)
-    vectors = np.lib.format.open_memmap(out / TYPE_VECTORS, "w+", np.float32, shape)
+    vectors = np.zeros((len(tokens.lexicon), size), np.float32)
     has_vector = np.zeros(len(tokens.lexicon), bool)
     with progress_bar(title) as bar:
         for number, (location, word, numbers) in enumerate(_read_words(path, size), 1):
@@ -249,7 +248,7 @@ def write_vectors(
             if rows:
                 vector = _parse_numbers(location, numbers)
                 vectors[rows], has_vector[rows] = vector, vector.any()
-    vectors.flush()
+    np.save(out / TYPE_VECTORS, vectors)
     return Vectors(size, float(has_vector.mean()), _token_shares(tokens, has_vector, splits))
 
 

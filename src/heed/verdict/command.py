@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from heed.files import HeedError
-from heed.tables import write_csv
+from heed.files import HeedError, write_text
+from heed.tables import csv_text
 from heed.terminal import print_line, wrap
 from heed.verdict import words
 from heed.verdict.pairs import Asked, Verdict, judge
@@ -23,16 +23,16 @@ def verdict(
     `wanted` are the files html, latex and svg (see `heed.verdict.page.write`). Raises HeedError: a
     file that is not a table of scores; a metric or a model that is not there.
     """
-    inputs = {file.path.resolve() for file in given_files(files)}
+    inputs = [*(file.path for file in given_files(files)), *filter(None, [references])]
     for path in filter(None, (csv, *wanted.values())):
-        if path.resolve() in inputs:
+        if path.resolve() in map(Path.resolve, inputs):
             raise HeedError(f"{path}: has the scores. Write the result to another file")
     found = [*judge_all(read_scores(files, references, metric), asked, metric)]
     sections = [*map(words.section, found)]
     for lines in map(described, sections):
         print_line("\n".join(lines))
     if csv:
-        write_csv(csv, pd.concat(map(as_table, found), ignore_index=True))
+        write_text(csv, csv_text(pd.concat(map(as_table, found), ignore_index=True)))
     if any(wanted.values()):
         from heed.verdict import page  # here: the report takes a while to import
 

@@ -83,7 +83,8 @@ def _read(given: Given) -> pd.DataFrame:
             table = pd.read_parquet(given.path)
         rows = pd.Series(np.arange(1, len(table) + 1)).astype(str)
         table = table.reset_index(drop=True).assign(**{AT: f"{given.path}: row " + rows})
-        return _of_study(table) if "experiment" in table else _long(given, table)
+        is_study = "experiment" in table and "score" not in table
+        return _of_study(table) if is_study else _long(given, table)
     if suffixes.endswith((".json", ".jsonl")):
         rows = _objects(given.path)
         first = next(rows, {})
@@ -144,10 +145,9 @@ def _of_harness(given: Given, rows: Iterable[dict[str, Any]]) -> Iterator[tuple[
     for number, row in enumerate(rows, 1):
         own = "" if row.get("filter", "none") == "none" else f" ({row['filter']})"
         for metric in row.get("metrics") or [key for key in ("acc", "exact_match") if key in row]:
-            if isinstance(row.get(metric), list):  # what a metric of all items together is made of
-                continue
-            at = f"{given.path}:{number}"
-            yield at, task, metric + own, given.model, 1, 0, row["doc_id"], row.get(metric)
+            if not isinstance(row.get(metric), list):  # what a metric of all items is made of
+                at = f"{given.path}:{number}"
+                yield at, task, metric + own, given.model, 1, 0, row["doc_id"], row.get(metric)
 
 
 def _of_helm(given: Given, rows: Iterable[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:

@@ -1,5 +1,5 @@
 """The words of the report on a regression: all else is as for every task."""
 
-HAS_SCORES = HAS_BROWSER = False
+HAS_BROWSER = False
 REFERENCE_MODELS = {"ridge": "Ridge on TF-IDF."}
 VALUES = "Figures of a regression are means over seeds."

@@ -1,7 +1,8 @@
 """The stage `adversarial_attention`: models trained to have other weights, and diagnostic MLPs."""
 
 import dataclasses
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,6 @@ from heed.explanation.adversarial_attention import (
     NO_RATIONALE,
     PLACES,
     SPLIT_WITHOUT,
-    DiagnosticTraining,
     Guide,
     deceive_loss,
     differ_loss,
@@ -36,7 +36,7 @@ from heed.tasks.classification import adversarial_attention
 from heed.tasks.classification.adversarial_attention import (
     AdversarialLearner,
     DiagnosticLearner,
-    _diagnostic_training,
+    diagnose,
 )
 from heed.tasks.classification.explanation import load_subject
 from heed.tasks.classification.learning import class_indices
@@ -157,7 +157,7 @@ def test_moved_weights_are_those_of_another_document_of_the_same_length(document
 
 
 @pytest.fixture(scope="module")
-def training() -> tuple[DiagnosticTraining, dict[int, int]]:
+def training() -> tuple[Callable, dict[int, int]]:
     """Documents of random words, whose class only their weights can tell; row → its class."""
     generator = np.random.default_rng(0)
     texts = [[f"w{w}" for w in generator.integers(0, 10, 8)] for _ in range(200)]
@@ -173,12 +173,12 @@ def training() -> tuple[DiagnosticTraining, dict[int, int]]:
     make_deterministic()
     encoded = EncodedCorpus(tokens, subject.encoded.vocabulary, recipe.hyperparameters)
     known = {row for row in range(200) if row % 4 != 2}
-    training = _diagnostic_training(run, Subject(subject.model, encoded), classes, rows, known)
-    return training, dict(enumerate(classes.tolist()))
+    base, by_row = Subject(subject.model, encoded), dict(enumerate(classes.tolist()))
+    return functools.partial(diagnose, run, base, classes, rows, known), by_row
 
 
-def accuracy(training: DiagnosticTraining, guide: Guide, tmp_path: Path) -> float:
-    rows = training.accuracies({"x": guide}, tmp_path, lambda *_: None)
+def accuracy(training: Callable, guide: Guide, tmp_path: Path) -> float:
+    rows = training({"x": guide}, tmp_path, lambda *_: None)
     majorities = {row["weights"]: (row["mean"], row["documents"]) for row in rows[-2:]}
     # half of the good documents have no rationale
     expected = {"majority": (0.5, 40), "majority_with_rationale": (pytest.approx(2 / 3), 30)}

@@ -14,6 +14,7 @@ from heed.inputs.vocabulary import BOS, EOS, PADDING, SPECIAL_OF_PAIRS, UNKNOWN
 from heed.tasks.translation.prediction import count_unknown_words
 from heed.tokens.arrays import Side
 from heed.tokens.tokenizer import tokenize_sentences
+from heed.training.checkpoint import whole_run
 
 TRAIN = [
     'A man says "hello there" (and leaves).', "Two dogs, a cat: they don't run.",
@@ -154,14 +155,17 @@ def test_text_that_was_tokenised_already_keeps_a_space_everywhere():
 
 
 BROKEN = [
-    ("words", "x.detokenizer.csv", lambda text: text.replace(b",", b";"), "cannot be read"),
-    ("bpe", "x.model", lambda model: b"no model", "cannot be read"),
+    ("words", "x.detokenizer.csv", lambda text: text.replace(b",", b";")),
+    ("bpe", "x.model", lambda model: b"no model"),
 ]
 
 
-@pytest.mark.parametrize(("kind", "name", "damage", "message"), BROKEN)
-def test_units_that_were_changed_are_one_message(tmp_path, kind, name, damage, message):
+@pytest.mark.parametrize(("kind", "name", "damage"), BROKEN)
+def test_units_that_were_changed_are_one_message(tmp_path, kind, name, damage):
     make(kind).write(tmp_path, "x")
     (tmp_path / name).write_bytes(damage((tmp_path / name).read_bytes()))
-    with pytest.raises(HeedError, match=rf"{message}.* Run again: heed train"):
+    with (
+        pytest.raises(HeedError, match="not a whole run"),
+        whole_run(tmp_path, "heed train"),
+    ):
         read_segmenter(tmp_path, "x", settings_of(kind))

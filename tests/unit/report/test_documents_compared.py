@@ -17,7 +17,6 @@ from heed.report.figures.heatmaps import heads
 from heed.report.figures.shapes import Heads
 from heed.report.figures.variants import Drawn
 from heed.report.measures import equal_weights_control, lacks_layer
-from heed.report.rows.classification import changes
 from heed.tasks.classification import prediction
 from tests.fixtures.report import made_up
 from tests.unit.report.conftest import read_made_up
@@ -158,17 +157,3 @@ def test_a_model_of_one_head_has_no_choice_and_one_of_two_has_all_its_weights(tm
     table = pd.read_parquet(path)
     table[table["head"] == 0].to_parquet(path)
     assert next(heads(Drawn(results, experiment, []))).heads is None
-
-
-def test_each_class_has_its_change_in_recall_the_largest_gain_first(tmp_path):
-    results = read_made_up(made_up.study("talk"), made_up.comparison("talk"), tmp_path)
-    experiment = max(results.experiments, key=lambda e: len(e.result.groups["classes"]))
-    found = changes(results, experiment).records
-    means = [row["gain"].mean_pp for row in found]
-    assert means == sorted(means, reverse=True) and len(means) > 5
-    attention, baseline = (
-        experiment.result.models[name].details["classes"][found[0]["name"]]["recall"].values
-        for name in ("self-attention", "last-state")
-    )
-    differences = [100 * (a - b) for a, b in zip(attention, baseline, strict=True)]
-    assert found[0]["gain"].values_pp == pytest.approx(differences)

@@ -16,7 +16,7 @@ from heed.report.figures.compared import compared, published
 from heed.report.figures.recency import PLAIN, coloured, importance, recency
 from heed.report.figures.scores import cost_figure
 from heed.report.figures.shapes import EVERYWHERE, FILES, PAGE, Figure, Panel
-from heed.report.figures.study import ladder, study_figure
+from heed.report.figures.study import ladder, learning_curve, study_figure
 from heed.report.figures.variants import Drawn, drawn_variants, looks
 from heed.report.figures.vega import as_svg
 from heed.report.pages import Page
@@ -236,6 +236,13 @@ def test_the_learning_curve_has_four_lines_by_the_logarithm_of_the_amount(monkey
     band = marks(headlines, "band")
     assert [round(row["y2"] - row["y"], 6) for row in band] == [2, 2, 2]
     assert figure.title == "Weighing words helps at most sizes; the linear model leads at all"
+
+
+def test_other_texts_are_no_amounts_of_the_same_ones():
+    found = published(STUDIES / "amounts")
+    assert learning_curve(found)
+    assert not learning_curve([dataclasses.replace(row, source=row.corpus) for row in found])
+    assert {row.source for row in found} == {"imdb, imdb", "few-shot-01, news-headlines"}
 
 
 def test_a_study_of_one_corpus_has_no_figure_of_its_own_and_of_several_the_ladder(monkeypatch):

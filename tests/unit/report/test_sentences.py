@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from heed.evaluation.results import SAME, UNDECIDED, ExperimentResult
+from heed.evaluation.results import SAME, UNDECIDED, WORSE, ExperimentResult
 from heed.report import differences
 from heed.report.pages import environment, first_sentences
 from heed.report.rows import summary
@@ -15,7 +15,6 @@ from tests.fixtures.report.answers import METHOD, NOISY, experiment_of, make_exp
 from tests.fixtures.report.pages import change_difference
 
 CASES = cases(__file__)
-ALIKE = (0.851, 0.859, 0.841)  # as attention, but for a tenth of a point
 NEAR = (0.844, 0.855, 0.8345)  # half a point below attention, in each seed
 
 
@@ -25,7 +24,7 @@ def finding(result: ExperimentResult, title: str = "Letters") -> dict[str, Any]:
     return summary.finding(found, found.leading)
 
 
-def said(*results: ExperimentResult, seeds: int = 3) -> list[str]:
+def said(*results: ExperimentResult, seeds: str = "3") -> list[str]:
     """The title and the first paragraph."""
     return first_sentences([*map(finding, results)], seeds)
 
@@ -90,7 +89,7 @@ def test_a_study_gives_no_advice_and_a_corpus_of_ones_own_has_its_rule():
     result = make_experiment(linear=0.86)
     assert not re.search(r"\b(use|take)\b", " ".join(said(result)), re.IGNORECASE)
     own = dataclasses.replace(experiment_of(result, "Mine"), advice="linear")
-    lead = first_sentences([summary.finding(own, own.leading)], 3)[1]
+    lead = first_sentences([summary.finding(own, own.leading)], "3")[1]
     assert lead.endswith(
         "For this corpus take the linear model, the simplest of those within a point of the best: "
         "86.0%."
@@ -103,7 +102,7 @@ def test_where_nothing_was_learned_the_majority_class_is_the_answer(scores, advi
     result = make_experiment(baseline, attention, linear, generated=False)
     assert differences.recommend(result, METHOD) == advice
     own = dataclasses.replace(experiment_of(result, "Mine"), advice=advice)
-    lead = first_sentences([summary.finding(own, own.leading)], 3)[1]
+    lead = first_sentences([summary.finding(own, own.leading)], "3")[1]
     nothing = (
         "No model is shown to learn anything here: none is more than a point better than the most "
         "frequent class, with 50.0%."
@@ -121,13 +120,21 @@ def test_without_a_control_the_reference_model_is_compared():
     each = experiment_of(result, "x")
     assert each.leading and each.leading.second == "linear"
     assert (
-        first_sentences([summary.finding(each, each.leading)], 3)[0]
+        first_sentences([summary.finding(each, each.leading)], "3")[0]
         == "The linear model beats self-attention"
     )
 
 
+def test_a_reference_model_that_is_ahead_has_the_name_of_its_own_experiment():
+    without, ahead = make_experiment(), judged("linear", WORSE, (-9.0, -3.0))
+    del without.reference_models["linear"]
+    del without.comparisons["self-attention"]["linear"]
+    assert said(without, ahead)[1].endswith("The linear model does better than attention in one.")
+    assert "trained 2 to 5 times." in said(without, ahead, seeds="2 to 5")[1]
+
+
 def test_an_experiment_without_attention_says_so():
-    assert first_sentences([], 3) == ["Attention is compared with nothing in this study"]
+    assert first_sentences([], "3") == ["Attention is compared with nothing in this study"]
 
 
 # --- several experiments --------------------------------------------------------------------------

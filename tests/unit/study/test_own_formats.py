@@ -110,10 +110,10 @@ def hub_parquet(split: str, rows: Rows) -> str:
     return path
 
 
-def excel() -> str:
+def excel(*end: tuple[str, str]) -> str:
     openpyxl = pytest.importorskip("openpyxl", reason="openpyxl reads and writes .xlsx")
     book = openpyxl.Workbook()
-    for row in [("text", "label"), *SPAM]:
+    for row in [("text", "label"), *SPAM, *end]:
         book.active.append(row)
     book.save("spam.xlsx")
     return "spam.xlsx"
@@ -162,6 +162,23 @@ def test_a_file_as_people_have_it_is_read_by_the_first_command(monkeypatch, caps
     rows = BY_CLASS if form == "folders of classes" else SPAM
     assert texts_and_labels(documents) == rows and note in printed
     assert declared(name) == keys
+
+
+def test_what_programs_write_beside_the_texts_is_no_part_of_them(monkeypatch, capsys):
+    """Notepad's byte order mark and a last line of blanks; Excel's ends of lines."""
+    text = "\r\n".join([*lines('"{text}",{label}', "text,label"), "  ", ""])
+    Path("note.csv").write_text(text, encoding="utf-8-sig", newline="")
+    _, documents = added(monkeypatch, capsys, "note.csv", "--encoding", "utf-8")
+    assert texts_and_labels(documents) == SPAM
+    shutil.rmtree("studies")
+    _, documents = added(monkeypatch, capsys, excel(("Dear all,_x000D_\nbye", "spam")))
+    assert documents[-1].text == "Dear all,\r\nbye"
+
+
+def test_a_text_may_begin_with_a_bracket(monkeypatch, capsys):
+    songs = write_lines("songs", lines("{text}\t{label}", "[Chorus] call me\tspam"))
+    _, documents = added(monkeypatch, capsys, songs)
+    assert texts_and_labels(documents) == [("[Chorus] call me", "spam"), *SPAM]
 
 
 def test_what_is_exported_otherwise_is_said_where_heed_does_not_read_it(monkeypatch, capsys):

@@ -54,14 +54,21 @@ def test_what_can_be_no_corpus_is_one_message_and_nothing_is_written(case):
     "words",
     [["--train", each] for each in ("0", "1.0", "100%", "-5", "", "9" * 30)]
     + [["--test", each] for each in ("0", "1", "1.0", "12", "100%", "-.2", ".999", "nan")]
-    + [["--seeds", each] for each in ("0", "1001", "1" * 5000)],
+    + [["--seeds", each] for each in ("0", "1001", "1" * 5000)]
+    + [["--minutes", each] for each in ("0", "inf", "nan")],
     ids=lambda words: " ".join(words)[:20],
 )
 def test_a_size_out_of_range_says_what_is_expected(words, capsys):
     with pytest.raises(SystemExit, match="2"):
         make_parser().parse_args(["corpus", "add", "ok.csv", *words])
-    expected = "a share of the texts from 0.0001 to 0.99" if "--test" in words else "a whole number"
-    assert f"argument {words[0]}: {expected}" in capsys.readouterr().err
+    expected = {
+        "--test": "a share of the texts from 0.0001 to 0.99",
+        "--minutes": "a number above 0",
+    }
+    assert (
+        f"argument {words[0]}: {expected.get(words[0], 'a whole number')}"
+        in capsys.readouterr().err
+    )
 
 
 def replace_params(_: str) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from heed import study
 from heed.cli import commands, stages
-from heed.evaluation.results import write_comparison
+from heed.evaluation.results import NOT_CONVERGED, write_comparison
 from heed.files import HeedError
 from heed.study.reader import require_looked, set_seeds
 from heed.study.studies import activate_study, format_studies
@@ -219,7 +219,7 @@ def test_only_what_is_undecided_at_a_declared_look_trains_further_seeds(clone: P
     text = params.read_text().replace("  name: sample\n", "  name: sample\n  looks: [3, 5, 10]\n")
     params.write_text(text)
     count = len(study.load().experiments)
-    compared(["better"] + ["undecided"] * (count - 1))
+    compared(["better", NOT_CONVERGED] + ["undecided"] * (count - 2))
     first, *others = study.load().experiments
     message = set_seeds(params, 5)
     assert message.endswith(f"Decided, and not trained further: {first}")

@@ -117,10 +117,6 @@ def test_what_does_not_fit_is_one_message(tmp_path, table, message):
     assert not (tmp_path / "mine").exists()
 
 
-NEEDED = "needs path and sha256"
-FILES = {"paths": {"de": "de.txt", "en": "en.txt"}, "hashes": {"de": "0" * 64, "en": "0" * 64}}
-
-
 @pytest.mark.parametrize(("keys", "message"), CASES["sources"])
 def test_a_source_of_pairs_needs_a_table(keys, message):
     with pytest.raises(ValueError, match=message):

@@ -18,7 +18,6 @@ from tests.conftest import cases, change_recipe, contents, train
 from tests.makers.precision import has_bfloat16
 
 CASES = cases(__file__)
-NEITHER, SHORT, AMX = {}, {"avx512_bf16": True}, {"avx512_bf16": True, "amx_bf16": True}
 
 
 @pytest.mark.parametrize(("processor", "has", "instructions", "library"), CASES["products"])

@@ -39,7 +39,7 @@ def as_json_lines(folder):
 
 
 def as_parquet(folder):
-    table().astype({"score": bool}).to_parquet(folder / "scores.parquet")
+    table().astype({"score": bool}).assign(experiment="A").to_parquet(folder / "scores.parquet")
     return ["scores.parquet"]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from heed.corpora.sections import Corpus
 from heed.evaluation.results import BETTER, WORSE
 from heed.report.figures.variants import factor, kinds
 from heed.report.measures import Measure
@@ -86,6 +87,11 @@ class Compared:
         return self.verdicts.get((first, second)) or OPPOSITE.get(turned, turned)
 
 
+def _source_of(corpus: Corpus) -> str:
+    """Return what the texts of a corpus are drawn from."""
+    return f"{corpus.source}, {corpus.kind}"
+
+
 def compared(results: Results) -> list[Compared]:
     """Return the experiments of a study, but those that only worsen another's hyperparameters."""
     found, margin = [], results.comparison.significance.equivalence_margin
@@ -96,7 +102,8 @@ def compared(results: Results) -> list[Compared]:
         models = result.models | result.reference_models
         runs = {name: result.compared_score(model).values for name, model in models.items()}
         verdicts = {(pair.first, pair.second): pair.verdict for pair in experiment.comparisons}
-        about = experiment.title, experiment.corpus_name, corpus.kind, corpus.splits["train"]
+        source = _source_of(results.params.corpora[experiment.corpus_name])
+        about = experiment.title, experiment.corpus_name, source, corpus.splits["train"]
         own = experiment.attention, runs, kinds(experiment), verdicts
         found.append(Compared(*about, corpus.generated, experiment.measure, margin, *own))
     return found
@@ -122,8 +129,8 @@ def published(folder: Path) -> list[Compared]:
         pairs: Any = tested.set_index(["first", "second"])["verdict"].to_dict()
         corpus, measure = params.corpora[declared.corpus], Measure(declared.task, metric)
         texts = corpus.split.train if isinstance(corpus.split.train, int) else 0
-        about = declared.title, declared.corpus, corpus.kind, texts, "generated" in mark, measure
+        about = declared.title, declared.corpus, _source_of(corpus), texts, "generated" in mark
         asked = next(filter(runs.__contains__, params.study.attention), "")
         margin = params.study.equivalence_margin
-        found.append(Compared(*about, margin, asked, runs, kind_of, pairs))
+        found.append(Compared(*about, measure, margin, asked, runs, kind_of, pairs))
     return found

@@ -69,7 +69,7 @@ def _curve(group: Sequence[Compared], named: bool) -> Panel:
         marks.append(mark("band", row.texts, (middle - first.margin, middle + first.margin)))
     tables = {}
     for kind in first.kinds:
-        runs = [(row.texts, value) for row in group for value in row.runs[kind]]
+        runs = [(row.texts, value) for row in group for value in row.runs.get(kind, ())]
         tables[kind] = pd.DataFrame(runs, columns=["x", "value"])
     words = {kind: all_words()[kind].words for kind in tables if named}
     marks += variants.line_marks(tables, {kind: look_of(kind) for kind in tables}, words)

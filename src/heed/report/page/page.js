@@ -83,7 +83,7 @@ function reveal() {
 }
 addEventListener("hashchange", reveal);
 if (location.hash) reveal();
-if (matchMedia("(max-width: 70rem)").matches) document.querySelector(".contents details").open = false;
+if (matchMedia("(max-width: 70rem)").matches) document.querySelector(".contents details")?.removeAttribute("open");
 
 // Once the page is there the images out of sight follow, so that print and screenshots have them.
 addEventListener("load", () => {

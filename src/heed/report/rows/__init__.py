@@ -5,11 +5,10 @@ tables.yaml names each and declares the columns of its records. Text and layout 
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from heed.report.experiments import Experiment
-from heed.report.results import Results, Source
+from heed.report.results import Source
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,16 +28,3 @@ class Rows:
 def known(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return values by name, with None for a name that has none."""
     return defaultdict(lambda: None, values)
-
-
-def named_runs(
-    results: Results, experiment: Experiment, variant: str, values: Sequence[Any]
-) -> Iterator[tuple[str, Any]]:
-    """Yield the values of a model's runs by seed, or those of a reference model's by fold."""
-    if variant in experiment.result.models:
-        runs = [f"seed {seed}" for seed in results.comparison.seeds_of(experiment.key)]
-    elif len(values) > 1:
-        runs = [f"fold {fold}" for fold in range(len(values))]
-    else:
-        runs = ["the only one"]
-    yield from zip(runs, values, strict=True)

@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from heed.evaluation.results import BASELINE, MeanAndStd, Scores, mean_and_std, paired_gain
+from heed.evaluation.results import BASELINE, MeanAndStd, Scores, mean_and_std
 from heed.report.experiments import Experiment
 from heed.report.formats import format_number, format_points
 from heed.report.published import NO_SCORES
 from heed.report.results import Results
-from heed.report.rows import Rows, named_runs
+from heed.report.rows import Rows
 from heed.report.rows.hyperparameters import COLUMNS, GROUPS, shown_setting
 from heed.tasks.classification.metrics import AVERAGES
 
@@ -74,37 +74,6 @@ def slide(results: Results, experiment: Experiment) -> Rows:
 def _headings(experiment: Experiment) -> dict[str, str]:
     without, attention = map(experiment.words.__getitem__, experiment.pair)
     return {"without": without, "with": attention}
-
-
-def seeds(results: Results, experiment: Experiment) -> Rows:
-    """Return every score of every run of all models."""
-    records = [
-        {"variant": variant, "run": run, "row": row["name"], "kind": row["kind"], "metric": metric,
-         "value": format_number(value, row[metric]["digits"])}
-        for variant in (*experiment.variants, *experiment.result.reference_models)
-        for row in report_of(experiment, variant).values()
-        for metric in HEADINGS
-        if (values := row[metric]["score"].values)
-        for run, value in named_runs(results, experiment, variant, values)
-    ]  # fmt: skip
-    return Rows(records)
-
-
-def changes(results: Results, experiment: Experiment) -> Rows:
-    """Return the change in recall of each class by attention, paired by seed: largest first."""
-    before, after = (report_of(experiment, variant) for variant in experiment.pair)
-    records: list[dict[str, Any]] = []
-    for key, row in after.items():
-        if row["kind"] == "class":
-            old, new = before[key]["recall"], row["recall"]
-            gain = paired_gain(new["score"].values, old["score"].values)
-            talk = [float(recall["published"]) for recall in (old, new) if recall["published"]]
-            records.append({
-                "name": row["name"], "support": row["support"]["score"].mean, "gain": gain,
-                "by_seed": " ".join(f"{value:+.2f}" for value in gain.values_pp),
-                "talk": 100 * (talk[1] - talk[0]) if len(talk) == 2 else None,
-            })  # fmt: skip
-    return Rows(sorted(records, key=lambda record: (-record["gain"].mean_pp, record["name"])))
 
 
 def beneath(results: Results, experiment: Experiment) -> Rows:

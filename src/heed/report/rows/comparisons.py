@@ -1,11 +1,8 @@
-"""The rows of an experiment's differences, scores, score functions and groups of lengths."""
+"""The rows of an experiment's differences and scores."""
 
 from heed.evaluation.results import BASELINE
 from heed.report.experiments import Experiment
-from heed.report.figures.curves import by_group
-from heed.report.figures.variants import Drawn, ordered_variants
-from heed.report.formats import DASH, read_yaml
-from heed.report.measures import Measure, report_of
+from heed.report.measures import Measure
 from heed.report.results import Results
 from heed.report.rows import Rows
 from heed.task import task_module
@@ -46,38 +43,3 @@ def scores(results: Results, experiment: Experiment) -> Rows:
         "further": {name: Measure(measure.task, name).name for name in further},
     }  # fmt: skip
     return Rows(records, facts)
-
-
-def score_functions(results: Results) -> Rows | None:
-    """Return each model by the score functions that it uses; None where no task has any."""
-    experiments = [e for e in results.experiments if report_of(e.measure.task).HAS_SCORES]
-    # The lectures' numbers say nothing to the reader of a study that is not of their talk.
-    of_talk = any(experiment.talk for experiment in results.experiments)
-    shown, known = ["lecture", "paper"][not of_talk :], read_yaml("names")["scores"]
-    records = [
-        experiment.named(variant) | {
-            "score": score, "where": at,
-            "source": "; ".join(filter(None, map(known[score].get, shown))) or DASH,
-            "metric": experiment.result.compared_score(experiment.result.models[variant]),
-            "gain": experiment.difference(variant, BASELINE),
-        }
-        for experiment in experiments
-        for variant in experiment.variants
-        for score, at in experiment.result.models[variant].hyperparameters.score_functions.items()
-    ]  # fmt: skip
-    records.sort(key=lambda record: [*known].index(record["score"]))
-    return Rows(records) if experiments else None
-
-
-def lengths(results: Results, experiment: Experiment) -> Rows:
-    """Return every group of lengths of every model: BLEU up to 100, accuracy up to 1."""
-    order = ordered_variants(results, experiment)
-    tables = Drawn(results, experiment, order).read("lengths")
-    records = [
-        {"variant": variant, **group}
-        for variant, table in tables.items()
-        for group in by_group(table).reset_index().to_dict("records")
-    ]
-    names = {False: ("accuracy", "documents", "share"), True: ("bleu", "sentences", "hundreds")}
-    own = names[experiment.measure.is_of_sentences]
-    return Rows(records, dict(zip(("score", "counted", "digits"), own, strict=True)))

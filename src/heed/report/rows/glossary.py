@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from heed.evaluation.results import BASELINE, NOT_NOTED
+from heed.evaluation.results import BASELINE
 from heed.report.explanations import range_of
 from heed.report.formats import format_count
 from heed.report.results import Results
@@ -66,4 +66,4 @@ def machine_kinds(results: Results) -> list[tuple[str, int]]:
     found = (experiment.result for experiment in results.experiments)
     models = (model for result in found for model in result.models.values())
     counts = Counter(kind for model in models for kind in model.machine_kinds)
-    return sorted(counts.items(), key=lambda pair: (pair[0] == NOT_NOTED, -pair[1]))
+    return counts.most_common()

@@ -14,7 +14,7 @@ from heed.report.figures.translation import read_sentences
 from heed.report.figures.variants import drawn_variants
 from heed.report.formats import format_number
 from heed.report.results import Results, read_table
-from heed.report.rows import Rows, known, named_runs
+from heed.report.rows import Rows, known
 from heed.tasks.translation.metrics import signatures
 from heed.tasks.translation.recipe import SCALE, Prediction
 
@@ -70,21 +70,10 @@ def settings(results: Results, experiment: Experiment) -> dict[tuple[Any, ...], 
     found: dict[tuple[Any, ...], list[str]] = {}
     for variant, model in results.models(experiment).items():
         path = results.prediction_folder(model) / MODEL_PREDICTION
-        used: Prediction = read_prediction(path, "translation", f"heed score {model}")
+        used: Prediction = read_prediction(path, "translation", f"heed score {experiment.key}")
         key = (used.beam, used.length_penalty, *signatures(used).values())
         found.setdefault(key, []).append(experiment.words[variant])
     return found
-
-
-def seeds(results: Results, experiment: Experiment) -> Rows:
-    """Return every score of every run of all models."""
-    records = [
-        {"variant": record["variant"], "run": run, "metric": metric, "value": value}
-        for record in _scored(results, experiment)
-        for metric, scores in record["scores"].items()
-        for run, value in named_runs(results, experiment, record["variant"], scores.values)
-    ]
-    return Rows(records)
 
 
 def examples(results: Results, experiment: Experiment) -> Rows | None:

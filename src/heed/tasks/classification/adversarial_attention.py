@@ -17,16 +17,18 @@ from torch import nn
 
 from heed.explanation import adversarial_attention as adversarial
 from heed.explanation import rankings
-from heed.explanation.adversarial_attention import DiagnosticTraining, Weights, make_guides
+from heed.explanation.adversarial_attention import DiagnosticMLP, Weights, make_guides
 from heed.explanation.rankings import GROUPS, Subject
 from heed.explanation.sections import AdversarialAttention
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.classifier import Classifier, weighted_sum
 from heed.tasks.classification import explanation
+from heed.tasks.classification.explanation import RationaleReader, Units
 from heed.tasks.classification.learning import ClassificationLearner, class_indices, probabilities
 from heed.tokens.arrays import Tokens
-from heed.training.loop import LAST, Progress, train
+from heed.training.loop import LAST, DivergedError, Progress, train
+from heed.training.machine import seed_everything
 from heed.training.run import RunInfo
 
 # what is done, how much of it, and all of it
@@ -69,23 +71,51 @@ class DiagnosticLearner(ClassificationLearner):
         return self._cross_entropy(model(batch), batch)
 
 
-def _diagnostic_training(
+def diagnose(
     run: RunInfo, base: Subject, labels: np.ndarray, splits: dict[str, np.ndarray],
-    with_rationale: set[int],
-) -> DiagnosticTraining:  # fmt: skip
-    own, encoded = run.recipe.hyperparameters, base.encoded
+    with_rationale: set[int], guides: dict[str, adversarial.Guide], work: Path,
+    report_progress: ReportProgress,
+) -> list[adversarial.Row]:  # fmt: skip
+    """Train diagnostic MLPs by each guide; return the rows of the summary.
 
-    def fit(model: nn.Module, chosen: dict[str, np.ndarray], epochs: int, work: Path) -> np.ndarray:
-        h = dataclasses.replace(own, epochs=epochs)
-        learner = DiagnosticLearner(model, encoded, labels, chosen, h, run.seed, "cpu")
-        train(learner, h, run.seed, "cpu", work, lambda progress: None)
-        return _is_right(model, encoded, labels, chosen["test"])
-
-    size = base.model.network.linear.in_features
-    return DiagnosticTraining(
-        own, own.epochs, len(run.recipe.data.classes), run.seed, labels, splits, size,
-        with_rationale, fit,
-    )  # fmt: skip
+    One network is trained by the base's recipe, another for one epoch: with enough epochs a bag of
+    words may learn from equal weights too. `with_rationale`: documents whose rationale is known.
+    Raises DivergedError, which names the weights.
+    """
+    h, classes = run.recipe.hyperparameters, len(run.recipe.data.classes)
+    size = base.model.network.linear.in_features  # of the document's vector
+    row = functools.partial(adversarial.mean_row, "diagnostic", reason=adversarial.SPLIT_WITHOUT)
+    rows = []
+    for i, (name, guide) in enumerate(guides.items()):
+        report_progress(f"diagnostic MLP, weights {name}", i, len(guides))
+        chosen = {split: guide.choose(documents) for split, documents in splits.items()}
+        for measure, epochs in (("accuracy", h.epochs), ("accuracy_one_epoch", 1)):
+            right = np.empty(0)
+            if all(map(len, chosen.values())):
+                seed_everything(run.seed)
+                read, weigh = guide.read, guide.weigh()
+                model = DiagnosticMLP(guide.vocabulary, classes, size, h, read, weigh)
+                own, folder = (
+                    dataclasses.replace(h, epochs=epochs),
+                    work / f"guided-{name}-{epochs}",
+                )
+                learner = DiagnosticLearner(
+                    model, base.encoded, labels, chosen, own, run.seed, "cpu"
+                )
+                try:
+                    train(learner, own, run.seed, "cpu", folder, lambda progress: None)
+                except DivergedError as error:
+                    raise DivergedError(f"diagnostic MLP, weights {name}: {error}") from None
+                right = _is_right(model, base.encoded, labels, chosen["test"])
+            rows.append(row(measure, name, right))
+    known = {name: adversarial.among(rows, with_rationale) for name, rows in splits.items()}
+    for name, chosen in zip(adversarial.MAJORITIES, (splits, known), strict=True):
+        right = np.empty(0)
+        if all(map(len, chosen.values())):
+            most_frequent = np.bincount(labels[chosen["train"]]).argmax()
+            right = (labels[chosen["test"]] == most_frequent).astype(np.float64)
+        rows.append(row("accuracy", name, right))
+    return rows
 
 
 def _is_right(
@@ -93,15 +123,6 @@ def _is_right(
 ) -> np.ndarray:
     predicted = probabilities(model, encoded.evaluation_batches(rows), rows, "cpu").argmax(1)
     return (predicted == labels[rows]).astype(np.float64)
-
-
-@dataclasses.dataclass(frozen=True)
-class Units:
-    """By row: the unit of each token read, and which units and tokens belong to a rationale."""
-
-    of_token: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
-    rationale: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
-    token_rationale: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
 
 
 def judge_adversarial_model(
@@ -116,7 +137,8 @@ def judge_adversarial_model(
     base = explanation.load_subject(run, tokens, rows)
     if reason := rankings.no_sum_reason(base, int(rows[0])):
         raise HeedError(f"model {run.recipe.model} can have no adversarial model: {reason}")
-    units = _read_units(base, reader := explanation.RationaleReader(tokens, base.encoded), rows)
+    reader = RationaleReader(tokens, base.encoded)
+    units = explanation.read_units(base, reader, rows)
     is_known = any(units.rationale[row].any() for row in splits["train"])
     if adversarial_model.goal == "deceive" and not is_known:
         raise HeedError(
@@ -138,20 +160,10 @@ def judge_adversarial_model(
         of_base, of_other = (_token_weights(model, pair, rows, units) for model in models)
         guides = make_guides(of_base, of_other, units.token_rationale, words)
         with_rationale = {row for row, known in units.token_rationale.items() if known.any()}
-        training = _diagnostic_training(run, base, labels, splits, with_rationale)
-        summary += training.accuracies(guides, work, report_progress)
+        summary += diagnose(
+            run, base, labels, splits, with_rationale, guides, work, report_progress
+        )
     return tables | {"summary": pd.DataFrame(summary)}
-
-
-def _read_units(subject: Subject, reader: explanation.RationaleReader, rows: np.ndarray) -> Units:
-    units = Units()
-    for batch in subject.encoded.evaluation_batches(rows):
-        documents = rankings.read_documents(subject.model, batch)
-        for row, document in zip(batch.rows.tolist(), documents, strict=True):
-            units.of_token[row] = unit = document.unit.numpy()
-            units.token_rationale[row] = is_rationale = reader.token_rationale(row)
-            units.rationale[row] = np.bincount(unit, is_rationale, document.units) > 0
-    return units
 
 
 def _train(
@@ -183,7 +195,7 @@ def _compare(
 
 def _tables(
     compared: list[adversarial.Compared], tokens: Tokens, run: RunInfo, units: Units,
-    reader: explanation.RationaleReader,
+    reader: RationaleReader,
 ) -> dict[str, pd.DataFrame]:  # fmt: skip
     columns = tokens.documents(["id", f"label_{run.recipe.data.label}"]).to_numpy()
     classes, documents, weights = run.recipe.data.classes, [], []

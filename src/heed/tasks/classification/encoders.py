@@ -50,7 +50,6 @@ from heed.explanation.rankings import (
 from heed.explanation.recency import COLUMNS
 from heed.explanation.registry import EXPLAINED, UnitPositions, summarize
 from heed.explanation.test import HELD, WEIGHT_RANKINGS, Prediction, total_variation
-from heed.files import HeedError
 from heed.hyperparameters.pretrained import PRETRAINED, Encoder, Pretrained
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.paths import WORK
@@ -268,8 +267,6 @@ def explain_encoder(
     Raises HeedError: an encoder of a kind whose attention cannot be changed.
     """
     rows = draw_documents(tokens.rows("test", 0), 0, tokens.offsets, 1.0)[:documents]
-    if not len(rows):
-        raise HeedError(f"{tokens.path}: all test documents are empty: there is nothing to explain")
     classifier.requires_grad_(False)
     reader, marked = EncoderReader(classifier), MarkedTokens(tokens)
     texts = tokens.documents(["text"])["text"]

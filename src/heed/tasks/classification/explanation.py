@@ -1,12 +1,20 @@
 """The explanation of a trained classifier's predictions: its tables, of one seed."""
 
+import dataclasses
 from collections.abc import Callable, Iterable
 
 import numpy as np
 import pandas as pd
 import torch
 
-from heed.explanation.rankings import GROUPS, Subject, group_size, judge_documents, no_sum_reason
+from heed.explanation.rankings import (
+    GROUPS,
+    Subject,
+    group_size,
+    judge_documents,
+    no_sum_reason,
+    read_documents,
+)
 from heed.explanation.recency import TENTHS, count_documents, explain_recency
 from heed.explanation.registry import (
     UnitPositions,
@@ -46,7 +54,7 @@ def explain_run(
     if reason := no_sum_reason(subject, int(rows[0])):
         reasons["weights"] = reason
     spans = RationaleReader(tokens, subject.encoded)
-    share = spans.mean_share(rows[: group_size(GROUPS[-1].end, scale)])
+    share = mean_share(read_units(subject, spans, rows[: group_size(GROUPS[-1].end, scale)]))
     if not share:
         reasons["rationale"] = NO_RATIONALE
     further = count_documents(rows, scale)
@@ -143,11 +151,6 @@ class RationaleReader:
             "rationale": np.logical_or.reduceat(self._rationale.mask(row)[read], first),
         }
 
-    def mean_share(self, rows: np.ndarray) -> float:
-        """Return the mean share of rationale tokens, over documents that have any, or 0."""
-        shares = [self.token_rationale(row).mean() for row in rows]
-        return float(np.mean([share for share in shares if share] or [0.0]))
-
     def token_rationale(self, row: int) -> np.ndarray:
         """Return whether each token that is read belongs to the rationale, (tokens,)."""
         return self._rationale.mask(row)[self._read(row)]
@@ -160,3 +163,30 @@ class RationaleReader:
     def _read(self, row: int) -> np.ndarray:
         positions, token_mask = self._encoded.positions(np.asarray([row]))
         return positions[token_mask]
+
+
+@dataclasses.dataclass(frozen=True)
+class Units:
+    """By row: the unit of each token read, and which units and tokens belong to a rationale."""
+
+    of_token: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
+    rationale: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
+    token_rationale: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
+
+
+def read_units(subject: Subject, reader: RationaleReader, rows: np.ndarray) -> Units:
+    """Return the units of some documents."""
+    units = Units()
+    for batch in subject.encoded.evaluation_batches(rows):
+        documents = read_documents(subject.model, batch)
+        for row, document in zip(batch.rows.tolist(), documents, strict=True):
+            units.of_token[row] = unit = document.unit.numpy()
+            units.token_rationale[row] = is_rationale = reader.token_rationale(row)
+            units.rationale[row] = np.bincount(unit, is_rationale, document.units) > 0
+    return units
+
+
+def mean_share(units: Units) -> float:
+    """Return the mean share of units with rationale, over documents that have any, or 0."""
+    shares = [of.mean() for _, of in sorted(units.rationale.items())]
+    return float(np.mean([share for share in shares if share] or [0.0]))

@@ -2,7 +2,7 @@
 
 from heed.hyperparameters.pretrained import PRETRAINED
 
-HAS_SCORES = HAS_BROWSER = True
+HAS_BROWSER = True
 REFERENCE_MODELS = {  # with their meanings, in the order of their columns
     "linear": "A reference model: TF-IDF with a linear support vector machine, tuned on the "
     "validation split.",

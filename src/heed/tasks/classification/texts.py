@@ -55,8 +55,15 @@ class TextClassifier:
 
         Raises TypeError: a single str or a table, or an item of the list that is not a str.
         """
-        probabilities = _probabilities([self.predictor], _require_texts(texts))
-        return ClassifiedTexts(self.classes, probabilities, _decide(self.predictor, probabilities))
+        run, parts = self.predictor, [np.zeros((0, len(self.classes)), np.float32)]
+        for tokens in _tokenize(run, _require_texts(texts)):
+            parts.append(run.probabilities(tokens, np.arange(len(tokens.offsets) - 1)))
+            parts[-1][~run.knows(tokens)] = np.nan
+        probabilities = np.concatenate(parts)
+        predicted = run.decide(np.nan_to_num(probabilities))
+        for row in np.flatnonzero(np.isnan(probabilities).any(1)):
+            predicted[row] = None
+        return ClassifiedTexts(self.classes, probabilities, predicted)
 
     def weights(self, texts: list[str]) -> list[WeightedWords]:
         """Return the words of each text that the model reads, with their weights."""
@@ -76,15 +83,6 @@ def open_run(run: RunInfo, folder: Path | None = None) -> TextClassifier:
     return TextClassifier(predictor)
 
 
-def load_classifiers(model: str) -> list[ClassificationPredictor]:
-    """Return a model's runs by seed, on the CPU. Raises HeedError: none, or no classifier."""
-    predictors = [load_predictor(run, "cpu") for run in read_runs(model, trained_seeds(model))]
-    classifiers = [run for run in predictors if isinstance(run, ClassificationPredictor)]
-    if not classifiers:
-        raise HeedError(f"{model}: is not a classifier")
-    return classifiers
-
-
 def _require_texts(texts: Any) -> list[str]:
     is_list = not isinstance(texts, str | Mapping) and getattr(texts, "ndim", 1) == 1
     found = list(texts) if is_list else [texts]
@@ -102,22 +100,6 @@ def _tokenize(predictor: ClassificationPredictor, texts: Sequence[str]) -> Itera
         yield tokenize_in_memory([*texts[start : start + AT_ONCE]], predictor.recipe.tokenizer)
 
 
-def _probabilities(runs: list[ClassificationPredictor], texts: Sequence[str]) -> np.ndarray:
-    """Return the mean probabilities of runs; NaN where none knows a word."""
-    parts = [np.zeros((0, len(runs[0].recipe.data.classes)), np.float32)]
-    for tokens in _tokenize(runs[0], texts):
-        rows = np.arange(len(tokens.offsets) - 1)
-        parts.append(np.mean([run.probabilities(tokens, rows) for run in runs], 0))
-        parts[-1][~np.any([run.knows(tokens) for run in runs], 0)] = np.nan
-    return np.concatenate(parts)
-
-
-def _decide(run: ClassificationPredictor, probabilities: np.ndarray) -> list[Any]:
-    unknown: Any = np.isnan(probabilities).any(1)
-    decided = run.decide(np.nan_to_num(probabilities))
-    return [None if is_nan else found for is_nan, found in zip(unknown, decided, strict=True)]
-
-
 def _words(tokens: Tokens, row: int, document: WeightedDocument) -> list[str]:
     types = tokens.ids[tokens.offsets[row] :]
     return [tokens.lexicon[types[position]] for position in document.positions]
@@ -128,7 +110,8 @@ def classify(model: str, text: str) -> str:
 
     Raises HeedError: no run, or no word that the model knows.
     """
-    runs, seeds = load_classifiers(model), trained_seeds(model)
+    seeds = trained_seeds(model)
+    runs: Any = [load_predictor(run, "cpu") for run in read_runs(model, seeds)]
     recipe = runs[0].recipe
     tokens = tokenize_in_memory([read_text(text)], recipe.tokenizer)
     if not any(run.knows(tokens)[0] for run in runs):

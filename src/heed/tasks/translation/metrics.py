@@ -181,9 +181,7 @@ def sentence_table(
 
 
 def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str], scoring: Prediction) -> float:
-    """Return BLEU, between 0 and 1, of hypotheses with a reference each; 0 of none."""
-    if not hypotheses:
-        return 0.0
+    """Return BLEU, between 0 and 1, of hypotheses with a reference each."""
     return float(_scorers(scoring)[0].corpus_score(hypotheses, [references]).score) / 100
 
 

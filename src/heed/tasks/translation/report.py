@@ -1,6 +1,6 @@
 """The words of the report on a translation; its rows and templates stand in heed.report."""
 
-HAS_SCORES = HAS_BROWSER = False  # its score functions stand with its own figures
+HAS_BROWSER = False
 REFERENCE_MODELS = {  # with their meanings, in the order of their columns
     "statistical": "A reference model: IBM model 1 and a trigram language model.",
     "copy": "A reference model: it gives the source for its translation.",

@@ -31,7 +31,7 @@ def translate(model: str, text: str, given: str, form: str, seed: int | None) ->
     `form`: text; pharaoh, with score and links between |||; or json, an object a translation. In
     the end a message says how many lines have no word that the model knows.
     """
-    for number, translations in enumerate(_found(model, text, given, seed)):
+    for number, translations in enumerate(_found(model, text, given, seed), 1):
         yield from (_format(translation, number, form) for translation in translations)
 
 

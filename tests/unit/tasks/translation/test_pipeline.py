@@ -153,7 +153,7 @@ def test_translations_are_printed_as_text_with_links_or_as_json_lines(runs):
     translation, score, links = line.split(" ||| ")
     assert float(score) < 0 and len(links.split()) == len(translation.split())
     (found,) = map(json.loads, translate("pair-attention", text, "", "json", 1))
-    assert found["line"] == 0 and np.allclose(np.sum(found["weights"], 1), 1, atol=1e-3)
+    assert found["line"] == 1 and np.allclose(np.sum(found["weights"], 1), 1, atol=1e-3)
     (scored,) = map(json.loads, translate("pair-attention", text, translation, "json", 2))
     assert scored["translation"] == translation
     assert scored["score"] == pytest.approx(float(score), abs=1e-3)
