@@ -123,7 +123,7 @@ def test_a_changed_file_is_refused(comparison, tmp_path, folder):
 def test_the_page_and_the_paper_have_the_chapter(comparison, folder, tmp_path):
     params = explained_study(adversarial_attention=DECLARED)
     render(params, comparison, PUBLISHED, folder, tmp_path)
-    assert "What the weights explain" in (tmp_path / "report.tex").read_text()
+    assert "replacing them \\cite{pruthi,deyoung}" in (tmp_path / "report.tex").read_text()
     documents = next((tmp_path / "documents").glob(f"{SENTIMENT}-self-attention.html")).read_text()
     assert 'href="../index.html#explanation"' in documents
     table = pd.read_csv(tmp_path / "tables/explanation_all-means.csv")
