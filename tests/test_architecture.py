@@ -113,7 +113,7 @@ CEILINGS = {
     "verdict": 1250,
 }  # fmt: skip  # `modules` are those of no package
 MOST_MODULES = 175
-MOST_LINES_OF_TESTS = 25_807  # of Python
+MOST_LINES_OF_TESTS = 25_814  # of Python
 # functions by their cyclomatic complexity, comprehensions and boolean operators included (as radon
 # counts it; ruff counts neither, and stops at 12)
 MOST_ABOVE_10, MOST_COMPLEX = 9, 14

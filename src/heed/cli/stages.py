@@ -159,7 +159,7 @@ def embed(corpus: str) -> None:
 def pretrained(corpus: str) -> None:
     """Fit linear models on an encoder's vectors: results/reference_models/CORPUS.pretrained.
 
-    --vectors computes these vectors first. If the entry says so, test what the encoder's attention
+    --vectors computes these vectors alone. If the entry says so, test what the encoder's attention
     explains: results/explain.
     """
     from heed.reference_models import write_pretrained

@@ -24,7 +24,7 @@ class ExplainedModel:
 class Explain:
     """The models to be explained, and on how many documents; without this section none is."""
 
-    documents: float = required("scales the tests: 1 is 500 test documents for most, and 60 for "
+    documents: float = required("scales the tests: 1 is 500 test documents for most, and 40 for "
         "the slowest", ge=0.002, le=100)  # fmt: skip
     models: dict[Name, ExplainedModel] = required("the models, by name")
 

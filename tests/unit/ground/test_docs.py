@@ -105,6 +105,12 @@ def test_the_pages_that_code_and_settings_name_exist():
         assert not missing, f"{path.relative_to(ROOT)}: no such page: {missing}"
 
 
+def test_the_tests_that_pages_name_exist():
+    for page in READ:
+        for path, name in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page.read_text()):
+            assert f"def {name}(" in (ROOT / path).read_text(), f"{page}: no test {name}"
+
+
 def test_the_readme_has_few_numerals():
     text = re.sub(r"\]\([^)]*\)", "]", (ROOT / "README.md").read_text())
     assert len(re.findall(r"\d[\d.,]*", text)) <= 10

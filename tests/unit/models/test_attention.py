@@ -66,10 +66,11 @@ def score_pair(name: str, score: nn.Module, q: torch.Tensor, k: torch.Tensor, po
 
 @pytest.mark.parametrize("name", SCORES)
 def test_each_score_is_its_equation_for_every_pair(name):
-    query, keys = inputs()
+    query, keys = (part.requires_grad_() for part in inputs())
     score = make(name)
     values = score(query, keys)
     assert values.shape == (2, QUERIES, KEYS)
+    assert name == "uniform" or torch.autograd.gradcheck(score, (query, keys))
     for b, i, j in itertools.product(range(2), range(QUERIES), range(KEYS)):
         expected = score_pair(name, score, query[b, i], keys[b, j], j)
         assert torch.allclose(values[b, i, j], expected, atol=1e-12)
