@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WIDTH, HEIGHT = 1280, 720  # pixels, of a screen
 AGAIN = {"imdb", "translation"}  # studies that will be run again
 NOTE = (
-    "On film reviews the last states read no word embeddings, and in translation no cell of the "
+    "On IMDB the last states read no word embeddings, and in translation no cell of the "
     "encoder. Both faults are mended; with new trainings the distance to them may shrink."
 )
 
