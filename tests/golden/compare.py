@@ -52,8 +52,7 @@ FACTS = re.compile(
 # documents on which models were right.
 UNLIMITED = re.compile(
     r".*:(p|.*_p|p_corrected|.*low_pp|.*high_pp|interval_pp|.*std_pp|detectable_pp|equal_within_pp"
-    r"|standard_error_pp|degrees_of_freedom|wrong_words)"
-    r"|explanation_all-means.csv:(mean|documents)"
+    r"|standard_error_pp|degrees_of_freedom|wrong_words|.*best_epoch)"
 )
 # There these are not compared: words that say what a training found, and numbers that there are not
 # where no number of seeds would do, or nothing varies.
@@ -122,6 +121,8 @@ def differences(golden: Path, folder: Path, is_same_kind: bool) -> list[str]:
 
 
 def _differences(golden: Path, path: Path, is_same_kind: bool) -> Iterator[str]:
+    if not is_same_kind and golden.name == "explanation_all-means.csv":
+        return  # whether a ranking has negative values, and so a row, a training decides
     expected, found = _read(golden), _read(path)
     for cell in [cell for cell in expected if cell not in found]:
         yield f"{_describe(cell, expected)}: expected {expected[cell]!r}, found nothing"
