@@ -97,7 +97,7 @@ def test_trainings_go_to_a_bare_machine_and_come_back(workplace, baseline, remot
         for name in ("code.json", "results"):
             archive.add(machine / name, name)
     adopting = run("adopt", f"{tmp_path}/runs.tar", cwd=workplace)
-    assert adopting.endswith("dvc commit --force train@tiny-self-attention train@tiny-last-state\n")
+    assert adopting.endswith("dvc commit --force train@tiny-last-state train@tiny-self-attention\n")
     adopted = timing_file("tiny-last-state", 2).read_text()
     command = [sys.executable, "-m", "heed.cli", "train", "tiny-last-state", "--seeds", "2"]
     subprocess.run(command, check=True, cwd=workplace)
