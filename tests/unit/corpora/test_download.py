@@ -113,7 +113,8 @@ def test_a_file_is_downloaded_and_verified_only_once(server, capsys):
 def test_a_damaged_file_is_downloaded_again_and_other_files_are_removed(server):
     fetch()
     Path("data/raw/imdb", NAME).write_bytes(CONTENT[:-1])
-    Path("data/raw/imdb/other").write_text("x")
+    Path("data/raw/imdb/unpacked").mkdir()
+    Path("data/raw/imdb/unpacked/other").write_text("x")
     fetch()
     assert sorted(path.name for path in Path("data/raw/imdb").iterdir()) == [CHECKSUMS, NAME]
     assert Path("data/raw/imdb", NAME).read_bytes() == CONTENT
