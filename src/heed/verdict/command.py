@@ -26,7 +26,7 @@ def verdict(
     inputs = [*(file.path for file in given_files(files)), *filter(None, [references])]
     for path in filter(None, (csv, *wanted.values())):
         if path.resolve() in map(Path.resolve, inputs):
-            raise HeedError(f"{path}: has the scores. Write the result to another file")
+            raise HeedError(f"{path}: is read here. Write the result to another file")
     found = [*judge_all(read_scores(files, references, metric), asked, metric)]
     sections = [*map(words.section, found)]
     for lines in map(described, sections):

@@ -249,10 +249,13 @@ def test_a_file_that_a_source_does_not_have_is_refused():
         check_source(Source(kind="letters", files=["eval"]))
 
 
-def test_the_sample_is_the_same_bytes_everywhere(tmp_path):
+def test_the_sample_is_the_same_bytes_everywhere_and_its_hash_is_checked(tmp_path):
     declared = load(ROOT / "tests/studies/small.yaml").sources["sample"]
     kinds.download("sample", declared, tmp_path / "a")
     assert sha256(tmp_path / "a/sample.jsonl") == declared.sha256
+    with pytest.raises(HeedError, match=f"expected {declared.sha256}, the generator made"):
+        kinds.download("sample", dataclasses.replace(declared, seed=2), tmp_path / "b")
+    assert not (tmp_path / "b" / "sample.jsonl").exists()
 
 
 def test_every_published_file_has_a_hash_and_a_way_to_get_it():

@@ -61,14 +61,9 @@ def test_what_can_be_no_corpus_is_one_message_and_nothing_is_written(case):
 def test_a_size_out_of_range_says_what_is_expected(words, capsys):
     with pytest.raises(SystemExit, match="2"):
         make_parser().parse_args(["corpus", "add", "ok.csv", *words])
-    expected = {
-        "--test": "a share of the texts from 0.0001 to 0.99",
-        "--minutes": "a number above 0",
-    }
-    assert (
-        f"argument {words[0]}: {expected.get(words[0], 'a whole number')}"
-        in capsys.readouterr().err
-    )
+    named = {"--test": "a share of the texts from 0.0001 to 0.99", "--minutes": "a number above 0"}
+    expected = named.get(words[0], "a whole number")
+    assert f"argument {words[0]}: {expected}" in capsys.readouterr().err
 
 
 def replace_params(_: str) -> None:
