@@ -82,31 +82,17 @@ def diagnose(
     words may learn from equal weights too. `with_rationale`: documents whose rationale is known.
     Raises DivergedError, which names the weights.
     """
-    h, classes = run.recipe.hyperparameters, len(run.recipe.data.classes)
-    size = base.model.network.linear.in_features  # of the document's vector
     row = functools.partial(adversarial.mean_row, "diagnostic", reason=adversarial.SPLIT_WITHOUT)
-    rows = []
+    rows, all_epochs = [], run.recipe.hyperparameters.epochs
     for i, (name, guide) in enumerate(guides.items()):
         report_progress(f"diagnostic MLP, weights {name}", i, len(guides))
         chosen = {split: guide.choose(documents) for split, documents in splits.items()}
-        for measure, epochs in (("accuracy", h.epochs), ("accuracy_one_epoch", 1)):
-            right = np.empty(0)
-            if all(map(len, chosen.values())):
-                seed_everything(run.seed)
-                read, weigh = guide.read, guide.weigh()
-                model = DiagnosticMLP(guide.vocabulary, classes, size, h, read, weigh)
-                own, folder = (
-                    dataclasses.replace(h, epochs=epochs),
-                    work / f"guided-{name}-{epochs}",
-                )
-                learner = DiagnosticLearner(
-                    model, base.encoded, labels, chosen, own, run.seed, "cpu"
-                )
-                try:
-                    train(learner, own, run.seed, "cpu", folder, lambda progress: None)
-                except DivergedError as error:
-                    raise DivergedError(f"diagnostic MLP, weights {name}: {error}") from None
-                right = _is_right(model, base.encoded, labels, chosen["test"])
+        for measure, epochs in {"accuracy": all_epochs, "accuracy_one_epoch": 1}.items():
+            own = work / f"guided-{name}-{epochs}"
+            try:
+                right = _train_guided(run, base, labels, chosen, guide, epochs, own)
+            except DivergedError as error:
+                raise DivergedError(f"diagnostic MLP, weights {name}: {error}") from None
             rows.append(row(measure, name, right))
     known = {name: adversarial.among(rows, with_rationale) for name, rows in splits.items()}
     for name, chosen in zip(adversarial.MAJORITIES, (splits, known), strict=True):
@@ -116,6 +102,22 @@ def diagnose(
             right = (labels[chosen["test"]] == most_frequent).astype(np.float64)
         rows.append(row("accuracy", name, right))
     return rows
+
+
+def _train_guided(
+    run: RunInfo, base: Subject, labels: np.ndarray, chosen: dict[str, np.ndarray],
+    guide: adversarial.Guide, epochs: int, work: Path,
+) -> np.ndarray:  # fmt: skip
+    """Return 1 for each test document that a diagnostic MLP classifies rightly, else 0."""
+    if not all(map(len, chosen.values())):
+        return np.empty(0)
+    seed_everything(run.seed)
+    h = dataclasses.replace(run.recipe.hyperparameters, epochs=epochs)
+    classes, size = len(run.recipe.data.classes), base.model.network.linear.in_features
+    model = DiagnosticMLP(guide.vocabulary, classes, size, h, guide.read, guide.weigh())
+    learner = DiagnosticLearner(model, base.encoded, labels, chosen, h, run.seed, "cpu")
+    train(learner, h, run.seed, "cpu", work, lambda progress: None)
+    return _is_right(model, base.encoded, labels, chosen["test"])
 
 
 def _is_right(
@@ -159,10 +161,8 @@ def judge_adversarial_model(
         models, words = (pair.base, pair.adversarial_model), len(pair.encoded.vocabulary)
         of_base, of_other = (_token_weights(model, pair, rows, units) for model in models)
         guides = make_guides(of_base, of_other, units.token_rationale, words)
-        with_rationale = {row for row, known in units.token_rationale.items() if known.any()}
-        summary += diagnose(
-            run, base, labels, splits, with_rationale, guides, work, report_progress
-        )
+        known = {row for row, some in units.token_rationale.items() if some.any()}
+        summary += diagnose(run, base, labels, splits, known, guides, work, report_progress)
     return tables | {"summary": pd.DataFrame(summary)}
 
 
