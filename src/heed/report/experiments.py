@@ -11,6 +11,7 @@ from heed.corpora.table import KIND as OWN
 from heed.evaluation import results
 from heed.evaluation.results import BASELINE, UNDECIDED, Comparison, Corpus, ExperimentResult
 from heed.files import HeedError
+from heed.hyperparameters.pretrained import PRETRAINED
 from heed.report import differences, published
 from heed.report.differences import AttentionComparison, TestedDifference
 from heed.report.measures import Measure, measure_of
@@ -89,11 +90,19 @@ class Experiment:
 
     @property
     def leading(self) -> TestedDifference | None:
-        """What the report says first: the primary comparison, or with the best reference model."""
+        """What the report says first: the primary comparison.
+
+        Without another network it is that with the pretrained encoder, which such a study asks
+        about, or else with the best reference model.
+        """
         if self.attention_comparison:
             return self.attention_comparison.primary
         found = (self.difference(self.attention, n) for n in self.result.learned_reference_models)
-        return min(filter(None, found), key=lambda pair: pair.mean_pp, default=None)
+        return min(
+            filter(None, found),
+            key=lambda pair: (pair.second != PRETRAINED, pair.mean_pp),
+            default=None,
+        )
 
     @property
     def attention(self) -> str:
