@@ -117,7 +117,7 @@ def training_seconds(task_learner: ClassificationLearner, h: Hyperparameters, de
             times.append(clock())
 
     with tempfile.TemporaryDirectory() as work:
-        train(task_learner, dataclasses.replace(h, epochs=2), 1, device, Path(work), note_time)
+        train(task_learner, dataclasses.replace(h, epochs=2), Path(work), note_time)
     return times[-2] - times[0]
 
 

@@ -4,6 +4,8 @@ import contextlib
 import dataclasses
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +20,7 @@ import yaml
 
 from heed.files import digest_folder, write_json, write_text
 from heed.tasks.classification.recipe import Hyperparameters
-from tests.pipeline.makers import SMALL, Toy, make_finished, make_real_study, shared_folder
+from tests.pipeline.makers import DVC, SMALL, SNAKEMAKE, Toy, shared_study
 
 if TYPE_CHECKING:
     from heed.training.loop import Progress
@@ -76,9 +78,17 @@ def corpora() -> Path:
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Toy:
-    """The toy study, run by Snakemake in a folder whose name has a space, and committed."""
-    with shared_folder(tmp_path_factory, "toy study") as folder:
-        return make_finished(folder)
+    """The toy study, committed, in a folder whose name has a space.
+
+    DVC runs most of it, since that takes half as long; Snakemake does the rest."""
+
+    def make(folder: Path) -> Toy:
+        toy = Toy.of_stub(folder)
+        assert len(toy.executed(*DVC, "score", "reference_models@feelings")) == 13
+        assert toy.executed(*SNAKEMAKE) == ["compare", "reference_models author", "report"]
+        return toy
+
+    return shared_study(tmp_path_factory, "toy study", make)
 
 
 @pytest.fixture
@@ -89,13 +99,40 @@ def toy(finished: Toy, tmp_path: Path) -> Toy:
 @pytest.fixture(scope="session")
 def real_study(tmp_path_factory: pytest.TempPathFactory) -> Toy:
     """A small study, run by the real heed, and committed."""
-    with shared_folder(tmp_path_factory, "real study") as folder:
-        return make_real_study(folder, SMALL)
+
+    def make(folder: Path) -> Toy:
+        study = Toy.of_real_heed(folder / "clone", SMALL)
+        study.run(*SNAKEMAKE)
+        return study
+
+    return shared_study(tmp_path_factory, "real study", make)
 
 
-def write_tokens(
-    path: Path, texts: list[list[str]], labels: list[str], splits: list[str], folds: int = 0
-) -> dict:
+def run_heed(
+    *arguments: str | bytes, cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command `heed` of this tree in a process of its own."""
+    command = [sys.executable, "-m", "heed.cli", *arguments]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")} | environment
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, encoding="utf-8")
+
+
+def write_meta(folder: Path, **values: object) -> dict:
+    """Write the meta.json of a tokenised corpus, with these values, and return it."""
+    meta = {
+        "digest": "d", "corpus": folder.name, "kind": "table", "tokenizer": "whitespace",
+        "folds": 0, "labels": {}, "documents": 1600, "tokens": 64_000, "types": 500,
+        "splits": {"train": 1000, "validation": 200, "test": 400}, "reduced": False,
+        "generated": False, "duplicates": {}, "cleaned": {},
+        "near_duplicates": {"test": [0], "complete": True},
+        "rationale": {"kind": "planted", "documents": {}, "words": {}},
+        "vectors": None, "languages": {}, "alignments": [],
+    } | values  # fmt: skip
+    write_json(folder / "meta.json", meta)
+    return meta
+
+
+def write_tokens(path: Path, texts: list[list[str]], labels: list[str], splits: list[str]) -> dict:
     """Write a tokenised corpus by hand (docs/internals/contracts.md) and return its meta.json."""
     path.mkdir(parents=True)
     lexicon: dict[str, int] = {}
@@ -103,33 +140,18 @@ def write_tokens(
     np.save(path / "ids.npy", np.asarray(ids, np.int32))
     np.save(path / "offsets.npy", np.cumsum([0, *map(len, texts)]).astype(np.int64))
     write_text(path / "lexicon.txt", "".join(f"{word}\n" for word in lexicon))
-    write_documents(path, texts, labels, splits, folds)
-    write_positions(path, texts)
-    write_sentences(path, texts)
-    meta = {
-        "digest": digest_folder(path), "corpus": path.name, "kind": "table",
-        "tokenizer": "whitespace", "folds": folds, "labels": {"kind": sorted(set(labels))},
-        "documents": len(texts), "tokens": len(ids), "types": len(lexicon),
-        "splits": {split: splits.count(split) for split in ("train", "validation", "test")},
-        "reduced": False, "generated": False, "duplicates": {},
-        "near_duplicates": {"test": [0] * (folds or 1), "complete": True}, "cleaned": {},
-        "rationale": {"kind": "planted", "documents": {}, "words": {}},
-        "vectors": None, "languages": {}, "alignments": [],
-    }  # fmt: skip
-    write_json(path / "meta.json", meta)
-    return meta
-
-
-def write_documents(
-    path: Path, texts: list[list[str]], labels: list[str], parts: list[str], folds: int
-) -> None:
-    """Write documents.parquet: with one split, or with one for each fold."""
-    splits = {f"split_{fold}": np.roll(parts, fold) for fold in range(folds)} or {"split": parts}
     columns = {
         "id": [f"d{i}" for i in range(len(texts))], "text": [" ".join(words) for words in texts],
-        "label_kind": labels, "group": "",
+        "label_kind": labels, "group": "", "split": splits,
     }  # fmt: skip
-    pd.DataFrame(columns | splits).to_parquet(path / "documents.parquet", index=False)
+    pd.DataFrame(columns).to_parquet(path / "documents.parquet", index=False)
+    write_positions(path, texts)
+    write_sentences(path, texts)
+    return write_meta(
+        path, digest=digest_folder(path), labels={"kind": sorted(set(labels))},
+        documents=len(texts), tokens=len(ids), types=len(lexicon),
+        splits={split: splits.count(split) for split in ("train", "validation", "test")},
+    )  # fmt: skip
 
 
 def write_positions(path: Path, texts: list[list[str]]) -> None:

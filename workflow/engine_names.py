@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 NEVER_RUN = "never run"  # the reason of a stage
 RWLOCK = Path(".dvc/tmp/rwlock")
@@ -152,38 +152,22 @@ def cores(workflow: Any) -> int:
 # --- Snakemake's records of jobs: the events of its interface for loggers, and its own handler
 
 
-def started_job(record: logging.LogRecord) -> tuple[int, str] | None:
-    """Return the number and the rule of a job that starts, where a record says so."""
-    is_start = getattr(record, "event", None) == "job_info"
-    return (record.jobid, record.rule_name) if is_start else None  # type: ignore[attr-defined]
+class Event(NamedTuple):
+    """What a record of Snakemake says of jobs."""
+
+    kind: str | None
+    job: int
+    rule: str
+    message: str  # of the rule
+    rules: set[str]  # that run, where a record counts them
 
 
-def finished_job(record: logging.LogRecord) -> int:
-    """Return the number of a job that is done, where a record says so, else -1."""
-    is_end = getattr(record, "event", None) == "job_finished"
-    return record.job_id if is_end else -1  # type: ignore[attr-defined]
-
-
-def message(record: logging.LogRecord) -> str:
-    """Return the message of the rule of a job that starts."""
-    return str(record.rule_msg)  # type: ignore[attr-defined]
-
-
-def failed_rule(record: logging.LogRecord) -> str:
-    """Return the rule of a job that failed, where a record says so."""
-    is_error = getattr(record, "event", None) == "job_error"
-    return str(record.rule_name) if is_error else ""  # type: ignore[attr-defined]
-
-
-def targets(record: logging.LogRecord) -> set[str]:
-    """Return the rules that run, where a record counts them."""
-    return {*getattr(record, "stats", ())}
-
-
-def is_about_progress(record: logging.LogRecord) -> bool:
-    """Whether a record counts jobs, or says that one is done."""
-    events = ("job_finished", "progress", "resources_info", "run_info")
-    return getattr(record, "event", None) in events
+def event_of(record: logging.LogRecord) -> Event:
+    """Return what a record says of jobs; empty where it says nothing."""
+    said = vars(record)
+    job, rules = said.get("jobid", said.get("job_id", -1)), {*said.get("stats", ())}
+    rule, message = (str(said.get(key) or "") for key in ("rule_name", "rule_msg"))
+    return Event(said.get("event"), job, rule, message, rules)
 
 
 def show_by(shown: logging.Filter) -> None:

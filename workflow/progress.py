@@ -27,6 +27,7 @@ SHORT_S = 4.0  # of 1 there; comparison and report take no longer after longer t
 # left ran.
 MEASURED = {"recipe", "train", "embed", "pretrained"}
 ALONE = {"recipe", "compare", "report"}  # no other stage runs beside them; a search has all cores
+ABOUT_PROGRESS = ("job_finished", "progress", "resources_info", "run_info")  # Snakemake's events
 NEWS = "Will exit after finishing"  # the one line below a warning that a run shows
 USELESS = re.compile(
     "Building DAG of jobs|Assuming unrestricted shared filesystem|Nothing to be done|Reasons:|"
@@ -56,23 +57,23 @@ class Shown(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether Snakemake prints a record."""
-        if self.is_stopped or engine.is_about_progress(record):
-            if targets := engine.targets(record):  # where not all of the study was asked for
-                self._all = [name for name in self._all if name in targets]
-                self._left &= targets
-            stage = self._jobs.get(engine.finished_job(record), "")
+        event = engine.event_of(record)
+        if self.is_stopped or event.kind in ABOUT_PROGRESS:
+            if event.rules:  # where not all of the study was asked for
+                self._all = [name for name in self._all if name in event.rules]
+                self._left &= event.rules
+            stage = self._jobs.get(event.job, "") if event.kind == "job_finished" else ""
             if stage in self._left:
                 self._left.remove(stage)
                 self._times[stage] = time.monotonic() - self._times[stage]
                 self._print_done(stage)
             return False
-        if started := engine.started_job(record):
-            self._jobs |= [started]
-            self._times[started[1]] = time.monotonic()
+        if event.kind == "job_info":
+            self._jobs[event.job], self._times[event.rule] = event.rule, time.monotonic()
             if self.is_dry:
-                print_line(f"  {engine.message(record)}", error=True)
+                print_line(f"  {event.message}", error=True)
             return not (self.is_dry or self._folder)
-        if self.why_failed(engine.failed_rule(record)):
+        if event.kind == "job_error" and self.why_failed(event.rule):
             return False  # heed says why, at the end
         message = record.getMessage()
         if self._folder and record.levelno < logging.WARNING:

@@ -46,7 +46,6 @@ from heed.training.machine import list_gpus
 RUNS = Path(".heed/snakemake")
 REMOVED = Path(".heed/removed")  # results that are no longer in the study
 LOCK_BACKUP = Path(".heed/dvc.lock")  # dvc.lock as it was when snakemake last started
-REPORT_COPIES = Path(".heed/shown")  # copies of the report's parts, for `snakemake --report`
 ANSWER = Path("reports/tables/answer.txt")  # the report's first sentences
 KEPT = ("results/code", "results/compare")  # never moved to REMOVED
 # Reference models take seconds, and say what networks must beat: they start before these.
@@ -376,7 +375,6 @@ class Run:
             wait_for_dvc(Path())
             repair_lock(Path())
             collect()
-            copy_report()
         self._params = load()
         self.stages = read_stages(params=self._params)
         # of a model: one for each seed, and the longer one
@@ -557,22 +555,6 @@ def _put_python_on_path() -> None:
         os.environ["PATH"] = f"{folder}{os.pathsep}{path}"
 
 
-def copy_report() -> None:
-    """Copy figures, tables and page, if there are, to where `snakemake --report` finds them.
-
-    Copies, because Snakemake deletes, touches and stamps its outputs, and reports/ is DVC's.
-    """
-    reports = Path("reports")
-    shutil.rmtree(REPORT_COPIES, ignore_errors=True)
-    for pattern in ("index.html", "figures/*.svg", "tables/*.csv"):
-        for path in reports.glob(pattern):
-            copy = REPORT_COPIES / path.relative_to(reports)
-            if path.parent != reports and "_" not in path.name:
-                copy = copy.with_name(f"study_{path.name}")
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, copy)
-
-
 def catch_interrupt() -> None:
     """Say at the first Ctrl-C that nothing is lost, before Snakemake stops; ignore any further one.
 
@@ -590,7 +572,3 @@ def catch_interrupt() -> None:
 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, stop)
-
-
-if __name__ == "__main__":
-    copy_report()

@@ -8,6 +8,7 @@ repeats no stage, and any other edit repeats those that run the code.
 import ast
 import functools
 import hashlib
+import json
 import sys
 from collections.abc import Iterable
 from importlib.util import find_spec
@@ -48,6 +49,11 @@ WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDe
 def code_file(stage: str, key: str = "") -> Path:
     """Return the file in which the stage `code` describes the code of `heed STAGE KEY`."""
     return CODE / stage / f"{key}.json" if stage in SECTIONS else CODE / f"{stage}.json"
+
+
+def digest_value(value: object) -> str:
+    """Return the digest of what JSON can say."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 @functools.cache

@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import yaml
 
@@ -31,23 +31,6 @@ COPIED = (
     "src", "workflow", "data", "results", "dvc.yaml", "dvc.lock", "metrics.json", "params.yaml",
     ".dvcignore", ".dvc/config",
 )  # fmt: skip
-
-
-class File(TypedDict, total=False):
-    """A dependency or an output in dvc.lock."""
-
-    path: str
-    md5: str
-    size: int
-
-
-class Entry(TypedDict, total=False):
-    """A stage in dvc.lock."""
-
-    cmd: str
-    deps: list[File]
-    params: dict[str, object]
-    outs: list[File]
 
 
 def check_up_to_date(root: Path) -> None:
@@ -116,7 +99,7 @@ def run_stages(folder: Path, target: str) -> None:
         raise HeedError(re.sub("^[A-Za-z]+: ", "", said[0]).strip())
 
 
-def read_lock(root: Path = Path()) -> dict[str, Entry]:
+def read_lock(root: Path = Path()) -> dict[str, dict[str, Any]]:
     """Return the entries of dvc.lock by the name of their stage, {} where there is no file.
 
     DVC writes it in place: it is read again for two seconds. Raises HeedError where a kill cut it
@@ -186,7 +169,7 @@ def recorded_files(stage: str) -> dict[Path, Path]:
     return _files_of(read_lock().get(stage, {}).get("outs", []))
 
 
-def _files_of(outs: Iterable[File]) -> dict[Path, Path]:
+def _files_of(outs: Iterable[Any]) -> dict[Path, Path]:
     files = {}
     for out in outs:
         listing = _cached(out["md5"])

@@ -32,6 +32,16 @@ def read_csv(path: Path, *names: str) -> pd.DataFrame:
     return table
 
 
+def join_seeds(by_seed: dict[int, dict[str, pd.DataFrame]]) -> dict[str, pd.DataFrame]:
+    """Return each table with the rows of all seeds, `seed` first."""
+    joined: dict[str, list[pd.DataFrame]] = {}
+    for seed, tables in by_seed.items():
+        for name, table in tables.items():
+            table.insert(0, "seed", seed)
+            joined.setdefault(name, []).append(table)
+    return {name: pd.concat(tables, ignore_index=True) for name, tables in joined.items()}
+
+
 def _quote_formulas(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table with an apostrophe before each text that a spreadsheet would compute.
 

@@ -1,4 +1,4 @@
-"""Compare a finished study with its golden files: python -m tests.golden.compare FOLDER.
+"""Compare a finished study with its golden files.
 
 The golden files are every table, metrics.json and comparison.json of the study `lectures` and of
 tests/studies/golden.yaml (`small`), made on the machine kind that machine.txt names. A study made
@@ -10,20 +10,15 @@ is wider than scores can differ: 15 numbers beyond 100 points became 100; and al
 translation are new, since an encoder hands over its cell. No number of another experiment changed,
 but metrics.json has the networks' scores alone."""
 
-import argparse
 import csv
 import io
 import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from heed.study import load
-
 GOLDEN = Path(__file__).resolve().parent
-STUDIES = {"lectures": "lectures", "golden": "small"}  # the study in params.yaml: its golden files
 TABLES, COMPARISON = "reports/tables", "results/compare/comparison.json"
 
 # What differs between two runs on one machine, and why. Nothing else is left out.
@@ -64,24 +59,6 @@ UNCOMPARED = re.compile(
 )
 
 Cells = dict[tuple[str, str], str]  # (row, column) of a table, (section, key) of a JSON file: text
-
-
-def main(argv: list[str] | None = None) -> None:
-    """Print what differs; exit with 1 if anything does."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="a clone with a finished study")
-    folder = parser.parse_args(argv).folder
-    if not (folder / COMPARISON).is_file():
-        parser.error(f"{folder / COMPARISON}: not there. Run the study in {folder} first")
-    name = load(folder / "params.yaml").study.name
-    if name not in STUDIES:
-        parser.error(f"{folder} has the study {name}; golden files are of {', '.join(STUDIES)}")
-    golden = GOLDEN / STUDIES[name]
-    is_same_kind = machine_kinds(folder) == {golden_kind()}
-    found = differences(golden, folder, is_same_kind)
-    how = "to the last digit" if is_same_kind else f"within {LIMIT} points: another machine kind"
-    print("\n".join([*found, f"{len(golden_files(golden))} files compared {how}"]))
-    sys.exit(bool(found))
 
 
 def golden_kind() -> str:
@@ -196,7 +173,3 @@ def _flat(section: str, values: dict[str, Any]) -> Iterator[tuple[tuple[str, str
             yield from _flat(f"{section}/{key}", value)
         else:
             yield (section, key), value if isinstance(value, str) else json.dumps(value)
-
-
-if __name__ == "__main__":
-    main()

@@ -40,8 +40,7 @@ class Toy:
         self.path, self.log = path, path.parent / "log.jsonl"
         self.params, self.held = path / "params.yaml", path.parent / "log.jsonl.held"
         tools = (str(path.parent / "bin"), str(Path(sys.executable).parent), os.environ["PATH"])
-        names = (f"GIT_{a}_{b}" for a in ("AUTHOR", "COMMITTER") for b in ("NAME", "EMAIL"))
-        self.environment = os.environ | dict.fromkeys(names, "toy@heed") | {
+        self.environment = os.environ | {
             "PATH": os.pathsep.join(tools), "TOY_LOG": str(self.log),
             "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1",
         }  # fmt: skip
@@ -84,10 +83,10 @@ class Toy:
         assert code == 0, output
         return output
 
-    def executed(self, *command: str, **environment: str) -> list[str]:
+    def executed(self, *command: str) -> list[str]:
         """Run, and return the heed commands that were really executed, sorted."""
         self.log.write_text("")
-        self.run(*command, **environment)
+        self.run(*command)
         return self.logged()
 
     def commit(self, message: str) -> None:
@@ -139,47 +138,21 @@ def make_clone(path: Path, params: Path) -> None:
     (path / "profiles").symlink_to("workflow/profiles")
 
 
-@contextlib.contextmanager
-def shared_folder(factory: pytest.TempPathFactory, name: str) -> Iterator[Path]:
-    """Yield a folder that all workers of this test run share, to one worker at a time."""
+def shared_study(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], Toy]) -> Toy:
+    """Return a study that all workers of this test run share: one makes it and commits it."""
     base = factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
     with folder.with_suffix(".lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        yield folder
-
-
-def make_finished(folder: Path) -> Toy:
-    """Make the toy study in a folder and commit it, unless it is there.
-
-    DVC runs most of it, since that takes half as long; Snakemake does the rest."""
-    if (folder / "finished").exists():
-        return Toy(folder / "clone")
-    toy = Toy.of_stub(folder)
-    assert len(toy.executed(*DVC, "score", "reference_models@feelings")) == 13
-    assert toy.executed(*SNAKEMAKE) == ["compare", "reference_models author", "report"]
-    toy.commit("run")
-    (folder / "finished").touch()
-    return toy
-
-
-def make_real_study(folder: Path, params: str) -> Toy:
-    """Make a small study in a folder, run by the real heed and committed, unless it is there."""
-    if (folder / "finished").exists():
-        return Toy(folder / "clone")
-    study = Toy.of_real_heed(folder / "clone", params)
-    study.run(*SNAKEMAKE)
-    study.commit("run")
-    (folder / "finished").touch()
-    return study
+        if not (folder / "finished").exists():
+            make(folder).commit("run")
+            (folder / "finished").touch()
+    return Toy(folder / "clone")
 
 
 def copy_of(study: Toy, path: Path) -> Toy:
     """Return a copy of a finished clone, with its results and its cache."""
-    shutil.copytree(study.path, path, symlinks=True)
-    copy = Toy(path)
-    copy.environment = study.environment | {}
-    return copy
+    return Toy(shutil.copytree(study.path, path, symlinks=True))
 
 
 LEFT = r"(, [a-z ]*(\d+ minutes?|the time) left)?"

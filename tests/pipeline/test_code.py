@@ -5,7 +5,6 @@ import contextlib
 import dataclasses
 import functools
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -20,7 +19,7 @@ from heed import digests
 from heed.cli import stages
 from heed.evaluation.results import write_comparison
 from heed.files import HeedError
-from tests.conftest import ROOT, cases, contents
+from tests.conftest import ROOT, cases, contents, run_heed
 from tests.fixtures.report import made_up
 from tests.pipeline.makers import EXPLAIN, HUNT, LIAR, make_clone
 
@@ -289,25 +288,19 @@ def test_whether_models_are_trained_longer_is_known_to_trainings_alone(edited):
     assert code(edited, "train", "author")["longer_training"] is False
 
 
-def heed(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")} | environment
-    command = [sys.executable, "-m", "heed.cli", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
-
-
 def test_a_clone_runs_its_own_code(edited, tmp_path):
     command = edited / "src/heed/cli/commands.py"
     command.write_text(command.read_text().replace("no mistake", "nothing wrong here"))
-    assert "params.yaml: nothing wrong here: study toy" in heed(edited, "study").stdout
+    assert "params.yaml: nothing wrong here: study toy" in run_heed("study", cwd=edited).stdout
     (edited / ".git").mkdir()
     for folder in (edited / "below", tmp_path / "other"):
         shutil.copytree(edited / "workflow/studies", folder / "workflow/studies")
         shutil.copy(edited / "params.yaml", folder)
     # in a folder of the clone
-    assert "nothing wrong here" in heed(edited / "below", "study").stdout
+    assert "nothing wrong here" in run_heed("study", cwd=edited / "below").stdout
     # in no clone: what is installed
-    assert "no mistake" in heed(tmp_path / "other", "study").stdout
-    stuck = heed(edited, "study", HEED_OWN_CODE=str(edited / "src"))
+    assert "no mistake" in run_heed("study", cwd=tmp_path / "other").stdout
+    stuck = run_heed("study", cwd=edited, HEED_OWN_CODE=str(edited / "src"))
     assert stuck.returncode == 1 and "the code of this clone cannot be run" in stuck.stderr
 
 

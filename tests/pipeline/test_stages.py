@@ -35,7 +35,8 @@ def trainings(toy: Toy, *options: str, **environment: str) -> list[list]:
     toy.change("dropout: 0.2", "dropout: 0.3")
     toy.change("{experiment: ", "{gpus: 1, experiment: ")
     toy.log.write_text("")
-    toy.run("snakemake", "--cores", "4", *options, TOY_GPU="1", HEED_GPU_COUNT="2", **environment)
+    variables = {"TOY_GPU": "1", "CUDA_VISIBLE_DEVICES": "0,1"} | environment
+    toy.run("snakemake", "--cores", "4", *options, **variables)
     runs = map(json.loads, toy.log.read_text().splitlines())
     return sorted((run for run in runs if run[0].startswith("train")), key=lambda run: run[1])
 
@@ -117,11 +118,10 @@ def test_a_generated_corpus_is_tokenised_on_one_core_which_is_free_sooner():
 
 
 @pytest.mark.parametrize(("here", "keys", "gpus"), [
-    ("0", {}, 0), ("4", {}, 1), ("4", {"gpus": 2}, 2), ("0", {"gpus": 2}, 2), ("4", CPU, 0),
+    ("", {}, 0), ("0,1", {}, 1), ("0,1", {"gpus": 2}, 2), ("", {"gpus": 2}, 2), ("0,1", CPU, 0),
 ])  # fmt: skip
 def test_a_training_is_counted_as_one_on_a_gpu_where_one_is_here(here, keys, gpus, monkeypatch):
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    monkeypatch.setenv("HEED_GPU_COUNT", here)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", here)
     stages._has_gpu.cache_clear()
     params = load(ROOT / "params.yaml")
     model = dataclasses.replace(params.models["place-average"], **keys)
@@ -150,18 +150,14 @@ def test_a_failed_stage_is_reported_with_heeds_message_or_its_log(tmp_path, monk
         "wrong": f"{waits}heed: a: wrong. Mend it\n{failed}", "killed": failed,
         "traceback": f"{waits}ValueError: x\n{failed}", "waits": waits,
     }  # fmt: skip
-    run = object.__new__(stages.Run)
-    run.folder, run._plan = tmp_path / "run", dict.fromkeys(logs, "never run")
-    run.folder.mkdir()
-    (run.folder / "plan.json").write_text("{}")
-    monkeypatch.setattr(stages, "shown", stages.shown.__class__())
-    stages.shown.begin([each for each in logs if each != "done"], run.folder)
+    (tmp_path / "plan.json").write_text("{}")
+    shown = progress.Shown()
+    shown.begin([each for each in logs if each != "done"], tmp_path)
     (tmp_path / "logs").mkdir()
     for name, text in logs.items():
         (tmp_path / f"logs/{name}.log").write_text(text)
     os.utime(tmp_path / "logs/old.log", (0, 0))
-    assert [*run.describe_failures()] == [
-        "wrong failed: a: wrong. Mend it",
-        "killed failed: see logs/killed.log",
-        "traceback failed: see logs/traceback.log",
-    ]
+    assert {name: why for name in logs if (why := shown.why_failed(name))} == {
+        "wrong": "a: wrong. Mend it", "killed": "see logs/killed.log",
+        "traceback": "see logs/traceback.log",
+    }  # fmt: skip

@@ -4,6 +4,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import psutil
 import pytest
 
 from heed.files import HeedError
@@ -19,18 +20,6 @@ def state(study: Toy) -> dict[str, tuple[int, bytes]]:
     roots = [study.path / name for name in STUDY]
     files = [path for root in roots for path in (root, *root.rglob("*")) if path.is_file()]
     return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
-
-
-def processes(folder: Path) -> list[str]:
-    """Return the processes that work in a folder or below it."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if str((process / "cwd").readlink()).startswith(str(folder)):
-                found.append((process / "cmdline").read_bytes().decode())
-        except OSError:  # it has ended
-            continue
-    return found
 
 
 @pytest.mark.slow
@@ -66,7 +55,8 @@ def test_one_that_is_stopped_leaves_nothing(real_study, tmp_path, sent) -> None:
     output = process.communicate(timeout=60)[0]
     assert process.returncode == 1 and output == "heed: stopped: the study is as it was\n"
     assert state(study) == before and not (study.path / ".heed/try").exists()
-    assert not processes(study.path)
+    processes = [process.info for process in psutil.process_iter(["cmdline", "cwd"])]
+    assert not [process for process in processes if str(study.path) in str(process["cwd"])]
 
 
 MISTAKES = {

@@ -12,7 +12,6 @@ import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -105,19 +104,17 @@ class Slurm:
         daemon = self.daemons.pop(node)
         daemon.kill()
         daemon.wait()
-        processes = list(self._job_processes(node))
+        processes = [
+            process
+            for process in psutil.process_iter(["environ"])
+            if (environment := process.info["environ"])
+            and f"{self.folder}/bin" in environment.get("PATH", "")
+            and environment.get("SLURMD_NODENAME") == node
+        ]
         parents = [parent for process in processes if (parent := process.parent())]
         for process in {*(p for p in parents if p.name() == "slurmstepd"), *processes}:
             with contextlib.suppress(psutil.Error):
                 process.kill()
-
-    def _job_processes(self, node: str) -> Iterator[psutil.Process]:
-        for process in psutil.process_iter():
-            with contextlib.suppress(psutil.Error):
-                environment = process.environ()
-                is_ours = f"{self.folder}/bin" in environment.get("PATH", "")
-                if is_ours and environment.get("SLURMD_NODENAME") == node:
-                    yield process
 
     def _daemon(self, program: str, *arguments: str, key: str = "") -> None:
         path = shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin:/sbin")

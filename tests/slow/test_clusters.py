@@ -2,9 +2,9 @@
 when some are killed.
 """
 
+import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +19,7 @@ import pytest
 from tests.conftest import contents, write_tokens
 from tests.pipeline.makers import wait_for
 from tests.slow.ray_nodes import RayNodes, ray_nodes
-from tests.unit.search.makers import STUDY, gone, marked
+from tests.unit.search.makers import STUDY, wait_until_gone
 
 pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(1800)]
 RESULTS = Path("results/search/tiny/hunt")
@@ -35,24 +35,36 @@ def hosts() -> Iterator[RayNodes]:
         yield nodes
 
 
-@pytest.fixture
-def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A study whose trials take some seconds each."""
-    monkeypatch.chdir(tmp_path)
+def make_study(folder: Path) -> Path:
+    """Write a study whose trials take some seconds each."""
     generator = np.random.default_rng(0)
     labels = [("good", "bad")[i % 2] for i in range(700)]
     words = [[f"w{w}" for w in generator.integers(0, 300, 45)] for _ in labels]
     fine = [["fine"] * 10 * (label == "good") for label in labels]
     texts = [one + other for one, other in zip(words, fine, strict=True)]
     splits = ["train"] * 600 + ["validation"] * 50 + ["test"] * 50
-    write_tokens(tmp_path / "data/tokens/tiny", texts, labels, splits)
-    Path("params.yaml").write_text(STUDY)
-    change("trials: 4", f"trials: {TRIALS}")
-    change("epochs: 3", f"epochs: {EPOCHS}")
-    change("integer: [2, 9]", "choice: [48, 60, 72]")
-    change("max_tokens: 12", "max_tokens: 60")
-    change("batch_size: 8", "batch_size: 16")
-    return tmp_path
+    write_tokens(folder / "data/tokens/tiny", texts, labels, splits)
+    (folder / "params.yaml").write_text(STUDY)
+    with contextlib.chdir(folder):
+        change("trials: 4", f"trials: {TRIALS}")
+        change("epochs: 3", f"epochs: {EPOCHS}")
+        change("integer: [2, 9]", "choice: [48, 60, 72]")
+        change("max_tokens: 12", "max_tokens: 60")
+        change("batch_size: 8", "batch_size: 16")
+    return folder
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(make_study(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The results of the search on this machine alone, by two threads."""
+    with contextlib.chdir(make_study(tmp_path_factory.mktemp("alone"))):
+        finish(search(HEED_THREADS="2"))
+        return contents(RESULTS)
 
 
 def change(old: str, new: str) -> None:
@@ -114,10 +126,7 @@ def timing() -> dict:
     return json.loads(Path("results/timing/search/hunt.json").read_text())
 
 
-def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study, hosts):
-    finish(search(HEED_THREADS="2"))
-    alone = contents(RESULTS)
-    shutil.rmtree(RESULTS)  # a search of today would be kept
+def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study, hosts, alone):
     hosts.start(1)
     hosts.start(2)
     process = search_on(hosts)
@@ -137,7 +146,7 @@ def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study, hosts):
     assert again[0][1]["epochs"] > 0, "it resumed at its checkpoint"
 
 
-def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(study, hosts):
+def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(study, hosts, alone):
     hosts.start(1)
     hosts.start(2)
     process = search_on(hosts)
@@ -155,18 +164,15 @@ def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(study
     assert any(each[1]["epochs"] > 0 for each in again if len(each) > 1), (
         "trials that ran resumed at their checkpoints"
     )
-    killed = contents(RESULTS)
-    shutil.rmtree(RESULTS)  # a search of today would be kept
-    finish(search(HEED_THREADS="2"))
-    assert contents(RESULTS) == killed
+    assert contents(RESULTS) == alone
 
 
-def test_a_killed_search_on_one_machine_leaves_no_process_and_goes_on(study, tmp_path):
+def test_a_killed_search_on_one_machine_leaves_no_process_and_goes_on(study):
     process = search(HEED_MARK="killed-search", HEED_THREADS="2")
     wait_for(lambda: len(ended()) >= 1 and checkpoints() == 2, process)
     process.kill()
     process.communicate()
-    assert gone("HEED_MARK=killed-search", 240), marked("HEED_MARK=killed-search")
+    wait_until_gone("killed-search", 240)
     whole = ended()
     output = finish(search(HEED_THREADS="2"))
     trials = timing()["trials"]
@@ -199,10 +205,7 @@ def test_a_local_ray_has_a_token_whatever_the_environment_says(study):
     assert modes == {"gcs_server": "token", "raylet": "token"}
 
 
-def test_on_hosts_a_link_is_cut_and_a_host_dies(study, hosts):
-    finish(search(HEED_THREADS="2"))
-    alone = contents(RESULTS)
-    shutil.rmtree(RESULTS)  # a search of today would be kept
+def test_on_hosts_a_link_is_cut_and_a_host_dies(study, hosts, alone):
     for number in (1, 2, 3):
         hosts.start(number, HEED_NODE=hosts.host(number))
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "f" * 64}

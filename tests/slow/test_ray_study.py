@@ -6,14 +6,13 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT, contents
-from tests.pipeline.makers import SEARCHED, SNAKEMAKE, Toy, stages_printed
+from tests.pipeline.makers import SEARCHED, SNAKEMAKE, Toy, stages_printed, wait_for
 from tests.reports import without_times
 from tests.slow.ray_nodes import OnRay, RayNodes, ray_nodes
 
@@ -52,10 +51,9 @@ class Clone(OnRay, Toy):
                 "HOME": str(path.parent), "SNAKEMAKE_RAY_ADDRESS": nodes.address,
             }  # fmt: skip
 
-    def start_on_ray(self, **environment: str) -> subprocess.Popen:
-        environment = self.environment | environment
+    def start_on_ray(self) -> subprocess.Popen:
         command = [*self.nodes.on(1), *RAY, *OPTIONS]
-        return self.start_logged(command, self.path, **environment)
+        return self.start_logged(command, self.path, **self.environment)
 
     def seeds_in_log(self, stage: str) -> set[str]:
         """Return the seeds that a stage has trained, as far as its log has arrived."""
@@ -81,14 +79,8 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
 
 
 def jobs_left(nodes: RayNodes) -> list[str]:
-    """Return what jobs have left on the nodes after 5 s."""
-    end = time.monotonic() + 5
-    while True:
-        commands = [*nodes.processes(1).values(), *nodes.processes(2).values()]
-        left = [command for command in commands if LEFT.search(command)]
-        if not left or time.monotonic() > end:
-            return left
-        time.sleep(0.1)
+    commands = [*nodes.processes(1).values(), *nodes.processes(2).values()]
+    return [command for command in commands if LEFT.search(command)]
 
 
 def test_two_nodes_give_the_bytes_of_one_machine_and_a_new_seed_trains_only_itself(nodes, local):
@@ -132,7 +124,8 @@ def test_after_its_end_the_same_command_makes_no_delivered_training_again(nodes,
     done = (clone.path / ".heed/snakemake").glob
     clone.until(lambda: [*done(f"*/done/{BASELINE}")], process)
     process.send_signal(death)
-    assert process.wait(60) != 0 and jobs_left(nodes) == []
+    assert process.wait(60) != 0
+    wait_for(lambda: not jobs_left(nodes), seconds=5, describe=lambda: str(jobs_left(nodes)))
     before = clone.path.joinpath("logs", f"{BASELINE}.log").read_bytes()
     output = clone.finish(clone.start_on_ray())
     assert BASELINE not in output

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from ruamel.yaml import YAML
 
+from heed.pipeline import read_lock
 from tests.conftest import ROOT
 from tests.pipeline.makers import Toy, stages_printed, wait_for
 from tests.reports import OUTS_OF_TIMES
@@ -46,16 +46,9 @@ def slurm() -> Iterator[Slurm]:
         yield cluster
     finally:
         cluster.stop()
-    left = [process.pid for process in psutil.process_iter() if is_of(process, folder)]
+    commands = [process.info["cmdline"] for process in psutil.process_iter(["cmdline"])]
     shutil.rmtree(folder)
-    assert left == []
-
-
-def is_of(process: psutil.Process, folder: Path) -> bool:
-    try:
-        return any(str(folder) in word for word in process.cmdline())
-    except psutil.Error:
-        return False
+    assert not [command for command in commands if str(folder) in " ".join(command or [])]
 
 
 class ToyOnSlurm(Toy):
@@ -107,7 +100,7 @@ def toy(finished: Toy, slurm: Slurm, tmp_path: Path) -> Iterator[ToyOnSlurm]:
 
 def outputs(toy: Toy) -> dict[str, str]:
     """Return the hash of each output in dvc.lock, but for those that hold times of trainings."""
-    stages = YAML(typ="safe").load(toy.path / "dvc.lock")["stages"].values()
+    stages = read_lock(toy.path).values()
     outs = {out["path"]: out["md5"] for stage in stages for out in stage["outs"]}
     return {p: outs[p] for p in outs if not p.startswith((*OUTS_OF_TIMES, "reports/tables"))}
 

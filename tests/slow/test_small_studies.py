@@ -58,26 +58,13 @@ def test_seeds_that_were_killed_together_continue_at_their_last_epochs(real_stud
     assert same_bytes(killed.path / RUNS, whole.path / RUNS)
 
 
-@pytest.fixture(scope="module")
-def small_studies(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The small study, run by the real heed under each driver: the folders of both clones."""
-    clones = []
-    for driver in (DVC, SNAKEMAKE):
-        folder = tmp_path_factory.mktemp(f"small-{driver[0]}")
-        toy = Toy.of_real_heed(folder / "clone", ROOT / "tests/studies/small.yaml")
+@pytest.mark.timeout(1500)
+def test_the_small_study_under_both_drivers_gives_the_same_bytes(tmp_path):
+    first, second = (tmp_path / driver[0] / "clone" for driver in (DVC, SNAKEMAKE))
+    for path, driver in ((first, DVC), (second, SNAKEMAKE)):
+        toy = Toy.of_real_heed(path, ROOT / "tests/studies/small.yaml")
         toy.run(*driver)
         assert toy.is_up_to_date() and "stages are up to date" in toy.run("snakemake", "-n")
-        clones.append(toy.path)
-    return clones
-
-
-of_small_studies = pytest.mark.xdist_group("small studies")  # one worker runs them
-
-
-@pytest.mark.timeout(1500)
-@of_small_studies
-def test_the_small_study_under_both_drivers_gives_the_same_bytes(small_studies):
-    first, second = small_studies
     assert without_times(first / "reports") == without_times(second / "reports")
     for folder in ("data/tokens", "results"):
         assert same_bytes(first / folder, second / folder)

@@ -7,19 +7,15 @@ import shutil
 from pathlib import Path
 
 import pytest
-from ruamel.yaml import YAML
 
+from heed.pipeline import read_lock
 from tests.pipeline.makers import CHANGES, Toy, wait_for, wait_for_output
 from tests.slow import toys
 
 
-def locked(toy: Toy) -> dict:
-    return YAML(typ="safe").load(toy.path / "dvc.lock")["stages"]
-
-
 def cached(toy: Toy, out: str) -> list[Path]:
     """Return the paths in the cache of an output: of the folder's list, then of its files."""
-    outs = [o for stage in locked(toy).values() for o in stage["outs"]]
+    outs = [o for stage in read_lock(toy.path).values() for o in stage["outs"]]
     entry = next(o for o in outs if Path(out).is_relative_to(o["path"]))
 
     def cache_path(md5: str) -> Path:

@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import inspect
-import math
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -24,6 +23,7 @@ Commands = argparse._SubParsersAction
 def study(name: str = "", force: bool = False, seeds: int | None = None) -> None:
     """List the studies and check params.yaml, or make a study active and say what it will train."""
     from heed.files import HeedError
+    from heed.study import load
     from heed.study.reader import set_seeds
     from heed.study.studies import activate_study, format_studies
 
@@ -31,21 +31,15 @@ def study(name: str = "", force: bool = False, seeds: int | None = None) -> None
         raise HeedError("--seeds is for the active study: heed study --seeds N, without a name")
     if seeds:
         print_line(set_seeds(PARAMS, seeds))
+    elif name:
+        print_line(activate_study(name, force, count_cores()))
     else:
-        print_line(activate_study(name, force, count_cores()) if name else format_studies())
-    if not seeds and not name:
-        _check()
-
-
-def _check() -> None:
-    """Check params.yaml, also for text that DVC cannot read. Raises HeedError with all mistakes."""
-    from heed.study import load
-
-    params = load()
-    print_line(
-        f"{PARAMS}: no mistake: study {params.study.name}, {len(params.models)} models, "
-        f"{len(params.seeds)} seeds"
-    )
+        print_line(format_studies())
+        params = load()
+        print_line(
+            f"{PARAMS}: no mistake: study {params.study.name}, {len(params.models)} models, "
+            f"{len(params.seeds)} seeds"
+        )
 
 
 def corpus_add(files: list[str], **options: Any) -> None:
@@ -182,20 +176,21 @@ def whole(text: str, most: int = MAX_SEED) -> int:
 
 def positive(text: str) -> float:
     """Return a number above 0."""
-    with contextlib.suppress(ValueError):
-        if 0 < float(text) < math.inf:
-            return float(text)
-    raise argparse.ArgumentTypeError(f"a number above 0, found {text[:20]!r}")
+    return _number(text, "a number above 0", sys.float_info.min, sys.float_info.max)
 
 
 def share(text: str) -> float:
     """Return a share of the texts, within the limits of params.yaml."""
     from heed.corpora.sections import MAX_SHARE, MIN_SHARE
 
+    limits = MIN_SHARE, MAX_SHARE
+    return _number(text, "a share of the texts from {} to {}".format(*limits), *limits)
+
+
+def _number(text: str, expected: str, least: float, most: float) -> float:
     with contextlib.suppress(ValueError):
-        if MIN_SHARE <= float(text) <= MAX_SHARE:
+        if least <= float(text) <= most:
             return float(text)
-    expected = f"a share of the texts from {MIN_SHARE} to {MAX_SHARE}"
     raise argparse.ArgumentTypeError(f"{expected}, found {text[:20]!r}")
 
 
@@ -368,14 +363,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Intermixed(_Parser):
-    """A parser whose list of arguments, such as FILE…, may go on after an option."""
+    """A parser whose list of files may go on after an option."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Return the parsed arguments, and those that are not known."""
         namespace, rest = super().parse_known_args(args, namespace)
-        lists = [action for action in self._actions if action.nargs in ("*", "+")]
-        if lists and not lists[0].option_strings:
-            values = getattr(namespace, lists[0].dest)
-            values += [argument for argument in rest if not argument.startswith("-")]
-            rest = [argument for argument in rest if argument.startswith("-")]
-        return namespace, rest
+        namespace.files += [argument for argument in rest if not argument.startswith("-")]
+        return namespace, [argument for argument in rest if argument.startswith("-")]

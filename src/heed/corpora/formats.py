@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import io
 import itertools
-import operator
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -201,11 +200,7 @@ def _has_header(rows: Lines) -> bool:
 
 def _are_names(first: list[str], columns: "list[SampledColumn]") -> bool:
     """Return whether no cell of a first row is a text, or a number above texts and labels."""
-    roles = (
-        map(operator.attrgetter("is_label"), columns),
-        map(operator.attrgetter("is_text"), columns),
-    )
-    has_roles = all(map(any, roles))
+    has_roles = any(column.is_label for column in columns) and any(col.is_text for col in columns)
     return not any(map(_is_text, first)) and not (has_roles and any(map(is_number, first)))
 
 

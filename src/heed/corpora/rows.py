@@ -29,7 +29,6 @@ from heed.terminal import SURROGATES
 if TYPE_CHECKING:
     import pyarrow as pa  # elsewhere not at the top: the declarations are read without it
 
-    from heed.corpora.sections import Source
 
 AT = "heed:at"  # the column with the place of each row in its file, such as `:17`
 PATH, NOT_TEXT = b"heed:path", b"heed:not-text"  # metadata: the file; the first cell of no text
@@ -75,12 +74,6 @@ class Format:
     delimiter: str | None = None
     quote: str | None = None  # around fields of a CSV file; "" where none is
     header: tuple[str, ...] = ()  # the names of columns, where the first row has none
-
-
-def format_of(source: "Source") -> Format:
-    """Return the format that the section of a source declares."""
-    header = tuple(source.header or ())
-    return Format(source.format or "", source.encoding, source.delimiter, source.quote, header)
 
 
 # --- tables ---------------------------------------------------------------------------------------

@@ -187,11 +187,7 @@ def read_sample(raw: Path, corpus: "Corpus") -> Documents:
 
 Words = tuple[list[str], str, list[int]]  # of a text, its label, the positions of its rationale
 
-PLACE_WEIGHTS = (
-    1,
-    10,
-    1,
-)  # how often the cues of `place` are at the beginning, in the middle, at the end
+PLACE_WEIGHTS = 1, 10, 1  # how often the cues of `place` are at the beginning, middle and end
 EDGE = 8  # words that the beginning and the end of a text have
 RUN = 3  # cues, one after the other
 # The voices of each rank, from the lowest; what they say is behind the dash.

@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heed.annotations import parse_spans
 from heed.corpora.publication import (
@@ -90,14 +90,14 @@ class DocumentReader:
     def _read_rows(self, path: str, batch: "pa.RecordBatch") -> Iterator[_Row]:
         corpus, empty = self.corpus, [""] * batch.num_rows
         lists = [
-            label_column(path, batch, column) if column else empty
+            read_column(path, batch, column, lists=True) if column else empty
             for column in (*corpus.label_names, corpus.rationale_column)
         ]
         named = [
-            text_column(path, batch, column) if column else empty
+            read_column(path, batch, column) if column else empty
             for column in (corpus.id_column, corpus.group_column, corpus.split_column)
         ]
-        texts = [text_column(path, batch, column) for column in corpus.text_names]
+        texts = [read_column(path, batch, column) for column in corpus.text_names]
         places = [f"{path}{at}" for at in batch.column(AT).to_pylist()]
         labels = zip(*lists[:-1], strict=True)
         return map(_Row, places, zip(*texts, strict=True), labels, lists[-1], *named)
@@ -151,30 +151,21 @@ class DocumentReader:
         return self._known[cell]
 
 
-def text_column(path: str, batch: "pa.RecordBatch", column: str) -> list[str]:
-    """Return the texts of a column, empty where there is none. Raises HeedError for no text."""
-    cells = _column(path, batch, column, ("an object", "bytes", "a list"))
-    return [cell if isinstance(cell, str) else "" for cell in cells]
+def read_column(path: str, batch: "pa.RecordBatch", column: str, lists: bool = False) -> list[Any]:
+    """Return the texts of a column, "" where there is none; with `lists` also lists and None.
 
-
-def label_column(path: str, batch: "pa.RecordBatch", column: str) -> list[Cell]:
-    """Return the cells of a column: texts, lists of texts, or None. Raises as `text_column`."""
-    return _column(path, batch, column, ("an object", "bytes"))
-
-
-def _column(
-    path: str, batch: "pa.RecordBatch", column: str, refused: tuple[str, ...]
-) -> list[Cell]:
+    Raises HeedError: there is no such column, a cell is no text.
+    """
     if column not in batch.schema.names:
         raise HeedError(no_column(path, column, batch.schema.names))
     at, _, kind = (batch.schema.field(column).metadata or {}).get(NOT_TEXT, b"").partition(b"\t")
-    if kind.decode() in refused:
+    if kind.decode() in ("an object", "bytes", *["a list"] * (not lists)):
         raise HeedError(
             f"{path}{at.decode()}: column {column!r}: expected text, found {kind.decode()}. "
             "Convert the column to text"
         )
-    cells: list[Cell] = batch.column(column).to_pylist()
-    return cells
+    cells = batch.column(column).to_pylist()
+    return cells if lists else [cell or "" for cell in cells]
 
 
 def check_name(location: str, column: str, cell: str, kind: str) -> str:
@@ -203,7 +194,7 @@ def read_parallel_table(raw: Path, corpus: "Corpus") -> Documents:
     columns = [*corpus.columns.values(), *filter(None, [corpus.split_column])]
     for batch in read_batches(path):
         file = (batch.schema.metadata or {}).get(PATH, b"").decode() or str(path)
-        cells = [text_column(file, batch, column) for column in columns]
+        cells = [read_column(file, batch, column) for column in columns]
         for at, *row in zip(batch.column(AT).to_pylist(), *cells, strict=True):
             if corpus.split_column:
                 split = require_split(row.pop(), corpus.split_column, f"{file}{at}")

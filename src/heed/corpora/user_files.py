@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from heed import hub
-from heed.corpora.rows import PATH, format_of, join_names, read_table, reading, write_table
+from heed.corpora.rows import PATH, Format, join_names, read_table, reading, write_table
 from heed.files import HeedError, digest_folder, package_folder, require_readable, sha256, writing
 from heed.terminal import print_line
 
@@ -28,13 +28,14 @@ def content_hash(path: Path | str) -> str:
 
 def make_tables(name: str, source: "Source", folder: Path) -> list[str]:
     """Write a source's tables into `folder` as parquet; return their names. Raises HeedError."""
-    names = []
+    names, header = [], tuple(source.header or ())
+    form = Format(source.format or "", source.encoding, source.delimiter, source.quote, header)
     for file in source.user_files():
         path = local_path(file.path)
         copy = folder / f"{file.name or re.split('[.]', path.name.lstrip('.'))[0]}.parquet"
         _verify(name, file, folder)
         with writing(copy) as temporary:
-            table = read_table(path, format_of(source))
+            table = read_table(path, form)
             if path != Path(file.path):  # the hub's cache is elsewhere on each machine
                 table = table.replace_schema_metadata({PATH: file.path.encode()})
             write_table(table, temporary)

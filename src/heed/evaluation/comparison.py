@@ -126,8 +126,7 @@ def _results_table(
 ) -> pd.DataFrame:
     """Return every score of a study as tidy data: a row for each metric of each split and run.
 
-    Validation scores are of the epoch that a run keeps. A reference model has no seed, and a row
-    for each fold.
+    Validation scores are of the kept epoch; a reference model has no seed, a row for each fold.
     """
     rows: list[tuple[str, str, str, int | None, str, str, float]] = []
     for name, result in comparison.experiments.items():

@@ -94,6 +94,11 @@ class Difference:
     detectable_pp: float | None
     tuned_alike: bool = True
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether one of the two is shown to be better."""
+        return self.verdict in (BETTER, WORSE)
+
 
 @dataclasses.dataclass(frozen=True)
 class ReferenceResult:
@@ -300,9 +305,7 @@ def mixed_machine_kinds(comparison: Comparison) -> Iterator[str]:
         runs = runs_by_machine_kind(experiment, comparison.seeds_of(name))
         kinds = []
         for kind, variants in runs.items():
-            noted = (
-                f"{variant} {', '.join(map(str, seeds))}" for variant, seeds in variants.items()
-            )
+            noted = (f"{model} {', '.join(map(str, own))}" for model, own in variants.items())
             kinds.append(f"{kind} (seeds of {'; '.join(noted)})")
         if len(kinds) > 1:
             yield (
@@ -408,11 +411,9 @@ class Roles:
 
 
 def assign_roles(
-    hyperparameters: Mapping[str, Any],
-    reference_models: Collection[str],
-    attention: Collection[str],
-    control: str | None = None,
-) -> Roles:
+    hyperparameters: Mapping[str, Any], reference_models: Collection[str],
+    attention: Collection[str], control: str | None = None,
+) -> Roles:  # fmt: skip
     """Return the roles of an experiment's models, whose hyperparameters are by variant.
 
     `attention` has the variants that answer the study's question. A control has a control's name,

@@ -19,7 +19,6 @@ from heed.explanation.test import (
     LARGEST_DIVERGENCE,
     NO_WEIGHTS,
     RANKINGS,
-    REMOVAL_RANKINGS,
     Generator,
     Judged,
     MeansColumn,
@@ -204,6 +203,7 @@ class Erasure(WeightsTest):
     rankings = RANKINGS
     least_units = 2
     of_translations = False
+    not_all_units = NOT_ALL_UNITS
     title = "Weights removed until the decision changes"
     claim = (
         "Shows which ranking finds first what the decision rests on: fewer is better. It does not "
@@ -231,10 +231,6 @@ class Erasure(WeightsTest):
             name: dict(zip(self.measures, map(float, outcome), strict=True))
             for name, outcome in outcomes.items()
         }
-
-    def missing(self, ranking: str) -> str:
-        """Return why a ranking of only some of the units cannot be judged."""
-        return NOT_ALL_UNITS if ranking in REMOVAL_RANKINGS else ""
 
 
 def remove_until_flip(weighted: "WeightedSum", ranking: np.ndarray) -> tuple[float, bool]:

@@ -21,6 +21,7 @@ from heed.explanation.sections import SUMMARY
 from heed.explanation.test import (
     HELD,
     RANKINGS,
+    REMOVAL_RANKINGS,
     WEIGHT_RANKINGS,
     Generator,
     Prediction,
@@ -109,10 +110,7 @@ def unit_table(prediction: Prediction, name: str, positions: UnitPositions) -> p
     return pd.DataFrame({"id": name, "unit": unit, **positions, **columns})
 
 
-def summarize(
-    documents: pd.DataFrame, rankings: pd.DataFrame, seeds: pd.DataFrame, reasons: dict[str, str],
-    recency: pd.DataFrame,
-) -> pd.DataFrame:  # fmt: skip
+def summarize(tables: dict[str, pd.DataFrame], reasons: dict[str, str]) -> pd.DataFrame:
     """Return the means over documents, with a row and a reason for what is not defined.
 
     `reasons` maps a test, measure or ranking to why it is not defined, and `weights` to why tests
@@ -121,7 +119,6 @@ def summarize(
     if "weights" in reasons:
         reasons = dict.fromkeys((*WEIGHT_RANKINGS, HELD), reasons["weights"]) | reasons
     rows: list[Row] = [{"test": "uniform", "reason": reasons.get("uniform", UNIFORM)}]
-    tables = {"documents": documents, "rankings": rankings, "seeds": seeds, "recency": recency}
     for test in EXPLAINED:
         needs_weights = test.of_weights == test.measures
         if reason := reasons.get(test.name, reasons.get("weights", "") if needs_weights else ""):
@@ -154,9 +151,12 @@ def _rows(
 
 
 def _without_ranking(test: WeightsTest, there: set[str], reasons: dict[str, str]) -> list[Row]:
-    missing = (ranking for ranking in test.rankings if ranking not in there)
-    why = lambda name: reasons.get(name, test.missing(name) or NOT_MEASURED)  # noqa: E731
-    return [{"ranking": ranking, "reason": why(ranking)} for ranking in missing]
+    by_removal = dict.fromkeys(REMOVAL_RANKINGS, test.not_all_units)
+    return [
+        {"ranking": name, "reason": reasons.get(name, by_removal.get(name) or NOT_MEASURED)}
+        for name in test.rankings
+        if name not in there
+    ]
 
 
 def _means(known: pd.DataFrame, measure: str, keys: list[str]) -> list[Row]:

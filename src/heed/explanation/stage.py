@@ -6,8 +6,6 @@ read without heed.study, on whose code these stages shall not depend.
 """
 
 import functools
-import hashlib
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +16,7 @@ import pandas as pd
 import torch
 
 from heed import paths
-from heed.digests import loaded_modules
+from heed.digests import digest_value, loaded_modules
 from heed.explanation.rankings import draw_documents
 from heed.explanation.sections import (
     ADVERSARIAL_SUMMARY,
@@ -28,7 +26,7 @@ from heed.explanation.sections import (
 )
 from heed.files import HeedError, require_readable, sha256, writing_folder
 from heed.records import as_json, read_record
-from heed.tables import write_csv
+from heed.tables import join_seeds, write_csv
 from heed.task import import_stage_modules, task_module
 from heed.tokens.arrays import Tokens, load_tokens
 from heed.training.loop import DivergedError
@@ -40,7 +38,7 @@ NO_PAIR = "no two seeds have the same test documents: this test compares their w
 Progress = Callable[[int, int, int], None]
 # seed, what is done, how much of it, and all of it
 AdversarialProgress = Callable[[int, str, int, int], None]
-Tables = dict[str, list[pd.DataFrame]]  # name → the table of each seed
+Tables = dict[int, dict[str, pd.DataFrame]]  # of each seed, by name
 Section = TypeVar("Section")
 
 
@@ -70,11 +68,6 @@ def read_explain() -> Explain:
     return _read_params(Explain, ("explain",), UNEXPLAINED)
 
 
-def read_adversarial_model(name: str) -> AdversarialAttention:
-    """Return `adversarial_attention.NAME` of params.yaml. Raises HeedError when it is wrong."""
-    return _read_params(AdversarialAttention, ("adversarial_attention", name), None)
-
-
 def write_explanations(
     name: str, seeds: list[int], scale: float, report_progress: Progress, noise: str | None = None
 ) -> pd.DataFrame:
@@ -96,9 +89,9 @@ def write_explanations(
         explained, why = part.explain_run(
             run, tokens, rows, scale, functools.partial(report_progress, run.seed), words
         )
-        _add(by_seed, run, explained)
+        by_seed[run.seed] = explained
         undefined.append(why)
-    tables = _join(by_seed)
+    tables = join_seeds(by_seed)
     # seeds of several folds have other test documents: what is defined in one of them has a mean
     first, *others = undefined
     in_all = {*first}.intersection(*others)
@@ -108,7 +101,7 @@ def write_explanations(
     tables["seeds"] = part.seed_agreement(tables | {"documents": known})
     if tables["seeds"].empty and has_weights:
         reasons.setdefault("seeds", NO_PAIR)
-    summary: pd.DataFrame = part.summarize_tables(tables, tables["seeds"], reasons)
+    summary: pd.DataFrame = part.summarize_tables(tables, reasons)
     with writing_folder(paths.EXPLANATIONS / name, checksums=True) as out:
         for table in ("documents", "rankings", "units", "seeds"):
             tables[table].to_parquet(out / f"{table}.parquet", index=False)
@@ -128,7 +121,7 @@ def write_adversarial_model(
     the recipe's; the model has no weights that could be others; `deceive` without rationales; a
     training that diverged.
     """
-    declared = read_adversarial_model(name)
+    declared = _read_params(AdversarialAttention, ("adversarial_attention", name), None)
     runs = read_runs(declared.model, seeds)
     make_deterministic()
     work = _work_folder(runs, as_json(declared))
@@ -147,8 +140,8 @@ def write_adversarial_model(
                 f"{declared.model}, by whose recipe it is trained. If this is the adversarial "
                 "model, and no diagnostic MLP, make its `strength` smaller first"
             ) from None
-        _add(by_seed, run, judged)
-    tables = _join(by_seed)
+        by_seed[run.seed] = judged
+    tables = join_seeds(by_seed)
     summary = tables.pop("summary").reindex(columns=ADVERSARIAL_SUMMARY)
     summary = summary.astype({"documents": "Int64"})
     with writing_folder(paths.ADVERSARIAL_ATTENTION / name, checksums=True) as out:
@@ -169,22 +162,10 @@ def _draw(run: RunInfo, scale: float) -> tuple[Tokens, dict[str, np.ndarray], np
     return tokens, splits, draw_documents(splits["test"], run.fold, offsets, scale)
 
 
-def _add(by_seed: Tables, run: RunInfo, tables: dict[str, pd.DataFrame]) -> None:
-    for name, table in tables.items():
-        table.insert(0, "seed", run.seed)
-        by_seed.setdefault(name, []).append(table)
-
-
-def _join(by_seed: Tables) -> dict[str, pd.DataFrame]:
-    return {name: pd.concat(tables, ignore_index=True) for name, tables in by_seed.items()}
-
-
 def _work_folder(runs: list[RunInfo], settings: object) -> Path:
     """Return the folder of trainings that depend on these runs, settings, code and torch."""
     recipe, stage = runs[0].recipe, "adversarial_attention"
     import_stage_modules(recipe.task, stage)
     weights = [sha256(paths.run_folder(recipe.model, run.seed) / paths.WEIGHTS) for run in runs]
-    key = json.dumps(
-        [recipe.as_dict(), weights, settings, loaded_modules(), torch.__version__], sort_keys=True
-    )
-    return paths.WORK / f"{stage}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+    key = [recipe.as_dict(), weights, settings, loaded_modules(), torch.__version__]
+    return paths.WORK / f"{stage}-{digest_value(key)[:16]}"

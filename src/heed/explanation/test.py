@@ -105,6 +105,7 @@ class WeightsTest:
     least_units: of a prediction that it is defined for
     of_translations: whether it is defined for the steps of a translation
     by_class: whether there are means of each class too
+    not_all_units: why a ranking of only some units is not judged, if it is not
     """
 
     name: str
@@ -117,6 +118,7 @@ class WeightsTest:
     least_units: int = 1
     of_translations: bool = True
     by_class: bool = False
+    not_all_units: str = ""
 
     # the criterion: its name, its rule with the limits in it, and the least value that passes
     criterion: str = ""
@@ -144,10 +146,6 @@ class WeightsTest:
         `rationale` (units,) is True for units with some; `share` of the units is chosen to find it.
         """
         return {}
-
-    def missing(self, ranking: str) -> str:
-        """Return the reason of this test why a ranking has no measure; empty if there is none."""
-        return ""
 
     def score(self, judged: Judged) -> float | str:
         """Return the value that decides about the criterion, or why it is undefined."""

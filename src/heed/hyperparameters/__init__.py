@@ -110,10 +110,8 @@ class Part:
 
     sentence: str  # in the report, on what it does; it may name {hyperparameters}
     meaning: str = ""  # in the hyperparameter's description; empty where the name says it
-    label: str = ""  # in the drawing of a network
     count: str = ""  # the hyperparameter that is counted
     plural: str = ""  # the sentence for several
-    recurrent: bool = False  # whether states are computed one after the other
 
 
 def part(default: str, start: str, parts: dict[str, Part]) -> Any:
@@ -123,48 +121,48 @@ def part(default: str, start: str, parts: dict[str, Part]) -> Any:
 
 
 ENCODERS = {
-    "bilstm": Part("a BiLSTM makes a state of each word", label="BiLSTM", recurrent=True),
+    "bilstm": Part("a BiLSTM makes a state of each word"),
     "transformer": Part("a transformer of {count} layer makes a state of each word",
-        label="transformer", count="encoder_layers",
+        count="encoder_layers",
         plural="a transformer of {count} layers makes a state of each word"),
     "embeddings": Part("each word is its embedding, without a network that reads its neighbours",
-        "embeddings: no network, a control", label="embeddings"),
+        "embeddings: no network, a control"),
 }  # fmt: skip
 ATTENTIONS = {
     "none": Part(""),
     "multi-head": Part("self-attention of {count} head lets each state read all others",
-        label="self-attention", count="heads",
+        count="heads",
         plural="self-attention of {count} heads lets each state read all others"),
     "single-head": Part("self-attention with the score {score} lets each state read all others",
-        "single-head: with any `score`", label="self-attention"),
+        "single-head: with any `score`"),
     "uniform": Part("the layer of self-attention, but with equal weights in place of learned ones",
-        "uniform: equal weights, a control", label="equal weights"),
+        "uniform: equal weights, a control"),
 }  # fmt: skip
 POOLINGS = {
-    "last": Part("the text is the last state", label="last state"),
-    "mean": Part("the text is the mean of the states", label="mean"),
-    "max": Part("the text is the maximum of the states in each of their numbers", label="maximum"),
+    "last": Part("the text is the last state"),
+    "mean": Part("the text is the mean of the states"),
+    "max": Part("the text is the maximum of the states in each of their numbers"),
     "attention": Part("the text is the average of the states, weighted by a learned query (score "
-        "{score})", "attention: by a learned query and `score`", label="learned query"),
+        "{score})", "attention: by a learned query and `score`"),
 }  # fmt: skip
 SOURCE_ENCODERS = {
     "bidirectional": Part("a recurrent network reads the source in both directions",
-        "bidirectional: each direction has half the states' size", recurrent=True),
-    "unidirectional": Part("a recurrent network reads the source in one direction", recurrent=True),
+        "bidirectional: each direction has half the states' size"),
+    "unidirectional": Part("a recurrent network reads the source in one direction"),
     "transformer": Part("a transformer reads the source"),
 }  # fmt: skip
 DECODERS = {
     "last-state": Part("the translation is written from its last state alone",
-        "last-state: the last state alone", recurrent=True),
+        "last-state: the last state alone"),
     "concatenate": Part("the translation is written from all states in one vector",
-        "concatenate: all states in one vector", recurrent=True),
+        "concatenate: all states in one vector"),
     "output": Part("in each step attention (score {score}) reads all states, before the output "
-        "layer", "output: by attention, before the output layer", recurrent=True),
+        "layer", "output: by attention, before the output layer"),
     "input": Part("in each step attention (score {score}) reads all states, and is the decoder’s "
-        "input", "input: by attention, in the recurrence's input", recurrent=True),
+        "input", "input: by attention, in the recurrence's input"),
     "input-literal": Part("in each step attention (score {score}) reads all states, and is the "
         "decoder’s only input: not the previous word", "input-literal: the same without the "
-        "previous word", recurrent=True),
+        "previous word"),
     "transformer": Part("each layer of the decoder reads all states, by attention of {count} head",
         count="heads",
         plural="each layer of the decoder reads all states, by attention of {count} heads"),
@@ -180,9 +178,6 @@ DIAGONAL_DECODERS = {
     "output": Part("in each step the state of the source word at the same place is read, before "
         "the output layer"),
 }  # fmt: skip
-PARTS = (
-    ENCODERS, ATTENTIONS, POOLINGS, SOURCE_ENCODERS, DECODERS, UNIFORM_DECODERS, DIAGONAL_DECODERS,
-)  # fmt: skip
 # score functions of attention (docs/reference/attention.md); controls with fixed weights
 SCORES = ("additive", "concat", "concat-tanh", "location", "general", "dot", "scaled-dot")
 FIXED_SCORES = {"uniform": UNIFORM_DECODERS, "diagonal": DIAGONAL_DECODERS}

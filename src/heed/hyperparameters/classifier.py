@@ -69,7 +69,7 @@ class Architecture(Preprocessing):
     @property
     def is_recurrent(self) -> bool:
         """Whether the states are computed one after the other."""
-        return ENCODERS[self.encoder].recurrent
+        return self.encoder == "bilstm"
 
     @property
     def has_heads(self) -> bool:

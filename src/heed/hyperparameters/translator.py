@@ -68,6 +68,11 @@ class TranslatorArchitecture(Segmentation):
         **SHARE)  # fmt: skip
 
     @property
+    def is_recurrent(self) -> bool:
+        """Whether the states are computed one after the other."""
+        return self.decoder != "transformer"
+
+    @property
     def attends(self) -> bool:
         """Whether the decoder reads all states of the source in each step."""
         return self.decoder in ATTENTION_DECODERS

@@ -108,11 +108,7 @@ class Batch(OnDevice):
 class EncodedCorpus:
     """A corpus as the inputs of one model: vocabulary indices, length cap and features."""
 
-    def __init__(
-        self, tokens: Tokens, vocabulary: Vocabulary, hyperparameters: Architecture
-    ) -> None:
-        """Encode the corpus."""
-        h = hyperparameters
+    def __init__(self, tokens: Tokens, vocabulary: Vocabulary, h: Architecture) -> None:
         self.vocabulary = vocabulary
         self._tokens = tokens
         self._index = vocabulary.encode(tokens.lexicon)
@@ -226,8 +222,3 @@ def shuffled_batches(
         batches += [sorted_rows[i : i + batch_size] for i in range(0, len(sorted_rows), batch_size)]
     for i in generator.permutation(len(batches)):
         yield batches[i]
-
-
-def steps_per_epoch(documents: int, batch_size: int) -> int:
-    """Return the number of training steps of an epoch, one for each batch."""
-    return -(-documents // batch_size)

@@ -30,8 +30,8 @@ from heed.inputs.vocabulary import (
     PADDING,
     SPECIAL_OF_PAIRS,
     UNKNOWN,
-    most_frequent,
-    rank_types,
+    Vocabulary,
+    build_vocabulary,
 )
 from heed.tokens.arrays import ParallelTokens, Side
 
@@ -86,7 +86,9 @@ class EncodedPairs:
 
     def unknown_shares(self, rows: np.ndarray) -> tuple[float, float]:
         """Return the share of the units of source and of target that are unknown."""
-        return _unknown_share(self.sources(rows)), _unknown_share(self.targets(rows))
+        sides = self.sources(rows), self.targets(rows)
+        source, target = (np.concatenate(side) == UNKNOWN for side in sides)
+        return float(source.mean()), float(target.mean())
 
     def training_rows(self, rows: np.ndarray, h: Segmentation) -> tuple[np.ndarray, dict[str, int]]:
         """Return the rows that are short enough to train on, and the others' counts by reason."""
@@ -135,11 +137,6 @@ class EncodedPairs:
             yield rows[start:]
 
 
-def _unknown_share(sentences: list[np.ndarray]) -> float:
-    units = np.concatenate([*sentences, np.zeros(0, np.int32)])
-    return float((units == UNKNOWN).mean()) if len(units) else 0.0
-
-
 def _pad(sentences: list[np.ndarray]) -> tuple[torch.Tensor, torch.Tensor]:
     lengths = np.asarray([*map(len, sentences)], np.int64)
     token_mask = np.arange(int(lengths.max(initial=1)))[None] < lengths[:, None]
@@ -170,20 +167,18 @@ PRIOR = 0.5  # occurrences with the mean share of all words that each word has b
 
 @dataclasses.dataclass(frozen=True)
 class Detokenizer:
-    """The spaces between words, as learned; without arguments there is one everywhere.
+    """The spaces between words, as learned.
 
     A form is an odd or an even occurrence of a word: 2 * word, or 2 * word + 1.
     """
 
-    left: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))  # (forms,)
-    right: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
-    alternates: frozenset[int] = frozenset()  # words whose even occurrences are other forms
-    exceptions: dict[tuple[int, int], bool] = dataclasses.field(default_factory=dict)  # of forms
+    left: np.ndarray  # (forms,)
+    right: np.ndarray
+    alternates: frozenset[int]  # words whose even occurrences are other forms
+    exceptions: dict[tuple[int, int], bool]  # of forms
 
     def joined(self, words: np.ndarray) -> np.ndarray:
         """Return whether no space is between each word and the next: (words - 1,)."""
-        if not len(self.left):
-            return np.zeros(max(0, len(words) - 1), bool)
         forms = _forms(words, np.zeros_like(words), self.alternates)
         by_rule = _apply_rule(self.right[forms[:-1]], self.left[forms[1:]])
         rules = zip(forms[:-1].tolist(), forms[1:].tolist(), by_rule.tolist(), strict=True)
@@ -258,36 +253,30 @@ def _exceptions(
     return {(a, b): is_joined for a, b, is_joined in zip(*wrong, strict=True)}
 
 
+@dataclasses.dataclass(frozen=True)
 class Words:
     """Words, after SPECIAL_OF_PAIRS the most frequent of a training split; others are unknown."""
 
-    def __init__(self, words: tuple[str, ...], lowercase: bool, detokenizer: Detokenizer) -> None:
-        self._words, self._detokenizer = words, detokenizer
-        self._fold = str.lower if lowercase else str
-        # special words are never looked up: "<bos>" in a text is an unknown word
-        self._index = {word: i for i, word in enumerate(words) if i >= len(SPECIAL_OF_PAIRS)}
+    vocabulary: Vocabulary
+    detokenizer: Detokenizer
 
     def __len__(self) -> int:
-        return len(self._words)
+        return len(self.vocabulary)
 
     def encode(self, side: Side, rows: np.ndarray) -> list[np.ndarray]:
         """Return the indices of each row, int32 (tokens,); a text without tokens is unknown."""
-        index = self.look_up(side.lexicon)
+        index = self.vocabulary.encode(side.lexicon)
         encoded = [index[side.ids[side.offsets[row] : side.offsets[row + 1]]] for row in rows]
         return [ids if len(ids) else np.asarray([UNKNOWN], np.int32) for ids in encoded]
 
-    def look_up(self, types: list[str]) -> np.ndarray:
-        """Return the index of each type, int32 (types,)."""
-        return np.asarray([self._index.get(self._fold(word), UNKNOWN) for word in types], np.int32)
-
     def units(self, ids: np.ndarray) -> list[str]:
         """Return the words."""
-        return [self._words[i] for i in ids]
+        return [self.vocabulary.words[i] for i in ids]
 
     def decode(self, ids: np.ndarray) -> str:
         """Return the words, but special ones, with the spaces that training makes likely."""
         kept = np.asarray([i for i in ids if i not in (PADDING, BOS, EOS)], np.int64)
-        joined = [*self._detokenizer.joined(kept).tolist(), True]
+        joined = [*self.detokenizer.joined(kept).tolist(), True]
         words = zip(self.units(kept), joined, strict=False)
         return "".join(word if is_joined else f"{word} " for word, is_joined in words)
 
@@ -297,8 +286,8 @@ class Words:
 
     def write(self, folder: Path, name: str) -> None:
         """Write NAME.txt with a word a line, and the files of the spacing."""
-        write_text(folder / f"{name}.txt", "".join(f"{word}\n" for word in self._words))
-        self._detokenizer.write(folder, name)
+        write_text(folder / f"{name}.txt", "".join(f"{word}\n" for word in self.vocabulary.words))
+        self.detokenizer.write(folder, name)
 
 
 class Pieces:
@@ -353,11 +342,9 @@ def make_segmenter(side: Side, rows: np.ndarray, size: int, h: Segmentation) -> 
     """Return the units of a language, at most `size`, of `rows`. HeedError: `size` is too small."""
     if h.segmentation != "words":
         return Pieces(_train_pieces(side.texts(rows), size))
-    counts = rank_types(side, rows, h.lowercase)
-    vocabulary = (*SPECIAL_OF_PAIRS, *most_frequent(counts, size - len(SPECIAL_OF_PAIRS)))
-    index = Words(vocabulary, h.lowercase, Detokenizer()).look_up(side.lexicon)
-    detokenizer = learn_detokenizer(side, rows, index, vocabulary)
-    return Words(vocabulary, h.lowercase, detokenizer)
+    vocabulary = build_vocabulary(side, rows, size, h.lowercase, SPECIAL_OF_PAIRS)
+    index = vocabulary.encode(side.lexicon)
+    return Words(vocabulary, learn_detokenizer(side, rows, index, vocabulary.words))
 
 
 def encode_pairs(
@@ -375,7 +362,8 @@ def read_segmenter(folder: Path, name: str, h: Segmentation) -> Segmenter:
     if h.segmentation != "words":
         return Pieces((folder / f"{name}.model").read_bytes())
     words = tuple((folder / f"{name}.txt").read_text(encoding="utf-8").split("\n")[:-1])
-    return Words(words, h.lowercase, Detokenizer.read(folder, name))
+    vocabulary = Vocabulary(words, h.lowercase, len(SPECIAL_OF_PAIRS))
+    return Words(vocabulary, Detokenizer.read(folder, name))
 
 
 def _train_pieces(texts: list[str], size: int) -> bytes:

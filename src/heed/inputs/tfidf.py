@@ -29,19 +29,6 @@ HASHES = 2**31 - 1  # as many as HashingVectorizer can
 Report = Callable[[str, int, int], None]  # of progress: what is done, for how many documents of all
 
 
-def analyzer_names(features: str) -> tuple[str, ...]:
-    """Return the keys of ANALYZERS that `features` (words, characters, both) means."""
-    return tuple(ANALYZERS) if features == "both" else (features,)
-
-
-def _vectorizer(analyzer: str, columns: int, **options: Any) -> Any:
-    from sklearn.feature_extraction.text import HashingVectorizer
-
-    return HashingVectorizer(
-        **ANALYZERS[analyzer], n_features=columns, alternate_sign=False, norm=None, **options
-    )
-
-
 class TemporaryArrays:
     """Tuples of 1-d arrays in a nameless file, which ends with the process; mapped when read."""
 
@@ -109,15 +96,13 @@ class NgramCounts:
     """
 
     def __init__(self, analyzer: str, folder: Path) -> None:
-        self._vectorizer = _vectorizer(analyzer, HASHES, dtype=np.float32)
+        from sklearn.feature_extraction.text import HashingVectorizer
+
+        options = {"n_features": HASHES, "alternate_sign": False, "norm": None, "dtype": np.float32}
+        self._vectorizer = HashingVectorizer(**ANALYZERS[analyzer], **options)
         self._by_type = analyzer == "characters"
         self._folder = folder
         self._hashes, self._counts = TemporaryArrays(folder), SparseFile(folder)
-
-    @property
-    def values(self) -> int:
-        """Return the number of counts, each of an n-gram in a document."""
-        return self._counts.values
 
     def append(self, texts: Sequence[str]) -> None:
         """Count the n-grams of a chunk of texts."""
@@ -184,8 +169,9 @@ class NgramCounts:
 def count_ngrams(
     texts: Iterable[str], documents: int, features: str, folder: Path, report: Report
 ) -> list[NgramCounts]:
-    """Return the counts of all texts, for each analyzer, in nameless files in `folder`."""
-    counts, done = [NgramCounts(name, folder) for name in analyzer_names(features)], 0
+    """Return the counts of all texts in nameless files, for one of ANALYZERS or both."""
+    names = [*ANALYZERS] if features == "both" else [features]
+    counts, done = [NgramCounts(name, folder) for name in names], 0
     for chunk in chunks_of(texts, CHUNK_CHARACTERS):
         for analyzer in counts:
             analyzer.append(chunk)

@@ -19,22 +19,26 @@ class Vocabulary:
 
     words: tuple[str, ...]
     lowercase: bool
+    special: int = len(SPECIAL)  # words at the beginning that are never looked up
 
     def __len__(self) -> int:
         return len(self.words)
 
     def encode(self, types: list[str]) -> np.ndarray:
         """Return the index of each type, UNKNOWN for unknown types: int32 (types,)."""
-        # Indices 0 and 1 are never looked up: "<padding>" in a text is an unknown word.
-        index = {word: i for i, word in enumerate(self.words) if i >= len(SPECIAL)}
+        # "<padding>" in a text is an unknown word
+        index = {word: i for i, word in enumerate(self.words) if i >= self.special}
         fold = str.lower if self.lowercase else str
         return np.fromiter((index.get(fold(word), UNKNOWN) for word in types), np.int32, len(types))
 
 
-def build_vocabulary(tokens: Tokens, rows: np.ndarray, size: int, lowercase: bool) -> Vocabulary:
-    """Return the `size` - 2 `most_frequent` types of the documents `rows`, after SPECIAL."""
-    ranked = rank_types(tokens, rows, lowercase)
-    return Vocabulary((*SPECIAL, *most_frequent(ranked, size - len(SPECIAL))), lowercase)
+def build_vocabulary(
+    tokens: Tokens | Side, rows: np.ndarray, size: int, lowercase: bool,
+    special: tuple[str, ...] = SPECIAL,
+) -> Vocabulary:  # fmt: skip
+    """Return `size` words: the `special`, then the `most_frequent` types of the texts `rows`."""
+    words = most_frequent(rank_types(tokens, rows, lowercase), size - len(special))
+    return Vocabulary((*special, *words), lowercase, len(special))
 
 
 def most_frequent(ranked: dict[str, int], number: int) -> list[str]:

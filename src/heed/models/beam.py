@@ -34,11 +34,6 @@ class Hypothesis:
     log_probability: float
 
 
-def length_limit(lengths: Tensor) -> Tensor:
-    """Return the largest number of tokens of a translation, EOS included, by source length."""
-    return 2 * lengths + 5
-
-
 @dataclasses.dataclass
 class _Open:
     """The open hypotheses of all sentences, in order of their sentences: (hypotheses, …) each.
@@ -84,7 +79,7 @@ def search(
         raise ValueError("a search needs a model in evaluation mode: call model.eval() before it")
     if n_best > beam:
         raise ValueError(f"a beam of {beam} does not find the {n_best} best translations")
-    limits = length_limit(lengths)
+    limits = 2 * lengths + 5  # tokens of a translation, EOS included
     memory, state = model.encode(source, lengths)
     batch = len(source)
     start = torch.full((batch, 1), BOS, device=source.device)

@@ -79,11 +79,8 @@ def source_gradients(
     return SourceGradients(whole, ahead if isinstance(model, RecurrentTranslator) else None)
 
 
-def _run_truncated(
-    layer: nn.Module, inputs: Tensor, truncation: int | None
-) -> tuple[Tensor, State]:
+def _run_truncated(layer: nn.LSTM, inputs: Tensor, truncation: int | None) -> tuple[Tensor, State]:
     """Return the states of a layer, and the last; it is detached between `truncation` steps."""
-    assert isinstance(layer, nn.LSTM)
     first, *others = inputs.split(truncation or inputs.shape[1], 1)
     states, state = run_layer(layer, first)
     parts = [states]

@@ -190,10 +190,9 @@ def verdicts(tables: Path, params: Any, statistics: pd.DataFrame) -> str:
         metric = statistics.loc[statistics["experiment"] == name, "metric"].iloc[0]
         both = {f"{place}_rise_pp": rows[place].map(rises) for place in ("first", "second")}
         parts.append(rows.assign(metric=metric, **both))
-    columns = ["experiment", "variant", *ROLES]  # a role is no column where no experiment has it
-    roles = read_table(tables / "verdicts.csv").reindex(columns=columns, fill_value="")
-    roles = roles.melt(["experiment", "variant"], [*ROLES], "role", "second")
-    roles = roles.rename(columns={"variant": "first"}).drop_duplicates(PAIR, keep="first")
+    roles = read_table(tables / "verdicts.csv").rename(columns={"variant": "first"})
+    roles = roles.reindex(columns=[*PAIR[:2], *ROLES], fill_value="")  # some roles nobody has
+    roles = roles.melt(PAIR[:2], [*ROLES], "role", "second").drop_duplicates(PAIR)
     table = pd.concat(parts).merge(roles, "left", PAIR)
     return str(table.reindex(columns=COLUMNS).fillna("").to_csv(index=False))
 

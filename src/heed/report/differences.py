@@ -45,11 +45,6 @@ class TestedDifference(results.Difference):
     one_seed: bool = False
 
     @property
-    def is_decided(self) -> bool:
-        """Whether one of the two is shown to be better."""
-        return self.verdict in (BETTER, WORSE)
-
-    @property
     def reading(self) -> str:
         """The verdict: a key of VERDICT_WORDS."""
         return reading_of(self)

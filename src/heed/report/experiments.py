@@ -10,7 +10,6 @@ from heed.corpora.kinds import KINDS
 from heed.corpora.table import KIND as OWN
 from heed.evaluation import results
 from heed.evaluation.results import BASELINE, UNDECIDED, Comparison, Corpus, ExperimentResult
-from heed.files import HeedError
 from heed.hyperparameters.pretrained import PRETRAINED
 from heed.report import differences, published
 from heed.report.differences import AttentionComparison, TestedDifference
@@ -145,16 +144,10 @@ class Experiment:
 
 
 def read_experiments(params: Params, comparison: Comparison, folder: Path) -> list[Experiment]:
-    """Return the experiments as in params.yaml. Raises HeedError: the talk lacks one it names."""
+    """Return the experiments as in params.yaml."""
     scores, talk = published.read_published(folder), dict[str, Talks]()
     for name in filter(comparison.experiments.__contains__, params.experiments):
         declared = params.experiments[name].published
-        if declared and declared.experiment not in scores:
-            raise HeedError(
-                f"params.yaml: experiments.{name}.published.experiment: the talk has no experiment "
-                f"{declared.experiment} (data/published/{published.RESULTS}). It has: "
-                f"{', '.join(scores)}"
-            )
         talk[name] = scores[declared.experiment] if declared else {}
     experiments = [_experiment(name, params, comparison, talk) for name in talk]
     if all(experiment.generated for experiment in experiments):

@@ -34,9 +34,9 @@ def format_p(p: float | None) -> str:
     return "< 0.001" if p is not None and p < 0.001 else format_number(p, 3)
 
 
-def format_interval(ends: tuple[float, float] | None, digits: int = 2) -> str:
+def format_interval(ends: tuple[float, float] | None) -> str:
     """Return both ends in percentage points; a dash for None."""
-    return DASH if ends is None else " to ".join(format_points(end, digits) for end in ends)
+    return DASH if ends is None else " to ".join(map(format_points, ends))
 
 
 def format_coverage(alpha: float) -> str:

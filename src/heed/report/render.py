@@ -71,8 +71,8 @@ def render(
 ) -> Outcome:
     """Write all of reports/: the same bytes for the same results; return what it says first.
 
-    `with_documents`: also the document browser, which has text of the corpora. Raises HeedError: an
-    experiment names one that the talk does not have; a file is missing or broken.
+    `with_documents`: also the document browser, which has text of the corpora. Raises HeedError: a
+    file is missing or broken.
     """
     results = read_results(params, comparison, published, results_folder, with_documents)
     return write_report(results, folder, links)

@@ -1,9 +1,7 @@
 """The configurations that a search may try, and what its trials share."""
 
 import dataclasses
-import hashlib
 import itertools
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -11,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from heed.digests import loaded_modules, versions
+from heed.digests import digest_value, loaded_modules, versions
 from heed.files import HeedError
 from heed.hyperparameters import Configuration, Value
 from heed.paths import WORK
 from heed.recipe import Recipe
-from heed.study import Dimension, Params, rules
+from heed.study import Dimension, Params, Search, rules
 from heed.study.recipes import resolve
 from heed.study.rules import search_space
 from heed.task import import_stage_modules, task_module
-from heed.tokens.meta import Meta, read_meta
+from heed.tokens.meta import read_meta
 
 STARTS = "starts.jsonl"  # of a trial, in its folder
 DRAWS = 1000  # of one configuration, before the space is said to have too few
@@ -35,11 +33,8 @@ class TrialSetup:
 
     recipe: Recipe[Any, Any]
     tokens: Path
-    meta: Meta
     work: Path
-    seed: int
-    metric: str
-    gpu: float  # the share of a GPU that a trial takes
+    search: Search
 
     def trial_folder(self, number: int) -> Path:
         """Return the folder of trial `number`, with its checkpoint, starts and reports."""
@@ -66,11 +61,8 @@ def make_setup(params: Params, name: str, tokens: Path, model: str = "") -> Tria
     import_stage_modules(recipe.task, "search")
     # named, not imported: it imports ray, which must come after the environment of ray_running
     code = [loaded_modules("heed.search.trials"), versions(["torch"])]
-    key = json.dumps([recipe.as_dict(), section, code], sort_keys=True)
-    work = WORK / f"search-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
-    return TrialSetup(
-        recipe, tokens.resolve(), meta, work.resolve(), search.seed, search.metric, search.gpu
-    )
+    work = WORK / f"search-{digest_value([recipe.as_dict(), section, code])[:16]}"
+    return TrialSetup(recipe, tokens.resolve(), work.resolve(), search)
 
 
 @dataclasses.dataclass(frozen=True)

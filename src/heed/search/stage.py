@@ -5,7 +5,6 @@ They run on Ray: started for one search and stopped after it, or an existing clu
 
 import contextlib
 import functools
-import hashlib
 import inspect
 import json
 import logging
@@ -23,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from heed.digests import digest_value
 from heed.files import (
     HeedError,
     read_json,
@@ -54,25 +54,23 @@ def run_searches(params: Params, experiment: str, tokens: Path, cores: int) -> I
     """
     folder = SEARCHES / experiment
     # all before the first search, which imports more modules: these are part of a setup
-    setups = {name: _make_setups(params, name, tokens) for name in params.searches_of(experiment)}
+    setups = {
+        name: {
+            model: make_setup(params, name, tokens, model) for model in params.searched_models(name)
+        }
+        for name in params.searches_of(experiment)
+    }
     if not all((folder / name).is_dir() for name in setups):  # such as after another study
         restore_files(stage_name("recipe", experiment), folder)
     for name, setup in setups.items():
-        if _is_todays(folder / name, _digest(params, name, setup)):
+        if _is_todays(folder / name, _digest(setup)):
             yield f"{name}: kept"
         else:
             yield _run(params, name, setup, folder, cores)
 
 
-def _make_setups(params: Params, name: str, tokens: Path) -> dict[str, TrialSetup]:
-    models = params.searched_models(name)
-    return {model: make_setup(params, name, tokens, model) for model in models}
-
-
-def _digest(params: Params, name: str, setups: dict[str, TrialSetup]) -> str:
-    works = {model: setup.work.name for model, setup in setups.items()}
-    content = json.dumps(works, sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()
+def _digest(setups: dict[str, TrialSetup]) -> str:
+    return digest_value({model: setup.work.name for model, setup in setups.items()})
 
 
 def _is_todays(folder: Path, digest: str) -> bool:
@@ -87,7 +85,7 @@ def _run(
     params: Params, name: str, setups: dict[str, TrialSetup], searches: Path, cores: int
 ) -> str:
     search, started = params.search(name), time.time()
-    digest = _digest(params, name, setups)
+    digest = _digest(setups)
     tried, where = _run_on_ray(params, name, setups, cores)
     # `run_trials` raises where no trial of a model has a score
     winners = {model: results.winner(trials, search.metric) for model, trials in tried.items()}
@@ -124,7 +122,7 @@ def _run_on_ray(
 
         of_models = f" of each of {len(setups)} models" if len(setups) > 1 else ""
         print_line(f"{name}: {search.trials} trials{of_models} on {where}")
-        jobs = {model: Job(setup, search, candidates[model]) for model, setup in setups.items()}
+        jobs = {model: Job(setup, candidates[model]) for model, setup in setups.items()}
         return run_trials(jobs, bar), where
 
 
@@ -132,7 +130,7 @@ def epochs_and_select(setup: TrialSetup, best: results.Trial) -> Configuration:
     """Return `epochs` and `monitor` that repeat `best`; a schedule needs all epochs."""
     h = setup.recipe.changed(best.configuration).hyperparameters
     has_schedule = h.warmup > 0 or h.lr_schedule != "none"
-    return {"epochs": h.epochs if has_schedule else best.best_epoch, "monitor": setup.metric}
+    return {"epochs": h.epochs if has_schedule else best.best_epoch, "monitor": setup.search.metric}
 
 
 def _write_results(

@@ -57,7 +57,6 @@ class Job:
     """The search of one model: what its trials share, may try, and have used."""
 
     setup: TrialSetup
-    search: Search
     candidates: Candidates
 
     def __post_init__(self) -> None:
@@ -78,7 +77,7 @@ class Budget:
     """
 
     def __init__(self, job: Job) -> None:
-        setup, search = job.setup, job.search
+        setup, search = job.setup, job.setup.search
         self.job, self.reports = job, setup.recipe.hyperparameters.epochs
         self.total = search.trainings * self.reports or math.inf
         # of a search that was killed, too
@@ -113,7 +112,7 @@ def run_trials(jobs: dict[str, Job], bar: Bar) -> dict[str, list[results.Trial]]
     for name in ("ray.tune", "ray.train", "ray.air"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     setups = {model: job.setup for model, job in jobs.items()}
-    setup, search = next((job.setup, job.search) for job in jobs.values())
+    setup, search = next((job.setup, job.setup.search) for job in jobs.values())
     shutil.rmtree(setup.work / RAY, ignore_errors=True)
     monitor = _Monitor(jobs, SearchProgress(bar))
     # Trials may wait for a place, which lets a cluster grow; within a budget each that waits has a
@@ -155,8 +154,8 @@ def _count_places(search: Search) -> int:
 
 def run_trial(setup: TrialSetup, number: int, configuration: Configuration) -> None:
     """Train one configuration in a Ray worker; Tune may stop it at each of its reports."""
-    if setup.gpu:  # the training claims one of the slots of a GPU
-        os.environ["HEED_RUNS_PER_GPU"] = str(int(1 / setup.gpu))
+    if setup.search.gpu:  # the training claims one of the slots of a GPU
+        os.environ["HEED_RUNS_PER_GPU"] = str(int(1 / setup.search.gpu))
     else:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     folder = setup.trial_folder(number)
@@ -173,7 +172,7 @@ def run_trial(setup: TrialSetup, number: int, configuration: Configuration) -> N
     reporter.repeat(history)
     try:
         train_model(
-            setup.recipe.changed(configuration), load_tokens(setup.tokens), setup.seed,
+            setup.recipe.changed(configuration), load_tokens(setup.tokens), setup.search.seed,
             reporter.report_progress, folder,
         )  # fmt: skip
     except DivergedError as error:  # were it raised, Ray would start the trial again
@@ -192,16 +191,16 @@ class _Reporter:
     def repeat(self, history: list[dict[str, float]]) -> None:
         """Report again what a killed trial had reported in the epochs of `history`."""
         for epoch, row in enumerate(history, 1):
-            self.report(epoch, row[f"validation_{self.setup.metric}"], row=row)
+            self.report(epoch, row[f"validation_{self.setup.search.metric}"], row=row)
 
     def report_progress(self, progress: Progress) -> None:
         if progress.validation is not None:
             metrics = {f"validation_{name}": value for name, value in progress.validation.items()}
             row = {"epoch": progress.epoch, "train_loss": progress.loss, **metrics}
-            self.report(progress.epoch, progress.validation[self.setup.metric], row=row)
+            self.report(progress.epoch, progress.validation[self.setup.search.metric], row=row)
 
     def report(self, number: int, score: float, **more: Any) -> None:
-        value = results.higher_is_better(score, self.setup.metric)
+        value = results.higher_is_better(score, self.setup.search.metric)
         self.best = max(self.best, value)
         best = self.best if math.isfinite(self.best) else value
         entries = {"report": number, "score": value, "best": best, **more}
@@ -261,7 +260,7 @@ class _Scheduler(FIFOScheduler):
 
 
 def _make_scheduler(job: Job) -> TrialScheduler:
-    if job.search.scheduler == "none":
+    if job.setup.search.scheduler == "none":
         return FIFOScheduler()
     return AsyncHyperBandScheduler(
         time_attr="report", metric="score", mode="max",
@@ -282,14 +281,14 @@ class _Suggester(Searcher):
         """Return model, number and configuration; None to wait, `FINISHED` after the last."""
         for model, job in sorted(self.jobs.items(), key=lambda item: item[1].started):
             number = job.started
-            if number == job.search.trials or not job.budget.promise(number):
+            if number == job.setup.search.trials or not job.budget.promise(number):
                 continue
             job.started += 1
             self.running[trial_id] = model, number
             configuration = job.candidates.drawn[number]
             return {"trial": {"model": model, "number": number, "configuration": configuration}}
         # what a running trial leaves of its promise another may use
-        waits = any(0 < job.started < job.search.trials for job in self.jobs.values())
+        waits = any(0 < job.started < job.setup.search.trials for job in self.jobs.values())
         return None if waits and self.running else Searcher.FINISHED
 
     def on_trial_complete(
@@ -311,7 +310,7 @@ class _Monitor(tune.Callback):
         self.configurations: dict[Key, Configuration] = {
             (model, number): configuration
             for model, job in jobs.items()
-            if not job.search.trainings  # all are to be tried
+            if not job.setup.search.trainings  # all are to be tried
             for number, configuration in enumerate(job.candidates.drawn)
         }
         self.ended: set[Key] = set()
@@ -378,7 +377,12 @@ class _Monitor(tune.Callback):
         history = [report["row"] for report in rows if "row" in report]
         length, h = max(reports, default=0), setup.recipe.hyperparameters
         trial = results.Trial.from_history(
-            number, self.configurations[key], history, length, results.WAITING, setup.metric
+            number,
+            self.configurations[key],
+            history,
+            length,
+            results.WAITING,
+            setup.search.metric,
         )
         if has_failed:
             stop = results.FAILED
@@ -397,13 +401,14 @@ class _Monitor(tune.Callback):
         text = "no score yet"
         best = max(self.best, key=self.best.__getitem__, default=None)
         if best is not None and self.best[best] > results.WORST:
-            metric = self.jobs[best[0]].setup.metric
+            metric = self.jobs[best[0]].setup.search.metric
             score = results.higher_is_better(self.best[best], metric)
             of_model = f"{best[0]}, " if len(self.jobs) > 1 else ""
             text = f"best {metric} {score:.4f} ({of_model}trial {best[1]})"
         counts = Counts(
             ended=len({*self.ended, *self.errors}), early=self.early, failed=len(self.errors),
-            running=len(self.running), trials=sum(job.search.trials for job in self.jobs.values()),
+            running=len(self.running),
+            trials=sum(job.setup.search.trials for job in self.jobs.values()),
         )  # fmt: skip
         self.progress.report_progress(counts, text, trial_ended)
 

@@ -136,27 +136,18 @@ def check_corpus(corpus: Corpus) -> None:
             "text_columns": corpus.rationale_column and len(corpus.text_names) > 1,
         }
     )
-    _check_languages_of_corpus(corpus)
-    _check_split_of_kind(corpus)
+    _check_languages_and_split(corpus)
 
 
-def _check_languages_of_corpus(corpus: Corpus) -> None:
-    columns = corpus.columns or {}
+def _check_languages_and_split(corpus: Corpus) -> None:
+    columns, kind, split = corpus.columns or {}, KINDS[corpus.kind], corpus.split
+    has_groups = " and ".join(other.name for other in KINDS.values() if other.grouped)
     refuse(
         {
             f"columns: expected two languages or more, found {_join({*columns}) or 'none'}": (
                 corpus.columns is not None and len(columns) < 2
             ),
             "columns: a column is named twice": len({*columns.values()}) < len(columns),
-        }
-    )
-
-
-def _check_split_of_kind(corpus: Corpus) -> None:
-    kind, split = KINDS[corpus.kind], corpus.split
-    has_groups = " and ".join(other.name for other in KINDS.values() if other.grouped)
-    refuse(
-        {
             "split_column needs split kind given": (
                 corpus.split_column is not None and split.kind != "given"
             ),

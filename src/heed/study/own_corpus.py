@@ -138,7 +138,8 @@ def _fit(
     split = {"train": texts} if texts < trained else {}
     if is_free:
         seeds *= entries.epochs / epochs * whole / (texts + validated)
-        count = _most_seeds(seeds - longer, least, folds)
+        most = min(studies.SEEDS, int(seeds - longer))  # folds are repeated as a whole
+        count = max(least, most - most % max(1, folds))
         options = replace(options, seeds=count)
         split |= {"repeats": count // folds} if folds else {}
     less = [f"{entries.epochs - epochs:,} of the {entries.epochs:,} epochs"]
@@ -146,12 +147,6 @@ def _fit(
     less += [f"{trained - texts:,} of the {trained:,} texts to train on"] * (texts < trained)
     lines = [f"  left out for --minutes {minutes:g}: {', '.join(less)}"] * bool(less)
     return options, entries.with_less(epochs, **split), lines
-
-
-def _most_seeds(possible: float, least: int, folds: int) -> int:
-    """Return the number of seeds: of those that are possible a multiple of the folds, or least."""
-    most = min(studies.SEEDS, int(possible))
-    return max(least, most - most % max(1, folds))
 
 
 def _extends(options: CorpusOptions) -> bool:
@@ -418,7 +413,10 @@ def _written_twice(classes: Iterable[str]) -> list[str]:
 def _with_entries(
     options: CorpusOptions, entries: own_entries.CorpusEntries
 ) -> tuple[dict[Path, str], list[str]]:
-    """Return the files of a new study, or the named active one, with the entries; and lines."""
+    """Return the files of a new study, or the named active one, with the entries; and lines.
+
+    Raises HeedError: the active study was edited after params.yaml.
+    """
     own, extends = studies.find_active_own_study(), _extends(options)
     if options.study and own is None:
         read_yaml(read_text(PARAMS), PARAMS)  # its message: a mistake hides whose study it is
@@ -443,10 +441,6 @@ def _with_entries(
     lines = [f"{PARAMS}, {own}: corpus {entries.name} is added to the study {study}."]
     lines += [f"  the title is now {options.title!r}"] * bool(options.title)
     lines += [f"  all models have {options.seeds} seeds now"] * bool(options.seeds)
-    return _changed_study(study, text), lines
-
-
-def _changed_study(name: str, text: str) -> dict[Path, str]:
-    """Return the files of the active study; raises where its own was edited after params.yaml."""
-    studies.unsaved_edits(False, name)
-    return {PARAMS: text, studies.own_study_file(name): studies.own_study_text(text)}
+    studies.unsaved_edits(False, study)
+    texts = {PARAMS: text, studies.own_study_file(study): studies.own_study_text(text)}
+    return texts, lines

@@ -77,11 +77,6 @@ class OwnCorpusStatistics:
         return int(np.percentile(self.lengths, LONG, method="higher"))
 
 
-def count_tokens(text: str, tokenizer: str) -> int:
-    """Return about how many tokens a corpus's tokenizer finds in a text; exact for `whitespace`."""
-    return len(text.split()) if tokenizer == "whitespace" else len(TOKEN.findall(text))
-
-
 def read_labels(
     documents: Iterable["RawDocument"], corpus: "Corpus", name: str
 ) -> tuple["DocumentLabels", list[int]]:
@@ -95,8 +90,9 @@ def read_labels(
 
     def counted() -> Iterator["RawDocument"]:
         for document in documents:
-            # a table's text is decoded
-            counts.append(count_tokens(str(document.text), corpus.tokenizer))
+            text = str(document.text)  # a table's text is decoded
+            by_space = corpus.tokenizer == "whitespace"
+            counts.append(len(text.split()) if by_space else len(TOKEN.findall(text)))
             yield document
 
     known = DocumentLabels.read(counted())
@@ -226,7 +222,7 @@ def training_times(
         label = params.experiments[params.models[name].experiment].data.label
         # it has no more types than tokens, and a vocabulary has no more words than these
         sizes = CorpusSizes((int(statistics.lengths.sum()),), len(statistics.classes[label]))
-        times.append(training_seconds(entries.task, params.resolved(name, {}), sizes, texts))
+        times.append(training_seconds(entries.task, params.hyperparameters(name), sizes, texts))
     return times
 
 

@@ -118,7 +118,7 @@ def name_files(arguments: list[str], is_drawn: bool = False) -> UserFiles:
     files = [*itertools.chain.from_iterable(map(_split_argument, arguments))]
     known: dict[Path, Path] = {}
     for _, path in files:
-        require_user_file(path, or_folder=True)
+        require_user_file(path)
         if (first := known.setdefault(path.resolve(), path)) is not path:
             raise HeedError(f"{first}: is named twice")
     if len(files) == 1 and not files[0][0]:
@@ -175,9 +175,9 @@ def _files_of_hub(arguments: list[str], is_drawn: bool) -> UserFiles:
     return UserFiles(paths, addresses, found.name, sorted({*found.splits} - {*kept}))
 
 
-def require_user_file(path: Path, or_folder: bool = False) -> None:
+def require_user_file(path: Path) -> None:
     """Raise HeedError unless a file is there, and outside of the folders in which heed deletes."""
-    require_readable(path, or_folder=or_folder)
+    require_readable(path, or_folder=True)
     if str(path).startswith(OF_PROCESS):
         raise HeedError(f"{path}: is open in this process alone. Name the file itself")
     for folder in (RAW, TOKENS, RESULTS, REPORTS):

@@ -55,10 +55,11 @@ def resolve(params: Params, name: str, best: Configuration, meta: Meta) -> Recip
     data = schema.resolve_data(
         dataclasses.asdict(experiment.data), meta, f"experiments.{model.experiment}.data"
     )
-    hyperparameters = params.resolved(name, best)
+    hyperparameters = params.hyperparameters(name, best)
     if model.match_parameters_of != name:
         network = task_module(experiment.task, "learning")
-        matched, sizes = params.resolved(model.match_parameters_of, best), network.sizes(data, meta)
+        matched = params.hyperparameters(model.match_parameters_of, best)
+        sizes = network.sizes(data, meta)
         hyperparameters = network.parameter_matched(hyperparameters, matched, sizes)
     if message := schema.corpus_contradiction(hyperparameters, meta):
         raise HeedError(f"params.yaml: models.{name}: {message}")

@@ -378,7 +378,7 @@ def _adversarial_model_contradictions(params: Params, name: str) -> Mistakes:
 def is_valid_configuration(params: Params, model: str, configuration: Configuration) -> bool:
     """Return whether `model` may have these hyperparameters, by their limits and all rules."""
     try:
-        resolved = params.resolved(model, configuration)
+        resolved = params.hyperparameters(model, configuration)
     except ValueError:
         return False
     section = params.models[model]
@@ -495,7 +495,8 @@ def variant_contradictions(params: Params, name: str, model: Model) -> Iterator[
             f"variant parameter-matched takes its hyperparameters from {match}; remove "
             f"{', '.join(extra or ['preset'])}",
         )
-    if message := rules.parameter_matched_contradiction(match, params.hyperparameters(match)):
+    if not params.hyperparameters(match).is_recurrent:
+        message = f"variant parameter-matched widens a recurrent network, and {match} has none"
         yield ("match_parameters_of",), message
 
 

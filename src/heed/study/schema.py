@@ -187,11 +187,11 @@ class Params:
         """Return the task of a model's experiment."""
         return self.experiments[model.experiment].task
 
-    def resolved(self, model: str, best: Configuration) -> Any:
-        """Return a model's hyperparameters with a winner `best`. Raises ValueError by limits."""
+    def hyperparameters(self, model: str, best: Configuration | None = None) -> Any:
+        """Return a model's hyperparameters with a search's winner. Raises ValueError by limits."""
         section = self.models[model]
         matched = self.models[section.match_parameters_of]
-        values = self._values(matched) | best
+        values = self._values(matched) | (best or {})
         if matched is not section:
             values |= section.overrides
         return read_record(RECIPES[self.task(section)].Hyperparameters, values)
@@ -203,10 +203,6 @@ class Params:
         values = self._values(self.models[section.match_parameters_of]) | section.overrides
         values |= dataclasses.asdict(experiment.data)
         return read_record(RECIPES[experiment.task].Prediction, values)
-
-    def hyperparameters(self, model: str) -> Any:
-        """Return the hyperparameters of a model of this study, before any search."""
-        return self.resolved(model, {})
 
     def apply_defaults(self, model: Model) -> Any:
         """Return the hyperparameters of a section of `models` by itself, whatever it matches."""

@@ -97,13 +97,9 @@ class Learner(abc.ABC):
             self.train, self._h.batch_size, self.seed, epoch, max_tokens
         )
 
-    def size(self, batch: Any) -> int:
-        """Return the number of items in a batch."""
-        return len(batch.rows)
-
     def weight(self, batch: Any) -> float:
         """Return what the loss of a batch is a sum over: by default its items."""
-        return self.size(batch)
+        return len(batch.rows)
 
     @abc.abstractmethod
     def loss(self, model: "nn.Module", batch: Any) -> "torch.Tensor":

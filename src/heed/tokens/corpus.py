@@ -107,7 +107,7 @@ def _clean_documents(
     with progress_bar(f"{name}: reading and cleaning") as bar:
         for number, document in enumerate(read_documents(corpus, raw), 1):
             bar.update(number, text=f"{number:,} documents")
-            texts, counts = _clean_texts(document, corpus)
+            texts, counts = _clean_texts(document)
             if reasons := [reason for key, reason in dropped.items() if counts[key]]:
                 cleaned[reasons[0]] += 1
                 continue
@@ -130,10 +130,9 @@ def _read_labels(table: CleanedTable) -> DocumentLabels:
     return DocumentLabels(table.read(columns).to_pandas())
 
 
-def _clean_texts(document: RawDocument, corpus: "Corpus") -> tuple[dict[str, str], Counter[str]]:
+def _clean_texts(document: RawDocument) -> tuple[dict[str, str], Counter[str]]:
     """Return the cleaned texts of a document, by language, and the counts of treatments."""
-    texts: dict[str, str] = {}
-    counts: Counter[str] = Counter()
+    texts, counts = dict[str, str](), Counter[str]()
     for language, text in (document.texts or {"": document.text}).items():
         texts[language], treatments = clean(text)
         counts += treatments

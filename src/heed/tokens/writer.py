@@ -47,7 +47,7 @@ SAMPLE, CONTROLS = 65_536, {*range(32)} - {*b"\t\n\v\f\r"}
 MARK = b"\xef\xbb\xbf"  # a byte order mark
 
 
-class CleanedTable:
+class CleanedTable(contextlib.AbstractContextManager["CleanedTable"]):
     """An Arrow file of cleaned documents, a row for each; removed when the block ends.
 
     It has the columns of documents.parquet, and others that are of use until that is written.
@@ -60,10 +60,6 @@ class CleanedTable:
         self._writer: pa.ipc.RecordBatchFileWriter | None = None
         self.starts = [0]  # first document of each chunk, and the number of documents
         self.columns: list[str] = []
-
-    def __enter__(self) -> "CleanedTable":
-        """Return this table, to be written."""
-        return self
 
     def __exit__(self, *_: object) -> None:
         """Remove the file."""
@@ -133,9 +129,6 @@ def write_documents(
                 head = group.slice(0, 1).to_pandas()
                 head = head.assign(**{key: part[:1] for key, part in parts.items()})
                 schema = pa.Schema.from_pandas(head, preserve_index=False)
-                for field in group.schema:
-                    if pa.types.is_list(field.type):  # which pandas does not know of an empty list
-                        schema = schema.set(schema.get_field_index(field.name), field)
                 writer = stack.enter_context(pq.ParquetWriter(path, schema))
             for key, part in parts.items():
                 group = group.append_column(key, pa.array(part, pa.string()))

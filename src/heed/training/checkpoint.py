@@ -1,7 +1,6 @@
 """Checkpoints of unfinished trainings: a safetensors file in .heed/work, never in an output."""
 
 import contextlib
-import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -14,7 +13,7 @@ from safetensors.torch import load_file
 from safetensors.torch import save as serialize
 from torch import Tensor, nn
 
-from heed.digests import loaded_modules, versions
+from heed.digests import digest_value, loaded_modules, versions
 from heed.files import HeedError, writing
 from heed.paths import WORK
 from heed.recipe import Recipe
@@ -37,16 +36,12 @@ def code_digest(task: str) -> str:
     Asked before a training, whose lazy imports would change it.
     """
     import_stage_modules(task, "train")
-    return _digest([loaded_modules(), versions(sys.modules)])
+    return digest_value([loaded_modules(), versions(sys.modules)])[:16]
 
 
 def work_folder(recipe: Recipe[Any, Any], seed: int, code: str) -> Path:
     """Return the work folder of a run; `code` is the digest of the code that trains it."""
-    return WORK / f"train-{_digest([recipe.as_dict(), seed, code])}"
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+    return WORK / f"train-{digest_value([recipe.as_dict(), seed, code])[:16]}"
 
 
 def write_tensors(

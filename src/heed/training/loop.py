@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from heed.files import HeedError
 from heed.hyperparameters import Training
-from heed.inputs.batches import MAX_PADDED_TOKENS, steps_per_epoch
+from heed.inputs.batches import MAX_PADDED_TOKENS
 from heed.progress import Progress
 from heed.task.interface import Learner, lower_is_better
 from heed.training import checkpoint
@@ -33,15 +33,15 @@ class _Training:
     has the weights of `best_epoch`, from 1.
     """
 
-    def __init__(self, learner: Learner, h: Training, device: str) -> None:
-        self.learner, self.h, self.device = learner, h, device
+    def __init__(self, learner: Learner, h: Training) -> None:
+        self.learner, self.h, self.device = learner, h, learner.device
         self.model: nn.Module = learner.model
         self.average = _copy(self.model) if h.ema_decay else self.model
         self.optimizer = _make_optimizer(learner, h)
         self.best, self.best_epoch = _copy_weights(self.average), 0
         self.history: list[dict[str, float]] = []
         self.machine_kind = ""
-        self.steps = steps_per_epoch(learner.items, h.batch_size)
+        self.steps = math.ceil(learner.items / h.batch_size)
         self.total_steps = h.epochs * self.steps
 
     def save(self, path: Path) -> None:
@@ -89,7 +89,7 @@ class _Training:
                 total += loss
             if self.average is not self.model:
                 _update_average(self.average, self.model, min(h.ema_decay, step / (step + 9)))
-            items += sum(map(learner.size, batches))
+            items += sum(len(batch.rows) for batch in batches)
             weight += sum(map(learner.weight, batches))
             seconds, mean_loss = time.perf_counter() - started, total.item() / weight
             if not math.isfinite(mean_loss):
@@ -125,22 +125,20 @@ class _Training:
 
 
 def train(
-    learner: Learner, hyperparameters: Training, seed: int, device: str, work: Path,
-    report_progress: Callable[[Progress], None],
-) -> tuple[list[dict[str, float]], int, str]:  # fmt: skip
+    learner: Learner, h: Training, work: Path, report_progress: Callable[[Progress], None]
+) -> tuple[list[dict[str, float]], int, str]:
     """Train the learner's model in place; it ends with the weights of the best epoch by `monitor`.
 
     After each epoch a checkpoint is written to `work`, from which a killed training resumes.
     Returns the history (docs/internals/contracts.md), the best epoch from 1, and the machine kind.
     Raises DivergedError.
     """
-    h, path = hyperparameters, work / checkpoint.CHECKPOINT
-    training = _Training(learner, h, device)
+    training, path = _Training(learner, h), work / checkpoint.CHECKPOINT
     training.restore(path)
     for epoch in range(len(training.history) + 1, h.epochs + 1):
         if is_over(len(training.history), training.best_epoch, h.patience):
             break
-        seed_everything(seed, epoch)
+        seed_everything(learner.seed, epoch)
         loss = training.train_epoch(epoch, report_progress)
         metrics = training.validate(epoch)
         training.add_epoch(loss, metrics)

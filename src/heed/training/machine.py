@@ -37,14 +37,12 @@ _held: tuple[str, IO[str]] | None = None  # the GPU of this process, and its loc
 def list_gpus() -> list[str]:
     """Return the GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them.
 
-    By CUDA_VISIBLE_DEVICES (set by SLURM, by a user), else HEED_GPU_COUNT, else `nvidia-smi -L`.
+    By CUDA_VISIBLE_DEVICES (set by SLURM, by a user), else `nvidia-smi -L`.
     """
     if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
         names = [name.strip() for name in visible.split(",")]
         # CUDA, too, stops at the first name that is not a GPU
         return list(itertools.takewhile(lambda name: name not in ("", "-1", "NoDevFiles"), names))
-    if "HEED_GPU_COUNT" in os.environ:
-        return [str(index) for index in range(_whole_number("HEED_GPU_COUNT", "0", 0))]
     return list(_query_uuids())
 
 
@@ -70,13 +68,9 @@ def _query_uuids() -> dict[str, str]:
 
 def runs_per_gpu() -> int:
     """Return how many trainings share a GPU: HEED_RUNS_PER_GPU, 1 by default."""
-    return _whole_number("HEED_RUNS_PER_GPU", "1", 1)
-
-
-def _whole_number(variable: str, default: str, least: int) -> int:
-    text = os.environ.get(variable, default)
-    if not text.isdecimal() or int(text) < least:
-        raise HeedError(f"{variable}: expected a whole number from {least}, found {text!r}")
+    text = os.environ.get("HEED_RUNS_PER_GPU", "1")
+    if not text.isdecimal() or int(text) < 1:
+        raise HeedError(f"HEED_RUNS_PER_GPU: expected a whole number from 1, found {text!r}")
     return int(text)
 
 
@@ -105,7 +99,7 @@ def claim_gpu(poll: float = 0.5) -> str | None:
 
 def _wait_for_slot(gpus: list[str], poll: float) -> tuple[str, IO[str]]:
     # Locks go by UUID: in two SLURM jobs of one machine, GPU 0 may be two GPUs.
-    uuids = {} if "HEED_GPU_COUNT" in os.environ else _query_uuids()
+    uuids = _query_uuids()
     folder = Path(tempfile.gettempdir(), f"heed-gpus-{os.getuid()}")
     folder.mkdir(exist_ok=True)
     slots = [(gpu, slot) for slot in range(runs_per_gpu()) for gpu in gpus]

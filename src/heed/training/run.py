@@ -263,7 +263,7 @@ def train_model(
     learning = task_module(recipe.task, "learning")
     learner = learning.make_learner(recipe, tokens, rows_read, seed, device)
     try:
-        trained = train(learner, h, seed, device, work, report_progress)
+        trained = train(learner, h, work, report_progress)
     except DivergedError as error:
         raise DivergedError(f"model {recipe.model}, seed {seed}: {error}") from None
     return Trained(learner, rows, device, *trained)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from heed.evaluation import results, significance
 from heed.evaluation.looks import Looks
-from heed.evaluation.results import BETTER, UNDECIDED, WORSE, Difference
+from heed.evaluation.results import UNDECIDED, Difference
 from heed.evaluation.significance import Scores
 from heed.files import HeedError
 from heed.task.interface import lower_is_better
@@ -50,11 +50,6 @@ class Pair:
     second: str
     result: Difference
     items_needed: int | None
-
-    @property
-    def separates(self) -> bool:
-        """Whether one of the two is shown to be better."""
-        return self.result.verdict in (BETTER, WORSE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -197,7 +192,7 @@ def tie_groups(order: list[str], pairs: list[Pair]) -> list[list[str]]:
 
     A model may be in several groups, as in a compact letter display (Piepho 2004).
     """
-    apart = {frozenset((pair.first, pair.second)) for pair in pairs if pair.separates}
+    apart = {frozenset((pair.first, pair.second)) for pair in pairs if pair.result.is_decided}
     groups = [order]
     for pair in sorted(map(sorted, apart)):
         groups = _largest([part for group in groups for part in _divide(group, pair)])

@@ -24,9 +24,9 @@ class RegressionLearner(classification.ClassificationLearner):
         targets = self._targets[batch.rows].to(self.device)
         return F.mse_loss(logits[:, 0], targets, reduction="sum")
 
-    def validate(self, model: nn.Module, every: int = 1) -> dict[str, float]:
-        """Return the mean squared error on every `every`-th validation document."""
-        rows = self.validation[::every]
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        """Return the mean squared error on the validation documents."""
+        rows = self.validation
         batches = self.encoded.evaluation_batches(rows)
         predicted = classification.probabilities(model, batches, rows, self.device, activation)
         errors = (predicted[:, 0] - self._labels[rows]).astype(np.float64)

@@ -150,24 +150,13 @@ def test_a_download_survives_server_errors_and_follows_redirects(server):
     assert len(server.ranges) == 4
 
 
-def test_a_wrong_file_is_an_error_with_the_expected_and_the_found_hash(server):
-    server.answer = lambda handler, number: send(handler, 200, b"something else")
-    expected, found = (hashlib.sha256(x).hexdigest() for x in (CONTENT, b"something else"))
-    refused(f"expected sha256:{expected}, found sha256:{found}")
-
-
-def test_a_missing_page_is_requested_once(server):
-    server.answer = lambda handler, number: send(handler, 404, b"")
-    refused("404")
-    assert len(server.ranges) == 1
-
-
-def test_the_message_of_a_server_does_not_control_the_terminal(server, capsys):
+def test_a_missing_page_is_requested_once_and_its_message_controls_no_terminal(server, capsys):
     head = b"HTTP/1.1 404 \x1b[2J\x1b]0;title\x07\xe2\x80\xae\r\n\r\n"
     server.answer = lambda handler, _: answer_raw(handler, head)
     refused("404")
     text = capsys.readouterr().err
     assert "[U+001B][2J[U+001B]]0;title[U+0007]" in text and "\x1b" not in text
+    assert len(server.ranges) == 1
 
 
 def test_a_server_that_hangs_runs_into_the_time_out(server, monkeypatch):
@@ -193,8 +182,11 @@ def test_without_a_network_the_downloaded_part_is_kept(server, monkeypatch):
 
 
 OK, CHUNKED = b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+HASHES = [hashlib.sha256(content).hexdigest() for content in (CONTENT, b"x")]
+WRONG = "expected sha256:{}, found sha256:{}".format(*HASHES)
 FOUND = b"HTTP/1.1 302 Found\r\nLocation: "
 MALFORMED = {
+    "wrong": (OK + b"Content-Length: 1\r\n\r\nx", WRONG),
     "length": (OK + b"Content-Length: abc\r\n\r\nx", "not the published file"),
     "chunk-short": (CHUNKED + b"ff\r\nx", "cannot be downloaded"),
     "redirect": (FOUND + b"file:///etc/passwd\r\n\r\n", "No connection adapters"),

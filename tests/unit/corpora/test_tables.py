@@ -56,7 +56,7 @@ def make(tmp_path: Path, table: pd.DataFrame, corpus: Corpus) -> tuple[pd.DataFr
     return pd.read_parquet(tmp_path / "mine/documents.parquet"), meta
 
 
-def test_files_named_after_parts_are_a_split(tmp_path, capsys):
+def test_files_named_after_parts_are_a_split(tmp_path):
     paths = write(
         tmp_path, train_1="text,label|a,x|b,y", train_2="label,text|x,c", dev="text,label|d,x",
         test="text,label|e,y",

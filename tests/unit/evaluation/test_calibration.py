@@ -13,9 +13,9 @@ SOUND = [name for name in CASES if name not in ALONE]
 STUDIES = 20_000
 
 
-def at_most(level: float, studies: int = STUDIES) -> float:
+def at_most(level: float) -> float:
     """Return the share that is above a level by three standard errors."""
-    return level + 3 * (level * (1 - level) / studies) ** 0.5
+    return level + 3 * (level * (1 - level) / STUDIES) ** 0.5
 
 
 @pytest.mark.parametrize("name", SOUND)

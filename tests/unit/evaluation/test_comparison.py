@@ -286,6 +286,7 @@ def test_one_seed_is_compared_without_interval_and_p(study):
     comparison = compared(seeds=(1,))
     gain = attention_over_baseline(comparison)
     assert gain.interval_pp is gain.p is gain.p_corrected is None
+    assert gain.seeds_needed is gain.detectable_pp is None
     metrics = json.loads(METRICS.read_text())["tiny"]
     assert [*metrics] == ["difference_pp", "last-state", "self-attention"]
 

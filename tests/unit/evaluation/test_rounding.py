@@ -7,10 +7,12 @@ from heed.report.formats import (
     POINTS,
     PROBABILITY,
     decimals,
+    format_count,
     format_interval,
     format_number,
     format_p,
     format_points,
+    pluralize,
 )
 from heed.report.pages import Page
 from heed.report.tables import Cell, Row, Table, TableColumn, csv_table
@@ -63,3 +65,10 @@ def test_page_paper_and_csv_have_the_same_digits():
     page = Page({("scores", ""): [table]}, {}, str, lambda _: {}).table("scores")
     assert all(f"<td>{text}</td>" in page for text in ("−0.29", "0.00", "0.13"))
     assert r"one & -0.29 & 0.00 & 0.13 \\" in in_latex(table)
+
+
+def test_a_count_chooses_singular_or_plural():
+    texts = ("{count} seed ({seeds}).", "{count} seeds ({seeds}).")
+    assert pluralize(*texts, 1, seeds="7") == "1 seed (7)."
+    assert pluralize(*texts, 2, seeds="7, 8") == "2 seeds (7, 8)."
+    assert format_count(1234567) == "1,234,567"

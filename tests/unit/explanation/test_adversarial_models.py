@@ -169,7 +169,7 @@ def training() -> tuple[Callable, dict[int, int]]:
     rows = {split: tokens.rows(split, 0) for split in ("train", "validation", "test")}
     classes = class_indices(tokens, recipe.data, np.arange(200))
     run = RunInfo(1, 0, 1, 1, {}, "", recipe)
-    subject = load_subject(read_runs(BASE, [1])[0], tokens, np.arange(200))
+    subject = load_subject(read_runs(BASE, [1])[0], tokens)
     make_deterministic()
     encoded = EncodedCorpus(tokens, subject.encoded.vocabulary, recipe.hyperparameters)
     known = {row for row in range(200) if row % 4 != 2}
@@ -253,7 +253,7 @@ def learner_of(goal: str, smoothing: float = 0.0) -> AdversarialLearner:
     run = dataclasses.replace(run, recipe=run.recipe.changed({"label_smoothing": smoothing}))
     declared = AdversarialAttention(model="tiny-hierarchical", goal=goal, strength=1.0, epochs=1)
     return AdversarialLearner(
-        load_subject(run, tokens, np.arange(60)), declared,
+        load_subject(run, tokens), declared,
         {row: np.zeros(1, bool) for row in range(60)}, np.zeros(60, np.int64),
         split_documents(tokens, 0), run,
     )  # fmt: skip
@@ -321,25 +321,17 @@ def test_a_base_without_a_weighted_sum_is_one_message():
         write("last")
 
 
-STUDY = (ROOT / "tests/studies/parts/known.yaml").read_text()
-
-
-def summary_of(corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pd.Series:
-    """Run the stages up to `adversarial_attention`; return the means by measure and weights."""
-    monkeypatch.chdir(tmp_path)
-    Path("params.yaml").write_text(STUDY.replace("NAME", corpus))
+@pytest.mark.slow
+def test_of_a_deceived_model_leave_one_out_still_finds_the_rationale(folder):
+    study = (ROOT / "tests/studies/parts/known.yaml").read_text()
+    Path("params.yaml").write_text(study.replace("NAME", "sentiment"))
     stages.download("sample")
-    stages.tokenize(corpus)
-    stages.recipe(corpus)
+    stages.tokenize("sentiment")
+    stages.recipe("sentiment")
     stages.train("m", [1])
     stages.adversarial_attention("deceiving", [1])
     summary = pd.read_csv("results/adversarial_attention/deceiving/summary.csv")
-    return summary.fillna({"weights": ""}).set_index(["measure", "weights"])["mean"]
-
-
-@pytest.mark.slow
-def test_of_a_deceived_model_leave_one_out_still_finds_the_rationale(tmp_path, monkeypatch):
-    means = summary_of("sentiment", tmp_path, monkeypatch)
+    means = summary.fillna({"weights": ""}).set_index(["measure", "weights"])["mean"]
     assert means["accuracy_base", ""] >= 0.99, "solved"
     assert abs(means["accuracy", ""] - means["accuracy_base", ""]) <= 0.01
     assert means["rationale_weight_base", ""] > 0.5 > 0.05 > means["rationale_weight", ""]

@@ -193,7 +193,8 @@ def test_what_no_document_has_is_a_row_with_its_reason():
     ranking = {"seed": 1, "ranking": "attention", "removed_share": np.nan, "flipped": 1.0}
     rankings = pd.DataFrame([ranking])
     recency = pd.DataFrame(columns=["seed", *COLUMNS])
-    summary = summarize(documents, rankings, pd.DataFrame(), {"rationale": "none"}, recency)
+    tables = {"documents": documents, "rankings": rankings, "recency": recency}
+    summary = summarize(tables | {"seeds": pd.DataFrame()}, {"rationale": "none"})
     rows = summary.set_index(["test", "measure"]).sort_index()
     assert rows.loc[("conicity", "conicity"), "mean"] == pytest.approx(0.6)
     assert rows.loc[("erasure", "removed_share"), "reason"] == NOT_MEASURED

@@ -5,6 +5,7 @@ import re
 import shutil
 
 import pytest
+import stages as workflow
 
 from heed.cli import stages
 from heed.cli.commands import make_parser
@@ -20,14 +21,6 @@ def clone(tmp_path, monkeypatch):
     shutil.copy(ROOT / "params.yaml", tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def of_workflow(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "workflow")
-    import stages
-
-    return stages
 
 
 def edit(clone, old, new):
@@ -86,27 +79,27 @@ def test_a_dvc_lock_that_is_not_utf_8_is_one_message(clone):
         read_lock()
 
 
-def test_nothing_outside_of_the_results_is_moved_away(clone, of_workflow):
+def test_nothing_outside_of_the_results_is_moved_away(clone):
     (clone / "results/old").mkdir(parents=True)
     (clone / "victim").mkdir()
     outs = "[{path: results/../victim}, {path: results/old}]"
     (clone / "dvc.lock").write_text(f"stages: {{a: {{outs: {outs}}}}}\n")
-    assert of_workflow.find_removed([], clone) == ["results/old"]
+    assert workflow.find_removed([], clone) == ["results/old"]
 
 
 @pytest.mark.parametrize(("mode", "is_believed"), [(0o700, True), (0o777, False)])
-def test_dvcs_pickles_go_where_others_could_write_them(clone, of_workflow, mode, is_believed):
+def test_dvcs_pickles_go_where_others_could_write_them(clone, mode, is_believed):
     (clone / ".heed/dvc").mkdir(parents=True)
     (clone / ".heed/dvc/cache.db").touch()
     (clone / ".heed").chmod(mode)
-    of_workflow.make_private(clone / ".heed")
+    workflow.make_private(clone / ".heed")
     assert (clone / ".heed/dvc/cache.db").exists() == is_believed
     assert (clone / ".heed").stat().st_mode & 0o777 == 0o700
 
 
-def test_a_moved_clone_names_its_own_folder_to_dvc(clone, of_workflow):
+def test_a_moved_clone_names_its_own_folder_to_dvc(clone):
     (clone / ".dvc").mkdir()
     elsewhere = f"/backup{clone}/.heed/dvc"
     (clone / ".dvc/config.local").write_text(f"[core]\n    site_cache_dir = {elsewhere}\n")
-    of_workflow._name_site_cache(clone / ".heed")
+    workflow._name_site_cache(clone / ".heed")
     assert f"site_cache_dir = {clone}/.heed/dvc\n" in (clone / ".dvc/config.local").read_text()

@@ -35,7 +35,6 @@ def settings_of(kind: str, **changes) -> Segmentation:
 
 
 every_kind = pytest.mark.parametrize("kind", ["words", "bpe"])
-pieces = pytest.mark.parametrize("kind", ["bpe"])
 WORDS, BPE = make(), make("bpe", 80)
 
 
@@ -88,22 +87,19 @@ def test_a_text_without_units_is_one_unknown_unit(kind):
     assert make_ids(make(kind), "") == [UNKNOWN]
 
 
-@pieces
-def test_two_trainings_give_the_same_bytes(kind, tmp_path):
+def test_two_trainings_give_the_same_bytes(tmp_path):
     for name in ("one", "two"):
-        make(kind).write(tmp_path, name)
+        make("bpe").write(tmp_path, name)
     assert (tmp_path / "one.model").read_bytes() == (tmp_path / "two.model").read_bytes()
 
 
-@pieces
-def test_a_vocabulary_smaller_than_the_characters_is_one_message(kind):
+def test_a_vocabulary_smaller_than_the_characters_is_one_message():
     with pytest.raises(HeedError, match=r"cannot make 10 pieces of .*vocab_size.* Set source_voc"):
-        make(kind, 10)
+        make("bpe", 10)
 
 
-@pieces
-def test_a_character_that_training_has_not_seen_is_one_unknown_piece(kind):
-    segmenter = make(kind)
+def test_a_character_that_training_has_not_seen_is_one_unknown_piece():
+    segmenter = make("bpe")
     ids = make_ids(segmenter, "A 中 dog")
     assert ids.count(UNKNOWN) == 1 and segmenter.decode(np.asarray(ids)) == "A <unknown> dog"
 

@@ -17,7 +17,7 @@ from heed.tasks.classification.rules import no_effect
 from heed.tokens.arrays import load_tokens
 from heed.tokens.meta import Vectors, read_meta
 from heed.training.run import read_run
-from tests.conftest import RUN, change_recipe, contents, train
+from tests.conftest import RUN, change_recipe, contents, killed, train
 
 
 @pytest.fixture
@@ -58,17 +58,12 @@ def test_frozen_vectors_stay_as_they_are_and_tuned_ones_do_not(with_vectors):
     assert not np.array_equal(initial["frozen"], initial["tuned"]), "random ones are tuned too"
 
 
-def test_a_frozen_training_resumes_and_its_run_is_whole_without_the_corpus(with_vectors, tmp_path):
+def test_a_frozen_training_resumes_and_its_run_is_whole_without_the_corpus(with_vectors):
     change_recipe(vectors="frozen", **PRACTICE)
     train("tiny-self-attention", 1)
     whole = contents()
-
-    def die(progress) -> None:
-        if progress.epoch == 2:
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        train("tiny-self-attention", 1, die)
+        train("tiny-self-attention", 1, killed)
     train("tiny-self-attention", 1)
     assert contents() == whole
     Path("data/tokens/tiny/vectors.npy").unlink()

@@ -197,7 +197,7 @@ class MarkovChain(Translator):
         return Decoded(nn.functional.one_hot(tokens, self.output.in_features).float(), None, ())
 
 
-A, B, C = 4, 5, 6
+A = 4
 SENTENCE = torch.tensor([[7, 7]]), torch.tensor([2])
 
 

@@ -11,7 +11,6 @@ import torch.nn.functional as F
 
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
-from heed.inputs.vocabulary import BOS, EOS
 from heed.models import recurrent
 from heed.models.dependence import SourceGradients, source_gradients
 from heed.models.recurrent import run_to_end, step_layer
@@ -35,12 +34,8 @@ LENGTH = 10
 make_model = functools.partial(translators.make_model, 1.5, (20, 20), ARCHITECTURE)
 
 
-def make_pair(source: int = LENGTH, target: int = 7) -> PairBatch:
-    generator = torch.Generator().manual_seed(1)
-    words = torch.randint(4, 20, (1, source), generator=generator)
-    ids = torch.randint(4, 20, (target,), generator=generator).tolist()
-    framed = torch.tensor([[BOS, *ids, EOS]])
-    return PairBatch(words, torch.tensor([source]), framed, torch.tensor([target + 2]), np.zeros(1))
+WORDS = np.random.default_rng(1).integers(4, 20, LENGTH + 7).tolist()
+PAIR = translators.make_pairs([WORDS[:LENGTH]], [WORDS[LENGTH:]])
 
 
 def log_probability(model: Translator, pair: PairBatch, embedded: torch.Tensor) -> torch.Tensor:
@@ -53,17 +48,17 @@ def log_probability(model: Translator, pair: PairBatch, embedded: torch.Tensor) 
 
 @pytest.mark.parametrize("changes", [*RECURRENT, TRANSFORMER], ids=str)
 def test_the_gradient_is_that_of_the_translator_itself(changes):
-    model, pair = make_model(**changes), make_pair()
-    embedded = model.embed(pair.source).detach().requires_grad_()
-    (expected,) = torch.autograd.grad(log_probability(model, pair, embedded), embedded)
-    found = source_gradients(model, pair)
+    model = make_model(**changes)
+    embedded = model.embed(PAIR.source).detach().requires_grad_()
+    (expected,) = torch.autograd.grad(log_probability(model, PAIR, embedded), embedded)
+    found = source_gradients(model, PAIR)
     np.testing.assert_allclose(found.whole, expected[0].norm(dim=-1).numpy(), rtol=1e-9)
     assert (found.whole > 0).all()
 
 
 @pytest.mark.parametrize("changes", RECURRENT, ids=str)
 def test_the_forward_part_is_the_gradient_of_what_the_forward_direction_reads(changes, monkeypatch):
-    model, pair = make_model(**changes), make_pair()
+    model = make_model(**changes)
     first = model.encoder.layers[0]
     if changes["encoder"] == "bidirectional":
         first = next(first.children())
@@ -74,9 +69,9 @@ def test_the_forward_part_is_the_gradient_of_what_the_forward_direction_reads(ch
             layer, inputs + added if layer is first else inputs, lengths
         ),
     )  # fmt: skip
-    embedded = model.embed(pair.source).detach()
-    (expected,) = torch.autograd.grad(log_probability(model, pair, embedded), added)
-    found = source_gradients(model, pair)
+    embedded = model.embed(PAIR.source).detach()
+    (expected,) = torch.autograd.grad(log_probability(model, PAIR, embedded), added)
+    found = source_gradients(model, PAIR)
     np.testing.assert_allclose(found.forward, expected[0].norm(dim=-1).numpy(), rtol=1e-9)
     if changes["encoder"] == "unidirectional":
         np.testing.assert_array_equal(found.forward, found.whole)
@@ -88,8 +83,7 @@ def test_the_forward_part_is_the_gradient_of_what_the_forward_direction_reads(ch
 @pytest.mark.parametrize("truncation", [1, 3, 4])
 def test_truncation_detaches_every_state_after_so_many_steps(decoder, truncation):
     model = make_model(decoder=decoder, encoder="unidirectional")
-    pair = make_pair()
-    embedded = model.embed(pair.source).detach().requires_grad_()
+    embedded = model.embed(PAIR.source).detach().requires_grad_()
     layer = model.encoder.layers[0]
     state = (embedded.new_zeros(1, 6),) * 2
     states = []
@@ -99,25 +93,25 @@ def test_truncation_detaches_every_state_after_so_many_steps(decoder, truncation
         state = step_layer(layer, embedded[:, t], state)
         states.append(state[0])
     by_step = torch.stack(states, 1), state
-    memory, state = model.read(embedded, pair.source_lengths, lambda *_: by_step)
+    memory, state = model.read(embedded, PAIR.source_lengths, lambda *_: by_step)
     loss = torch.zeros(())
-    tokens = pair.target.shape[1] - 1
+    tokens = PAIR.target.shape[1] - 1
     for t in range(tokens):
         if t and t % truncation == 0:
             state = tuple(each.detach() for each in state)
-        decoded = model.decode(pair.target[:, t : t + 1], memory, state)
+        decoded = model.decode(PAIR.target[:, t : t + 1], memory, state)
         state = decoded.state
         logits = model.logits(decoded.features)[0]
-        loss = loss + F.cross_entropy(logits, pair.target[0, t + 1 : t + 2])
+        loss = loss + F.cross_entropy(logits, PAIR.target[0, t + 1 : t + 2])
     (expected,) = torch.autograd.grad(loss / tokens, embedded)
-    found = source_gradients(model, pair, truncation).whole
+    found = source_gradients(model, PAIR, truncation).whole
     np.testing.assert_allclose(found, expected[0].norm(dim=-1).numpy(), rtol=1e-9, atol=1e-15)
 
 
 @pytest.mark.parametrize("changes", RECURRENT, ids=str)
 def test_truncated_the_first_word_learns_through_attention_alone(changes):
-    model, pair = make_model(**changes), make_pair()
-    found = source_gradients(model, pair, 4)  # 10 words: steps 1 to 4, 5 to 8, 9 and 10
+    model = make_model(**changes)
+    found = source_gradients(model, PAIR, 4)  # 10 words: steps 1 to 4, 5 to 8, 9 and 10
     reads_all_states = changes["decoder"] in (*ATTENTION, "concatenate")
     if reads_all_states:
         assert (found.forward > 0).all()
@@ -130,10 +124,10 @@ def test_truncated_the_first_word_learns_through_attention_alone(changes):
 
 
 def test_a_transformer_has_no_time_to_go_back_through():
-    model, pair = make_model(**TRANSFORMER), make_pair()
-    assert source_gradients(model, pair).forward is None
+    model = make_model(**TRANSFORMER)
+    assert source_gradients(model, PAIR).forward is None
     with pytest.raises(ValueError, match="recurrent models alone"):
-        source_gradients(model, pair, 4)
+        source_gradients(model, PAIR, 4)
 
 
 def test_the_first_words_share_is_averaged_over_the_sentences_of_a_length():

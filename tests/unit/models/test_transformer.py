@@ -186,13 +186,13 @@ def test_given_weights_replace_those_of_every_head_of_the_last_layer():
     assert torch.equal(decoded.weights, third) and torch.allclose(outputs[0], expected, atol=1e-12)
 
 
-def classifier(dtype=torch.float32, **changes) -> Classifier:
+def classifier(**changes) -> Classifier:
     torch.manual_seed(3)
     h = dataclasses.replace(
         HYPERPARAMETERS, encoder="transformer", attention="none", heads=2, encoder_layers=2,
         feed_forward_size=12, **changes,
     )  # fmt: skip
-    return Classifier(30, 4, h).to(dtype).eval()
+    return Classifier(30, 4, h).eval()
 
 
 def test_embeddings_are_scaled_and_the_vectors_of_sentences_are_not():

@@ -1,5 +1,6 @@
 """A made-up report, and the study that `heed publish` makes of it in a clone."""
 
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,7 @@ SHARES = {"last-state": 0.5, "average": 0.78, "self-attention": 0.95, "majority"
 RISES = {"average": "82.00"}  # by model, of those that have not converged
 
 
+@functools.cache
 def runs_of(name: str) -> pd.DataFrame:
     metric, kind = EXPERIMENTS[name]
     parts = []

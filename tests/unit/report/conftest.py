@@ -1,8 +1,6 @@
 """Reports of made-up results whose figures are empty, for tests of all else."""
 
 import csv
-import html
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,15 +15,16 @@ from heed.study import Params
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.fixtures.report.pages import render_to
+from tests.unit.report.text import words_of
 
 PUBLISHED = ROOT / "data/published"
 
 
-def _draw_empty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw nothing: the figures of a study take ten seconds."""
+def draw_empty(monkeypatch: pytest.MonkeyPatch, svg: str = "<svg/>") -> None:
+    """Draw one figure for all: those of a study take ten seconds."""
     monkeypatch.setattr(
         "heed.report.figures.vega._draw",
-        lambda _, path, *__: write_text(path.with_suffix(".svg"), "<svg/>"),
+        lambda _, path, *__: write_text(path.with_suffix(".svg"), svg),
     )
 
 
@@ -40,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def empty_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Empty figures, but for slow tests."""
     if not request.node.get_closest_marker("slow"):
-        _draw_empty(monkeypatch)
+        draw_empty(monkeypatch)
 
 
 @pytest.fixture(scope="session")
@@ -51,7 +50,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     def get(name: str) -> Path:
         if name not in folders:
             with pytest.MonkeyPatch.context() as monkeypatch:
-                _draw_empty(monkeypatch)
+                draw_empty(monkeypatch)
                 into = tmp_path_factory.mktemp("rendered") / name
                 folders[name] = render_to(made_up.study(name), made_up.comparison(name), into)
         return folders[name]
@@ -59,10 +58,14 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     return get
 
 
-def read_made_up(params: Params, data: Comparison, folder: Path, documents: bool = True) -> Results:
+def read_made_up(params: Params, data: Comparison, folder: Path) -> Results:
     """The made-up results of a study as the chapters get them, written into a folder."""
     written = made_up.results(data, folder / "results")
-    return read_results(params, data, PUBLISHED, written, documents)
+    return read_results(params, data, PUBLISHED, written, True)
+
+
+def read_study(name: str, folder: Path) -> Results:
+    return read_made_up(made_up.study(name), made_up.comparison(name), folder)
 
 
 def tables_of(results: Results, name: str, experiment: str = "") -> list[Table]:
@@ -77,8 +80,6 @@ def csv_rows(results: Results, name: str, experiment: str = "") -> list[dict[str
 
 
 def page_of(results: Results, folder: Path) -> str:
-    """The page of a study without its figures, as text without markup."""
+    """The words of the page of a study without its figures."""
     write_report(results, folder)
-    text = (folder / "index.html").read_text(encoding="utf-8")
-    text = re.sub(r"<(script|style|template)\b.*?</\1>", "", text, flags=re.DOTALL)
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
+    return " ".join(words_of((folder / "index.html").read_text(encoding="utf-8")).split())

@@ -39,8 +39,8 @@ def told(results: Results) -> dict[str, Any]:
 @pytest.mark.usefixtures("empty_figures")
 def test_the_page_says_what_was_not_tried_what_did_not_converge_and_what_to_set(tmp_path):
     text = page_of(read(tmp_path, {"last-state": 2.1, "average": None}), tmp_path / "reports")
-    assert "Whether the models have converged was not tried ( study.longer_training )." in text
-    keys = f"run make report again: models.{NAME}-last-state.epochs: 12 ."
+    assert "Whether the models have converged was not tried (study.longer_training)." in text
+    keys = f"run make report again: models.{NAME}-last-state.epochs: 12."
     assert f"Not converged: last state. To train so long, set in params.yaml and {keys}" in text
     assert "The longer training of average of states: the training diverged." in text
 

@@ -19,7 +19,7 @@ from heed.report.figures.variants import Drawn
 from heed.report.measures import equal_weights_control, lacks_layer
 from heed.tasks.classification import prediction
 from tests.fixtures.report import made_up
-from tests.unit.report.conftest import read_made_up
+from tests.unit.report.conftest import read_study
 
 
 @pytest.mark.parametrize(("weights", "rationale", "shown"), [
@@ -148,7 +148,7 @@ def test_the_page_has_the_weights_of_every_head_and_no_more():
 
 
 def test_a_model_of_one_head_has_no_choice_and_one_of_two_has_all_its_weights(tmp_path):
-    results = read_made_up(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
+    results = read_study("sample", tmp_path)
     (experiment,) = (e for e in results.experiments if e.key == "sample-sentiment")
     (figure, *_) = heads(Drawn(results, experiment, []))
     assert figure.heads.weights.shape == (2, 4, 4) and figure.heads.words[1] == "fine"

@@ -13,7 +13,7 @@ import pytest
 from heed.evaluation.results import Comparison
 from heed.files import HeedError, write_checksums
 from heed.hyperparameters.pretrained import Pretrained
-from heed.report.explanations import Explanation, _read_encoder, is_planted
+from heed.report.explanations import _read_encoder, is_planted
 from heed.report.figures.heatmaps import document_rankings
 from heed.report.figures.shapes import EVERYWHERE, PAGE
 from heed.report.render import render
@@ -57,25 +57,17 @@ def read(comparison: Comparison, folder: Path, with_documents: bool = True, **se
 
 
 def test_a_paper_is_printed_beside_ours_where_the_corpus_is_its_own(results):
-    explained = results.explanations[:1]
-    assert "print:" not in papers_text(results, explained, "correlation")
-    statistics = explained[0].experiment.result.corpus.statistics
-    object.__setattr__(statistics, "kind", "imdb")
-    try:
-        text = papers_text(results, explained, "correlation")
-        assert "Maini et al. 2020" in papers_text(results, explained, "recency")
-    finally:
-        object.__setattr__(statistics, "kind", "sample-sentiment")
+    explained = results.explanations[0]
+    assert "print:" not in papers_text(results, [explained], "correlation")
+    result = made_up.with_statistics(explained.experiment.result, kind="imdb")
+    experiment = dataclasses.replace(explained.experiment, result=result)
+    explained = dataclasses.replace(explained, experiment=experiment)
+    text = papers_text(results, [explained], "correlation")
+    assert "Maini et al. 2020" in papers_text(results, [explained], "recency")
     assert text.startswith(
         "Jain & Wallace 2019 print: average+tanh 0.675/0.576/0.639, lstm+tanh 0.437/0.341/0.517. "
         "Ours read at most 400 tokens of a text; the mean length is 100."
     )
-
-
-@pytest.fixture
-def explained(results: Results) -> Explanation:
-    """The last explained model: it has an adversarial model."""
-    return results.explanations[-1]
 
 
 def test_gold_links_of_generated_translations_are_planted(comparison):
@@ -159,9 +151,8 @@ def test_an_encoders_readings_stand_below_the_models_of_the_study(with_encoder, 
     assert [*rows] == ["last-state", "average", "self-attention", *readings]
     assert rows["pretrained rollout"]["gain_pp"] == "", "it has no control"
     assert "rollout, Abnar and Zuidema 2020" in page_of(with_encoder, tmp_path / "with")
-    own = without_encoder(with_encoder)
-    assert "Abnar" not in page_of(own, tmp_path / "without")
-    encoder_alone = page_of(without_models(with_encoder), tmp_path / "encoder")
+    assert "Abnar" not in page_of(of_encoder(with_encoder, False), tmp_path / "without")
+    encoder_alone = page_of(of_encoder(with_encoder, True), tmp_path / "encoder")
     assert "heed explain tests what they explain." in encoder_alone
 
 
@@ -175,11 +166,7 @@ def test_an_experiment_whose_encoder_is_not_tested_yet_names_the_command(tmp_pat
         [*_read_encoder(params, types.SimpleNamespace(key=SENTIMENT), tmp_path)]
 
 
-def without_encoder(results: Results) -> Results:
-    own = tuple(each for each in results.explanations if not each.is_of_encoder)
-    return dataclasses.replace(results, explanations=own)
-
-
-def without_models(results: Results) -> Results:
-    others = tuple(each for each in results.explanations if each.is_of_encoder)
-    return dataclasses.replace(results, explanations=others)
+def of_encoder(results: Results, are_of_encoder: bool) -> Results:
+    """The results with the explanations of the encoder alone, or of all but it."""
+    kept = [each for each in results.explanations if each.is_of_encoder == are_of_encoder]
+    return dataclasses.replace(results, explanations=tuple(kept))

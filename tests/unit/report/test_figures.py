@@ -25,10 +25,10 @@ from heed.report.results import Results, read_results
 from heed.report.words import all_words
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up, made_up_explanation
-from tests.unit.report.conftest import PUBLISHED, read_made_up
+from tests.unit.report.conftest import PUBLISHED, read_made_up, read_study
 
 STUDIES = ROOT / "docs/studies"
-SENTIMENT, AUTHOR = "sample-sentiment", "sample-author"
+SENTIMENT = "sample-sentiment"
 
 
 def marks(panel: Panel, kind: str, **values: object) -> list[dict]:
@@ -50,14 +50,12 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 @pytest.fixture(scope="module")
 def talk(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    folder = tmp_path_factory.mktemp("talk")
-    return read_made_up(made_up.study("talk"), made_up.comparison("talk"), folder)
+    return read_study("talk", tmp_path_factory.mktemp("talk"))
 
 
 @pytest.fixture(scope="module")
 def translation(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    folder = tmp_path_factory.mktemp("translation")
-    return read_made_up(made_up.study("translation"), made_up.comparison("translation"), folder)
+    return read_study("translation", tmp_path_factory.mktemp("translation"))
 
 
 @pytest.mark.parametrize("name", ["explained", "talk", "translation"])
@@ -151,7 +149,7 @@ def test_a_run_is_a_line_and_the_epoch_that_was_chosen_a_dot_on_it(explained):
 
 @pytest.mark.parametrize(("longest", "media"), [(2.9, FILES), (3.0, ("page", "paper"))])
 def test_lengths_that_do_not_vary_threefold_are_left_to_a_file(tmp_path, longest, media):
-    results = read_made_up(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
+    results = read_study("sample", tmp_path)
     experiment = results.experiments[0]
     path = results.evaluation_folder(results.models(experiment)["self-attention"]) / "lengths.csv"
     table = pd.read_csv(path)

@@ -13,15 +13,14 @@ from heed.report.words import describe_network
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.translation.recipe import Hyperparameters as Translator
 from tests.conftest import ROOT, cases
-from tests.fixtures.report import made_up
-from tests.unit.report.conftest import read_made_up
+from tests.unit.report.conftest import read_study
 
 CASES = cases(__file__)
 
 
 @pytest.fixture
 def results(tmp_path):
-    return read_made_up(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
+    return read_study("sample", tmp_path)
 
 
 @pytest.mark.parametrize(("changes", "words"), CASES["classifiers"])

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from heed.evaluation.results import Comparison, mean_and_std
-from heed.files import HeedError
 from heed.report.experiments import Experiment, read_experiments
 from heed.report.formats import POINTS
 from heed.report.pages import script
@@ -95,16 +94,6 @@ def test_whether_the_talks_gain_was_reproduced_is_told(verdict, interval, p, tex
     reproduction = letters.against_talk.reproduction
     assert re.match(text, str(reproduction))
     assert text.startswith(f"{reproduction.verdict}: ")
-
-
-def test_an_experiment_the_talk_does_not_have_is_a_clear_error():
-    params = made_up.study("talk")
-    published = dataclasses.replace(params.experiments["imdb"].published, experiment="imbd")
-    wrong = dataclasses.replace(params.experiments["imdb"], published=published)
-    params = dataclasses.replace(params, experiments=params.experiments | {"imdb": wrong})
-    message = r"experiments\.imdb\.published\.experiment: the talk has no experiment imbd"
-    with pytest.raises(HeedError, match=message):
-        read_experiments(params, made_up.comparison("talk"), PUBLISHED)
 
 
 def test_a_slide_has_both_reports_in_the_talks_order_with_its_values(rendered):

@@ -26,9 +26,9 @@ def made_table(columns: tuple[TableColumn, ...], rows: list[list[str]]) -> Table
     return Table("made", "A table", columns, tuple(made))
 
 
-def table(columns: int, rows: int = 3, **changes) -> Table:
+def table(columns: int, **changes) -> Table:
     numbers = (TableColumn(f"c{n}", f"figure {n}", RIGHT) for n in range(columns))
-    values = [[f"model {row}", *["0.1234"] * columns] for row in range(rows)]
+    values = [[f"model {row}", *["0.1234"] * columns] for row in range(3)]
     made = made_table((TableColumn("name", "Model"), *numbers), values)
     return dataclasses.replace(made, **changes)
 

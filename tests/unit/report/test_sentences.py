@@ -11,6 +11,7 @@ from heed.report import differences
 from heed.report.pages import environment, first_sentences
 from heed.report.rows import summary
 from tests.conftest import cases
+from tests.fixtures.report import answers
 from tests.fixtures.report.answers import METHOD, NOISY, experiment_of, make_experiment
 from tests.fixtures.report.pages import change_difference
 
@@ -30,10 +31,10 @@ def said(*results: ExperimentResult, seeds: str = "3") -> list[str]:
 
 
 def judged(
-    second: str, verdict: str, interval, detectable_pp=4.0, needed: int | None = 40, **others
+    second: str, verdict: str, interval, detectable_pp=4.0, needed: int | None = 40
 ) -> ExperimentResult:
     """An experiment whose attention has this verdict over a model."""
-    result = make_experiment(**others)
+    result = make_experiment()
     change_difference(
         result, "self-attention", second, verdict=verdict, interval_pp=interval,
         equal_within_pp=0.9, detectable_pp=detectable_pp, seeds_needed=needed,
@@ -59,6 +60,12 @@ def test_what_is_undecided_has_its_plan_and_what_no_plan_decides_is_an_estimate(
 @pytest.mark.parametrize(("verdict", "title"), CASES["titles"])
 def test_the_title_is_the_primary_comparison(verdict, title):
     assert said(judged(*verdict))[0] == title
+
+
+def test_a_small_gain_is_smaller_than_the_studys_own_margin(monkeypatch):
+    monkeypatch.setattr(answers, "METHOD", dataclasses.replace(METHOD, equivalence_margin=2.0))
+    title, _ = said(judged("last-state", SAME, (0.59, 1.98)))
+    assert title == "Self-attention beats the last state, by less than 2 points"
 
 
 def test_the_primary_comparison_is_with_the_strongest_control():
@@ -123,6 +130,10 @@ def test_without_a_control_the_reference_model_is_compared():
         first_sentences([summary.finding(each, each.leading)], "3")[0]
         == "The linear model beats self-attention"
     )
+    result.reference_models["pretrained"] = result.reference_models["linear"]
+    only["pretrained"] = dataclasses.replace(only["linear"], mean_pp=9.0)
+    leading = experiment_of(result, "x").leading
+    assert leading and leading.second == "pretrained", "what such a study asks about"
 
 
 def test_a_reference_model_that_is_ahead_has_the_name_of_its_own_experiment():

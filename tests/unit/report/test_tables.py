@@ -3,15 +3,14 @@
 import pytest
 
 from heed.report.tables import DECLARED, build_tables, csv_table
-from tests.fixtures.report import made_up
-from tests.unit.report.conftest import read_made_up
+from tests.unit.report.conftest import read_study
 
 TABLES = {"sample": "", "talk": "summary verdicts talk scores cost", "translation": ""}
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_every_file_has_the_cells_that_it_had(tmp_path, snapshot, name):
-    made = read_made_up(made_up.study(name), made_up.comparison(name), tmp_path)
+    made = read_study(name, tmp_path)
     tables = build_tables(made)
     wanted = TABLES[name].split()
     texts = {

@@ -12,8 +12,7 @@ import pytest
 from heed.report.figures import vega
 from heed.report.figures.shapes import BOLD, SERIES, Axis, Figure, Look, Panel, line, mark
 from heed.report.render import make_figures
-from tests.fixtures.report import made_up
-from tests.unit.report.conftest import read_made_up
+from tests.unit.report.conftest import read_study
 
 SMALLEST = 0.9  # of the print that a figure asks for: more to draw than fits would be smaller
 
@@ -69,7 +68,7 @@ def viewed(svg: str) -> tuple[float, float]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["sample", "talk", "translation"])
 def test_no_figure_of_a_report_is_printed_smaller_than_it_asks_for(tmp_path, name):
-    results = read_made_up(made_up.study(name), made_up.comparison(name), tmp_path)
+    results = read_study(name, tmp_path)
     for f in {f.key: f for figures in make_figures(results).values() for f in figures}.values():
         width, height = viewed(vega.fitted(f, {}))
         assert min(f.size[0] / width, f.size[1] / height) > SMALLEST * f.zoom, f.key

@@ -18,8 +18,8 @@ from heed.search.trials import Job, _Suggester
 from heed.study import parse
 from heed.study.recipes import write_recipes
 from heed.study.rules import search_space
-from tests.conftest import cases
-from tests.unit.search.makers import STUDY, heed, planned
+from tests.conftest import cases, run_heed
+from tests.unit.search.makers import STUDY, planned
 from tests.unit.search.test_search import write_results
 
 CASES = cases(__file__)
@@ -36,7 +36,7 @@ UNIFORM = "  tiny-equal-weights: {experiment: tiny, search: hunt, attention: uni
 
 def job(text: str = EACH, model: str = "tiny-self-attention") -> Job:
     params, setup = parse(text), planned(text, model=model)
-    return Job(setup, params.search("hunt", model), find_candidates(params, "hunt", setup))
+    return Job(setup, find_candidates(params, "hunt", setup))
 
 
 def test_the_models_that_name_a_search_are_searched_each_in_what_has_an_effect():
@@ -149,7 +149,7 @@ def test_models_are_tuned_alike_by_one_space_and_one_budget():
 @pytest.mark.slow
 def test_both_models_are_searched_on_one_ray_within_their_budget(study):
     Path("params.yaml").write_text(EACH.replace("trials: 12", "trials: 6"))
-    done = heed("recipe", "tiny", HEED_THREADS="2")
+    done = run_heed("recipe", "tiny", HEED_THREADS="2")
     assert done.returncode == 0, done.stderr
     assert "hunt: 6 trials of each of 2 models on this machine, 2 cores" in done.stdout
     assert [*Path(".heed/work").iterdir()] == []

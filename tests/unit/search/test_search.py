@@ -29,13 +29,14 @@ from heed.search.results import (
     winner,
     write_search,
 )
-from heed.search.stage import _without_idle_processes, epochs_and_select
+from heed.search.stage import _digest, _without_idle_processes, epochs_and_select
 from heed.search.trials import read_reports
 from heed.study import load
 from heed.study.recipes import write_recipes
 from heed.study.rules import is_valid_configuration
 from heed.training.machine import machine_kind
-from tests.unit.search.makers import SPACE, STUDY, gone, heed, marked, planned, trial
+from tests.conftest import run_heed
+from tests.unit.search.makers import SPACE, STUDY, planned, trial, wait_until_gone
 
 
 def test_the_winner_is_the_best_then_the_shortest_then_the_first():
@@ -119,13 +120,12 @@ def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(
     home, temporary = tmp_path / "home", tmp_path / "t"
     home.mkdir()
     temporary.mkdir()
-    mark = "HEED_MARK=one-machine"
-    done = heed(
+    done = run_heed(
         "recipe", "tiny", HEED_MARK="one-machine", HEED_THREADS="2", HOME=str(home),
         TMPDIR=str(temporary),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert gone(mark), marked(mark)
+    wait_until_gone("one-machine")
     assert [*home.iterdir()] == [], "no token, no statistics, no settings in the home folder"
     assert not [*temporary.glob("heed-ray-*")]
     assert [*Path(".heed/work").iterdir()] == [], "the work folder goes on success"
@@ -187,7 +187,7 @@ def test_a_trial_that_diverges_has_failed_and_the_search_goes_on(study, settings
     space = "{learning_rate: {choice: [0.01, 10]}, hidden_size: {choice: [3, 6]}}"
     text = STUDY.replace(SPACE, space).replace("scheduler: none", settings)
     Path("params.yaml").write_text(text.replace(*DIVERGING))
-    done = heed("recipe", "tiny", HEED_THREADS="2")
+    done = run_heed("recipe", "tiny", HEED_THREADS="2")
     assert done.returncode == 0, done.stderr
     trials = pd.read_csv("results/search/tiny/hunt/trials.csv")
     diverged = trials["learning_rate"] > 1
@@ -205,7 +205,7 @@ def test_a_trial_that_diverges_has_failed_and_the_search_goes_on(study, settings
 def test_a_search_whose_trials_all_diverge_is_one_message(study):
     only = SPACE.replace("loguniform: [0.001, 0.05]", "uniform: [9, 10]")
     Path("params.yaml").write_text(STUDY.replace(SPACE, only).replace(*DIVERGING))
-    done = heed("recipe", "tiny", HEED_THREADS="2")
+    done = run_heed("recipe", "tiny", HEED_THREADS="2")
     assert done.returncode == 1 and "every trial failed; the first: model tiny" in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -218,9 +218,12 @@ def test_the_epochs_of_a_scheduled_learning_rate_stay(study):
         assert found == epochs, "fewer epochs would be another learning rate"
 
 
-def test_options_about_where_trials_run_do_not_restart_a_search(study):
-    first = planned().work
-    assert planned(STUDY.replace("trials: 4", "trials: 4\n    concurrent: 2")).work == first
+def test_options_about_where_trials_run_neither_restart_nor_repeat_a_search(study):
+    first, elsewhere = planned().work, STUDY.replace("trials: 4", "trials: 4\n    concurrent: 2")
+    assert planned(elsewhere).work == first
+    texts = (STUDY, elsewhere, STUDY.replace("trials: 4", "trials: 5"))
+    same, also, other = (_digest({"": planned(text)}) for text in texts)
+    assert same == also != other
     for change in (
         ("trials: 4", "trials: 5"), ("[2, 9]", "[2, 8]"), ("epochs: 3", "epochs: 4"),
         ("linear_size: 5", "linear_size: 6"),

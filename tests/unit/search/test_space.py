@@ -16,21 +16,6 @@ from heed.study.rules import is_valid_configuration
 from tests.unit.search.makers import STUDY
 
 
-def test_compared_variants_get_the_same_budget():
-    other = (
-        "  other: {experiment: tiny, model: tiny-last-state, trials: 8, epochs: 3, "
-        "scheduler: none, space: {dropout: {uniform: [0, 0.5]}}}\n"
-    )
-    text = STUDY.replace("defaults:", other + "defaults:")
-    message = "compared variants get the same budget: 8 here, 4 in search hunt"
-    with pytest.raises(HeedError, match=f"searches.other.trials: {message}"):
-        parse(text)
-    assert parse(text.replace("trials: 8", "trials: 4"))
-    message = r"searches.other.epochs: .*: 5 here, 3 in search hunt"
-    with pytest.raises(HeedError, match=message):  # the model's own epochs
-        parse(text.replace("trials: 8, epochs: 3", "trials: 4"))
-
-
 def any_configuration(configuration) -> bool:
     return True
 

@@ -1,6 +1,7 @@
 """A command that edits studies does all, or changes no file: what fails is found before it."""
 
 import errno
+import itertools
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -27,8 +28,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(root / "workflow/studies/sample.yaml", "params.yaml")
         Path("texts.csv").write_text(ROWS)
         add_corpus(CorpusOptions(["texts.csv"], name="texts", study="own"), 1)
-        edited = Path("params.yaml").read_text().replace("[1, 2, 3]", "[1, 2, 3, 4]")
-        Path("params.yaml").write_text(edited)
+        text = Path("params.yaml").read_text()
+        Path("params.yaml").write_text(text.replace("title: ", "title: Edited. ", 1))
     return root
 
 
@@ -72,9 +73,12 @@ def run_with_failing_write(monkeypatch: pytest.MonkeyPatch, name: str, number: i
     return len(writes) >= number
 
 
-@pytest.mark.parametrize("number", [1, 2, 3])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_failing_write_changes_nothing(clone, monkeypatch, name, number):
+def test_a_failing_write_changes_nothing(clone, monkeypatch, name):
     before = files()
-    if run_with_failing_write(monkeypatch, name, number):
-        assert files() == before
+    for number in itertools.count(1):
+        with monkeypatch.context() as patch:
+            if not run_with_failing_write(patch, name, number):
+                break
+        assert files() == before, number
+    assert number > 1

@@ -1,42 +1,26 @@
 """What a study trains, how long it takes once its corpora are tokenized, and what it finds."""
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
 from heed import study
-from heed.files import write_json
 from heed.hyperparameters import CorpusSizes
 from heed.study.cost import format_cost, format_number, known_corpora, measure, training_times
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.translation.recipe import Hyperparameters as TranslatorHyperparameters
-from tests.conftest import ROOT, cases
+from tests.conftest import ROOT, cases, write_meta
 
+pytestmark = pytest.mark.usefixtures("folder")
 CASES = cases(__file__)
-STUDIES = sorted((ROOT / "workflow/studies").glob("*.yaml"))
 SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
 SECOND = 3e-4  # for each token of a document (conftest.py)
 
 
-@pytest.fixture(autouse=True)
-def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shutil.copytree(ROOT / "workflow/studies", tmp_path / "workflow/studies")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def tokenize(name: str, kind: str, labels: dict[str, list[str]], **changed: object) -> None:
     """Write what `heed tokenize` says of a corpus."""
-    meta = {
-        "digest": "d", "corpus": name, "kind": kind, "tokenizer": "xx", "folds": 0,
-        "labels": labels, "documents": 1600, "tokens": 64_000, "types": 500,
-        "splits": {"train": 1000, "validation": 200, "test": 400}, "reduced": False,
-        "generated": True, "duplicates": {}, "cleaned": {},
-        "near_duplicates": {"test": [0], "complete": True},
-    } | changed  # fmt: skip
-    write_json(Path("data/tokens") / name / "meta.json", meta)
+    write_meta(Path("data/tokens") / name, kind=kind, labels=labels, **changed)
 
 
 def tokenize_sample() -> None:

@@ -13,6 +13,7 @@ import pytest
 from heed.cli import stages
 from heed.cli.commands import make_parser
 from heed.corpora.kinds import download, read_documents
+from heed.corpora.user_files import content_hash
 from heed.files import HeedError, sha256
 from heed.study import Params, Source, load, own_entries
 from heed.study.own_corpus import add_corpus
@@ -67,6 +68,15 @@ def test_a_file_becomes_a_study_with_models_to_compare():
     TABLE[1:].to_csv("my_reviews.csv", index=False)
     (warning,) = changed_file_warnings(params)
     assert warning.endswith(f": {sha256('my_reviews.csv')}")
+
+
+def test_a_file_that_a_desktop_hides_in_a_folder_of_texts_is_no_change(tmp_path):
+    (tmp_path / "1.txt").write_text("a text")
+    before = content_hash(tmp_path)
+    (tmp_path / ".DS_Store").write_text("positions of windows")
+    assert content_hash(tmp_path) == before
+    (tmp_path / "2.txt").write_text("another")
+    assert content_hash(tmp_path) != before
 
 
 @pytest.mark.parametrize("name", ["2024", "null", "1e5", "0x1f"])

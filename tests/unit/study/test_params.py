@@ -102,22 +102,10 @@ def test_every_study_is_valid_and_named_as_its_file(path):
     loaded = study.load(path)
     assert loaded.study.name == path.stem
     for name in loaded.models:
-        assert loaded.resolved(name, {}).epochs > 0
+        assert loaded.hyperparameters(name).epochs > 0
 
 
 def test_the_documented_schema_is_the_one_in_the_code():
     assert (ROOT / "docs/reference/params.md").read_text() == reference(), "run `make schema`"
     written = json.loads((ROOT / "docs/params.schema.json").read_text())
     assert written == json_schema(), "run `make schema`"
-
-
-def test_a_parameter_matched_model_takes_its_hyperparameters_from_the_model_it_matches():
-    name, match = "sample-author-parameter-matched", "sample-author-self-attention"
-    line = f"  {name}: {{experiment: sample-author, match_parameters_of: {match}}}\n"
-    loaded = study.parse(SAMPLE + line)
-    assert loaded.resolved(name, {}) == loaded.resolved(match, {})
-    assert loaded.resolved(name, {"epochs": 3}).epochs == 3
-    for key in ("epochs: 3", "preset: small"):
-        message = error_message(SAMPLE + line.replace("}", f", {key}}}"))
-        assert f"takes its hyperparameters from {match}; remove {key.split(':')[0]}" in message
-    assert "names the model" in error_message(SAMPLE + line.replace(match, name))

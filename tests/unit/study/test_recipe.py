@@ -1,7 +1,6 @@
 """A recipe holds all that determines a training; the seeds of a study."""
 
 import dataclasses
-import json
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from heed.study import parse
 from heed.study.recipes import make_recipe
 from heed.tasks.classification import learning
 from heed.tokens.meta import read_meta
-from tests.conftest import ROOT
+from tests.conftest import ROOT, write_meta
 
 
 @pytest.mark.parametrize(
@@ -39,14 +38,8 @@ def params(**changes):
 
 @pytest.fixture
 def tokenised(tmp_path: Path) -> Path:
-    meta = {
-        "labels": {"author": ["a", "b"]}, "corpus": "sample-letters", "types": 500,
-        "tokenizer": "xx", "folds": 0, "digest": "d", "kind": "sample-letters", "documents": 9,
-        "tokens": 99, "splits": {}, "reduced": False, "generated": True, "duplicates": {},
-        "near_duplicates": {"test": [0], "complete": True}, "languages": {}, "alignments": [],
-        "cleaned": {},
-    }  # fmt: skip
-    (tmp_path / "meta.json").write_text(json.dumps(meta))
+    kind = "sample-letters"
+    write_meta(tmp_path, corpus=kind, kind=kind, labels={"author": ["a", "b"]})
     (tmp_path / "sample-author-searched").mkdir()
     write_yaml(tmp_path / "sample-author-searched/best.yaml", {})
     return tmp_path

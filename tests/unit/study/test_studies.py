@@ -3,11 +3,8 @@
 import copy
 import dataclasses
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +18,7 @@ from heed.evaluation.results import NOT_CONVERGED, write_comparison
 from heed.files import HeedError
 from heed.study.reader import require_looked, set_seeds
 from heed.study.studies import activate_study, format_studies
-from tests.conftest import ROOT
+from tests.conftest import ROOT, run_heed
 from tests.fixtures.report import made_up
 from tests.makers.hostile_names import NAMES, with_name
 from tests.makers.hostile_names import PARAMS as TOY
@@ -186,10 +183,7 @@ def test_an_encoding_without_a_character_stops_nothing(clone: Path) -> None:
     rows = [f"Wörter sind schön {i},{('Köln', 'Bonn')[i % 2]}\n" for i in range(60)]
     Path("grüße.csv").write_text("".join(["text,label\n", *rows]), encoding="utf-8")
     command = ["corpus", "add", "grüße.csv", "--title", "Hilft es — bei Grüßen?"]
-    done = subprocess.run(
-        [sys.executable, "-m", "heed.cli", *command], capture_output=True, text=True, check=False,
-        encoding="utf-8", env=os.environ | {"PYTHONPATH": str(ROOT / "src"), "LC_ALL": "C"},
-    )  # fmt: skip
+    done = run_heed(*command, LC_ALL="C")
     assert done.returncode == 0 and not done.stderr, done.stderr
     assert "gr\\xfc\\xdfe.csv: 60 texts" in done.stdout or "grüße.csv: 60 texts" in done.stdout
     params = study.load()
@@ -269,12 +263,6 @@ def test_seeds_that_are_raised_by_hand_have_to_be_noted(clone: Path) -> None:
     params.write_text(text.replace("seeds: [1, 2, 3]\n", raised))
     Path("results/compare/comparison.json").write_text("{")
     require_looked(study.load())  # the stage `compare` makes it anew
-
-
-def test_missing_seeds_are_a_mistake(clone: Path) -> None:
-    text = (clone / "params.yaml").read_text().replace("seeds: [1, 2, 3]\n", "")
-    with pytest.raises(HeedError, match="seeds: missing, and it has no default"):
-        study.parse(text)
 
 
 def test_a_params_file_that_is_no_text_is_one_message(clone: Path) -> None:

@@ -27,8 +27,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_encoder(tmp_path_factory.mktemp("encoder"), spread=0.3)
 
 
-def reader_of(folder: Path, pooling: str = "mean", **keys: object) -> EncoderReader:
-    loaded = load_encoder(folder, entry(folder, **keys), "cpu")
+def reader_of(folder: Path, pooling: str = "mean") -> EncoderReader:
+    loaded = load_encoder(folder, entry(folder), "cpu")
     facts = loaded.facts.__class__(**vars(loaded.facts) | {"pooling": pooling})
     loaded = loaded._replace(facts=facts)
     generator = torch.Generator().manual_seed(1)

@@ -13,8 +13,8 @@ from tests.conftest import change_recipe, train_and_predict
 INTO = Path("results/predict/tiny/tiny-self-attention")
 
 
-def table(count: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
-    generator = np.random.default_rng(seed)
+def table(count: int) -> tuple[pd.DataFrame, np.ndarray]:
+    generator = np.random.default_rng(0)
     right = generator.random(count) < 0.7
     predicted, probability = np.where(right, "a", "b"), generator.random(count)
     frame = pd.DataFrame({"label": "a", "predicted": predicted, "probability": probability})

@@ -15,9 +15,9 @@ def test_each_damage_has_one_treatment_that_is_counted(text, expected, counts):
     assert clean(text) == (expected, counts)
 
 
-def spans_of_words(text: str, pattern: str = "splen") -> list[tuple[int, int]]:
-    """Return the span from `pattern` to the end of the text, and one before it where there is."""
-    start = text.index(pattern)
+def spans_of_words(text: str) -> list[tuple[int, int]]:
+    """Return the span from "splen" to the end of the text, and one before it where there is."""
+    start = text.index("splen")
     return [(start, len(text)), *([(0, start)] if start else [])]
 
 

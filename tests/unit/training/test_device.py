@@ -33,7 +33,7 @@ def hold(folder: Path, seconds: float, **environment: str) -> subprocess.Popen:
 
 @pytest.mark.parametrize("at_most", [1, 2])
 def test_runs_per_gpu_is_the_number_of_jobs_on_a_gpu_at_once(tmp_path, at_most):
-    variables = {"HEED_GPU_COUNT": "2", "HEED_RUNS_PER_GPU": str(at_most)}
+    variables = {"CUDA_VISIBLE_DEVICES": "0,1", "HEED_RUNS_PER_GPU": str(at_most)}
     jobs = [hold(tmp_path, 1.5, **variables) for _ in range(2 * at_most + 1)]
     outputs = [job.communicate(timeout=60)[0].split() for job in jobs]
     assert {gpu for gpu, *_ in outputs} == {"0", "1"}
@@ -51,9 +51,9 @@ def test_a_wrong_number_in_the_environment_is_named(alone, text):
 
 
 def test_a_killed_process_releases_its_gpu(tmp_path):
-    first = hold(tmp_path, 600, HEED_GPU_COUNT="1")
+    first = hold(tmp_path, 600, CUDA_VISIBLE_DEVICES="0")
     assert first.stdout and first.stdout.readline().split()[0] == "0"
-    second = hold(tmp_path, 0, HEED_GPU_COUNT="1")
+    second = hold(tmp_path, 0, CUDA_VISIBLE_DEVICES="0")
     time.sleep(0.5)
     assert second.poll() is None  # it waits
     first.send_signal(signal.SIGKILL)
@@ -69,8 +69,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch
     monkeypatch.setattr(device, "_held", None)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
-    gpus = ("HEED_GPU_COUNT", "HEED_RUNS_PER_GPU")
-    for name in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", *gpus):
+    for name in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HEED_RUNS_PER_GPU"):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
     return monkeypatch
@@ -82,7 +81,6 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch
 ])  # fmt: skip
 def test_cuda_visible_devices_names_the_usable_gpus(alone, visible, gpus):
     alone.setenv("CUDA_VISIBLE_DEVICES", visible)
-    alone.setenv("HEED_GPU_COUNT", "8")
     assert device.list_gpus() == gpus
 
 

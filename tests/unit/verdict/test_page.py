@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -51,6 +52,13 @@ def test_one_score_of_each_model_has_no_figure(tmp_path, monkeypatch):
         verdict(["scores.csv"], Asked(), svg=tmp_path / "v.svg")
     verdict(["scores.csv"], Asked(), html=tmp_path / "v.html")
     assert "not tested" in (tmp_path / "v.html").read_text()
+
+
+def test_no_file_that_is_read_is_written(scores, tmp_path):
+    references = tmp_path / "references.csv"
+    for path in (Path(scores[0]), references):
+        with pytest.raises(HeedError, match=r"is read here\. Write the result to another file"):
+            verdict(scores, Asked(), references=references, csv=path)
 
 
 def test_a_page_over_corpora_names_each_and_has_the_mean(tmp_path, capsys):

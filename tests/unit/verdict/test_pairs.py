@@ -6,7 +6,6 @@ import pytest
 from scipy import stats
 
 from heed.evaluation.results import BETTER, UNDECIDED
-from heed.evaluation.significance import mean_difference
 from heed.files import HeedError
 from heed.verdict import words
 from heed.verdict.pairs import Asked, compare, judge, tie_groups
@@ -105,10 +104,9 @@ def test_false_alarms_of_models_without_a_difference_are_at_most_five_percent(no
         (first,), (second,) = crossed(generator, 3, 500, 0.0, noise)
         # their true difference on new items is 0: `crossed` favours models by item at random
         found = compare("a", "b", {"a": [first], "b": [second]}, tests=1)
-        alarms += found.separates
+        alarms += found.result.is_decided
     (pair,) = judge(table({"a": first, "b": second}), Asked(control="b")).pairs
     assert pair.result == found.result, "a table of the same scores comes out the same"
-    assert mean_difference([first.astype(float) - second]) < 1
     assert alarms <= 300 * 0.05 + 3 * (300 * 0.05) ** 0.5
 
 

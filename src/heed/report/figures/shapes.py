@@ -92,7 +92,7 @@ class Figure:
 WIDTH, WIDE, MAX_HEIGHT = 4.4, 6.3, 6.5
 SIZE = WIDTH, 2.9
 ZOOM, STUDY = 1.4, 175 / 24 / 1.4  # a study's own figure, 700 pixels wide: how much it is enlarged
-INK, SOFT, LINE, GROUND, REVERSED = "#1a1a1a", "#555555", "#d4d4d0", "#ffffff", "#fefefe"
+INK, SOFT, GROUND, REVERSED = "#1a1a1a", "#555555", "#ffffff", "#fefefe"
 # Where series of different roles meet (figures/variants.py), every two colours differ by 10 or more
 # in CIELAB, in light and in dark mode, also as deuteranopes and protanopes see them (Machado et al.
 # 2009). Each has a contrast of 3 or more to the ground.

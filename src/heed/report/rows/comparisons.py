@@ -38,6 +38,7 @@ def scores(results: Results, experiment: Experiment) -> Rows:
         })  # fmt: skip
     facts = {
         "metric_key": measure.metric, "attention": attention,
+        "gain": any(record["gain"] for record in records),
         "baseline_words": experiment.words.get(BASELINE, "the baseline"),
         "std": "± p.p." if measure.in_percentage_points else f"± {measure.unit}",
         "further": {name: Measure(measure.task, name).name for name in further},

@@ -116,7 +116,7 @@ def _train_guided(
     classes, size = len(run.recipe.data.classes), base.model.network.linear.in_features
     model = DiagnosticMLP(guide.vocabulary, classes, size, h, guide.read, guide.weigh())
     learner = DiagnosticLearner(model, base.encoded, labels, chosen, h, run.seed, "cpu")
-    train(learner, h, run.seed, "cpu", work, lambda progress: None)
+    train(learner, h, work, lambda progress: None)
     return _is_right(model, base.encoded, labels, chosen["test"])
 
 
@@ -136,7 +136,7 @@ def judge_adversarial_model(
     Raises HeedError: no weights that could be others; `deceive` without a rationale.
     """
     rows = np.concatenate(list(splits.values()))
-    base = explanation.load_subject(run, tokens, rows)
+    base = explanation.load_subject(run, tokens)
     if reason := rankings.no_sum_reason(base, int(rows[0])):
         raise HeedError(f"model {run.recipe.model} can have no adversarial model: {reason}")
     reader = RationaleReader(tokens, base.encoded)
@@ -178,7 +178,7 @@ def _train(
         done = (progress.epoch - 1) * progress.total_documents + progress.documents
         report_progress("training", done, progress.epochs * progress.total_documents)
 
-    train(learner, h, run.seed, "cpu", work / "adversarial_model", report)
+    train(learner, h, work / "adversarial_model", report)
     assert isinstance(learner.model, Classifier)
     return learner.model.eval().requires_grad_(False)
 

@@ -47,7 +47,6 @@ from heed.explanation.rankings import (
     times_input,
     torch_generator,
 )
-from heed.explanation.recency import COLUMNS
 from heed.explanation.registry import EXPLAINED, UnitPositions, summarize
 from heed.explanation.test import HELD, WEIGHT_RANKINGS, Prediction, total_variation
 from heed.hyperparameters.pretrained import PRETRAINED, Encoder, Pretrained
@@ -65,7 +64,7 @@ from heed.pretrained import (
 from heed.progress import Bar, Progress, progress_bar
 from heed.task import task_module
 from heed.task.interface import DeclaredExperiment, Fitted
-from heed.tasks.classification.explanation import explanation_tables
+from heed.tasks.classification.explanation import NO_RATIONALE, explanation_tables, mean_share
 from heed.tasks.classification.learning import probabilities, read_texts
 from heed.tasks.classification.recipe import Data
 from heed.tasks.classification.reference_models import (
@@ -196,7 +195,7 @@ def _tune(
 
     WORK.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=WORK) as work:
-        history, best, kind = train(learner, h, SEED, loaded.device, Path(work), report)
+        history, best, kind = train(learner, h, Path(work), report)
     model, encoded, shares = learner.model, learner.encoded, {}
     for split in SPLITS[1:]:
         batches = encoded.evaluation_batches(rows[split])
@@ -284,9 +283,8 @@ def explain_encoder(
         for done, judgement in enumerate(threads.map(judge, rows.tolist()), 1):
             judged += [judgement] if judgement[2] else []
             report(done, len(rows))
-    shares = [positions["rationale"].mean() for _, positions, _ in judged]
-    share = float(np.mean([share for share in shares if share] or [0.0]))
-    reasons = REASONS | ({} if share else {"rationale": "no explained document has rationales"})
+    share = mean_share(positions["rationale"] for _, positions, _ in judged)
+    reasons = REASONS | ({} if share else {"rationale": NO_RATIONALE})
     return {name: _tables(name, judged, tokens, data, share, reasons) for name in READINGS}
 
 
@@ -298,9 +296,7 @@ def _tables(
     tables = explanation_tables(documents, tokens, data, share)
     for table in tables.values():
         table.insert(0, "seed", 1)
-    nothing = pd.DataFrame(columns=["seed", *COLUMNS])
-    summary = summarize(tables["documents"], tables["rankings"], nothing, reasons, nothing)
-    return tables | {"summary": summary}
+    return tables | {"summary": summarize(tables, reasons)}
 
 
 def _by_word(pieces: Pieces, scores: torch.Tensor) -> np.ndarray:

@@ -6,6 +6,7 @@ import pandas as pd
 from heed.evaluation.item_statistics import TestedModel, group_edges
 from heed.paths import TOKENS
 from heed.recipe import Recipe
+from heed.tables import join_seeds
 from heed.task import task_module
 from heed.task.interface import Metrics
 from heed.tasks.classification.recipe import Data, Hyperparameters
@@ -25,7 +26,7 @@ def tables(
     tokens = load_tokens(TOKENS / recipe.corpus)
     lengths = pd.Series(np.diff(tokens.offsets), tokens.documents(["id"])["id"])
     edges, first = group_edges(lengths.to_numpy(), LENGTH_GROUPS), metrics.all[0].name
-    tables_by_name: dict[str, list[pd.DataFrame]] = {}
+    by_seed: dict[int, dict[str, pd.DataFrame]] = {}
     for i, seed in enumerate(seeds):
         run = predictions[predictions["seed"] == seed]
         test, validation = (run[run["split"] == split] for split in ("test", "validation"))
@@ -41,16 +42,13 @@ def tables(
         details = metrics.details(statistics.sum(0, dtype=np.float64))["classes"]
         classes = pd.DataFrame([{"class": name} | values for name, values in details.items()])
         right = (test["label"] == test["predicted"]).to_numpy()
-        made = {
+        by_seed[seed] = {
             "classes": classes.astype({"support": int}),
             "summary": pd.DataFrame([summary]),
             "confusion": confusion(test),
             "lengths": by_length(right, lengths[test["id"]].to_numpy(), edges),
         }
-        for name, table in made.items():
-            table.insert(0, "seed", seed)
-            tables_by_name.setdefault(name, []).append(table)
-    return {name: pd.concat(by_seed, ignore_index=True) for name, by_seed in tables_by_name.items()}
+    return join_seeds(by_seed)
 
 
 def confusion(predictions: pd.DataFrame) -> pd.DataFrame:

@@ -47,14 +47,16 @@ def explain_run(
     `rows` are test documents that are not empty, in the order of their draw; `scale` multiplies
     their numbers; `noise` is the corpus of words of noise. Raises HeedError: a broken run.
     """
-    subject = load_subject(run, tokens, rows)
+    subject = load_subject(run, tokens)
     if subject.model.network.document_encoder.attention is not None:
         scale *= SELF_ATTENTION_SCALE
     reasons: dict[str, str] = {}
     if reason := no_sum_reason(subject, int(rows[0])):
         reasons["weights"] = reason
     spans = RationaleReader(tokens, subject.encoded)
-    share = mean_share(read_units(subject, spans, rows[: group_size(GROUPS[-1].end, scale)]))
+    judged_rows = rows[: group_size(GROUPS[-1].end, scale)]
+    rationale = read_units(subject, spans, judged_rows).rationale
+    share = mean_share(rationale[row] for row in sorted(rationale))
     if not share:
         reasons["rationale"] = NO_RATIONALE
     further = count_documents(rows, scale)
@@ -86,11 +88,7 @@ def seed_agreement(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return agreement(tables["units"], documents, probabilities)
 
 
-def summarize_tables(
-    tables: dict[str, pd.DataFrame], seeds: pd.DataFrame, reasons: dict[str, str]
-) -> pd.DataFrame:
-    """Return the summary of the tables of all seeds."""
-    return summarize(tables["documents"], tables["rankings"], seeds, reasons, tables["recency"])
+summarize_tables = summarize
 
 
 def explanation_tables(
@@ -122,7 +120,7 @@ def explanation_tables(
     return {"documents": table, "rankings": ranked, "units": pd.concat(units, ignore_index=True)}
 
 
-def load_subject(run: RunInfo, tokens: Tokens, rows: np.ndarray) -> Subject:
+def load_subject(run: RunInfo, tokens: Tokens) -> Subject:
     """Return a run's model on the CPU with its encoded corpus."""
     name, h = run.recipe.model, run.recipe.hyperparameters
     folder, command = run_folder(name, run.seed), train_command(name, run.seed)
@@ -186,7 +184,7 @@ def read_units(subject: Subject, reader: RationaleReader, rows: np.ndarray) -> U
     return units
 
 
-def mean_share(units: Units) -> float:
-    """Return the mean share of units with rationale, over documents that have any, or 0."""
-    shares = [of.mean() for _, of in sorted(units.rationale.items())]
+def mean_share(rationale: Iterable[np.ndarray]) -> float:
+    """Return the mean share of units with rationale (units,), over documents with any, or 0."""
+    shares = [of_document.mean() for of_document in rationale]
     return float(np.mean([share for share in shares if share] or [0.0]))

@@ -66,13 +66,6 @@ def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contrad
         yield ("pooling",), f"variant parameter-matched is without attention, found {h.pooling}"
 
 
-def parameter_matched_contradiction(model: str, matched: Hyperparameters) -> str | None:
-    """Return why no variant parameter-matched can be made of a model, or None."""
-    if not matched.is_recurrent:
-        return f"variant parameter-matched widens a recurrent network, and {model} has none"
-    return None
-
-
 def adversarial_model_contradiction(h: Hyperparameters) -> str | None:
     """Return why no adversarial model with other weights can be made of a model, or None."""
     if h.pooling in ("last", "max"):

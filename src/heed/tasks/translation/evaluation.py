@@ -8,6 +8,7 @@ import pandas as pd
 
 from heed.evaluation.item_statistics import TestedModel, group_edges
 from heed.paths import TOKENS
+from heed.tables import join_seeds
 from heed.tasks.translation import metrics
 from heed.tasks.translation.recipe import Data
 from heed.tasks.translation.reference_models import (
@@ -34,20 +35,17 @@ def tables(
     is_test = predictions["split"] == "test"
     edges = group_edges(predictions.loc[is_test, "source_words"].to_numpy(), GROUPS)
     alignments = _Alignments(tested, predictions.loc[is_test, "id"].drop_duplicates())
-    by_name: dict[str, list[pd.DataFrame]] = {}
+    by_seed: dict[int, dict[str, pd.DataFrame]] = {}
     for i, seed in enumerate(seeds):
         run, statistics = predictions[predictions["seed"] == seed], tested.statistics[i]
         test = run[run["split"] == "test"].set_index("id").loc[statistics.index]
         scores = alignments.judge(test["links"], tested.folds[i])
         words = test["source_words"].to_numpy()
-        made = {
+        by_seed[seed] = {
             "summary": pd.DataFrame([_summary(tested, i, run) | scores]),
             "lengths": by_length(statistics.to_numpy(), words, edges, tested.recipe.data),
         }
-        for name, table in made.items():
-            table.insert(0, "seed", seed)
-            by_name.setdefault(name, []).append(table)
-    return {name: pd.concat(by_seed, ignore_index=True) for name, by_seed in by_name.items()}
+    return join_seeds(by_seed)
 
 
 def _summary(tested: TestedModel, i: int, run: pd.DataFrame) -> dict[str, float | None]:

@@ -107,12 +107,9 @@ def seed_agreement(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return step_agreement(tables["units"], known)
 
 
-def summarize_tables(
-    tables: dict[str, pd.DataFrame], seeds: pd.DataFrame, reasons: dict[str, str]
-) -> pd.DataFrame:
+def summarize_tables(tables: dict[str, pd.DataFrame], reasons: dict[str, str]) -> pd.DataFrame:
     """Return the summary, with the alignment error of rankings: a ratio of sums over sentences."""
-    rankings = tables["rankings"]
-    summary = summarize(tables["documents"], rankings, seeds, reasons, pd.DataFrame())
+    rankings, summary = tables["rankings"], summarize(tables, reasons)
     summary = summary[summary["ranking"].isna() | summary["ranking"].isin(RANKINGS)]
     counted = rankings.dropna(subset=metrics.COUNTS) if "links" in rankings else rankings.iloc[:0]
     rows = [

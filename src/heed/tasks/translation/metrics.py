@@ -165,9 +165,7 @@ def _rouge(
     return np.asarray([[value for kind in KINDS for value in score[kind][:2]] for score in scores])
 
 
-def sentence_table(
-    tokens: ParallelTokens, data: Data, scoring: Prediction, rows: np.ndarray
-) -> pd.DataFrame:
+def sentence_table(tokens: ParallelTokens, data: Data, rows: np.ndarray) -> pd.DataFrame:
     """Return the columns that all predictions of these rows share: `id, source, reference, …`."""
     source = tokens.sides[data.source]
     return pd.DataFrame(

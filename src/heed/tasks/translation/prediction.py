@@ -78,7 +78,7 @@ class TranslationPredictor(Predictor):
         best = [hypotheses[0] for hypotheses in self.search(sources)]
         gold = metrics.gold_links(tokens, data, rows) or [None] * len(rows)
         formatted = [None if links is None else metrics.format_links(*links) for links in gold]
-        table = metrics.sentence_table(tokens, data, self.settings, rows).assign(
+        table = metrics.sentence_table(tokens, data, rows).assign(
             hypothesis=[self.target.decode(np.asarray(found.tokens, np.int64)) for found in best],
             score=np.asarray([hypothesis.score for hypothesis in best], np.float64),
             links=[*map(_links, self.align(pairs, rows))],
@@ -114,7 +114,7 @@ class TranslationPredictor(Predictor):
                 weights.append(pd.DataFrame({"id": ids[row], **columns_}))
         rows = displayed_rows(tokens, data, predictions, SPREAD_SENTENCES)
         pairs = self.encode(tokens, rows)
-        spread = metrics.sentence_table(tokens, data, self.settings, rows)[["id", "source_words"]]
+        spread = metrics.sentence_table(tokens, data, rows)[["id", "source_words"]]
         return {
             "sentences": sentences,
             "weights": pd.concat(weights[1:] or weights),

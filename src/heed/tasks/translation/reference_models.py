@@ -326,7 +326,7 @@ def fit(tokens: ParallelTokens, data: Data, experiment: DeclaredExperiment) -> F
         weights = _tune(statistical, tokens.rows("validation", fold)[:TUNED])
         chosen.append(dataclasses.asdict(weights))
         models = {
-            "copy": functools.partial(_copy, tokens, data, scoring),
+            "copy": functools.partial(_copy, tokens, data),
             "statistical": functools.partial(statistical.predict, weights),
         }
         for name, predict in models.items():
@@ -377,7 +377,7 @@ class Statistical:
         """Return the table of predictions of these rows (docs/internals/contracts.md)."""
         translations = [self.translate(row, weights) for row in rows]
         pairs = [(self.source.rows[row], self.target.rows[row]) for row in rows]
-        return metrics.sentence_table(self.tokens, self.data, self.scoring, rows).assign(
+        return metrics.sentence_table(self.tokens, self.data, rows).assign(
             hypothesis=[text for text, _ in translations],
             score=[score for _, score in translations],
             links=[metrics.format_links(self.table.align(*pair)) for pair in pairs],
@@ -387,7 +387,7 @@ class Statistical:
 
 def _tune(statistical: Statistical, validation: np.ndarray) -> Weights:
     scoring = statistical.scoring
-    table = metrics.sentence_table(statistical.tokens, statistical.data, scoring, validation)
+    table = metrics.sentence_table(statistical.tokens, statistical.data, validation)
     references = table["reference"].tolist()
 
     def bleu(weights: Weights) -> float:
@@ -400,10 +400,8 @@ def _tune(statistical: Statistical, validation: np.ndarray) -> Weights:
     return max(factors, key=bleu)
 
 
-def _copy(
-    tokens: ParallelTokens, data: Data, scoring: Prediction, rows: np.ndarray
-) -> pd.DataFrame:
-    table = metrics.sentence_table(tokens, data, scoring, rows)
+def _copy(tokens: ParallelTokens, data: Data, rows: np.ndarray) -> pd.DataFrame:
+    table = metrics.sentence_table(tokens, data, rows)
     target_words = np.diff(tokens.sides[data.target].offsets)[rows].tolist()
     links = map(metrics.format_links, map(diagonal, table["source_words"].tolist(), target_words))
     return table.assign(hypothesis=table["source"], score=0.0, links=[*links], unknown_words=0)

@@ -79,13 +79,6 @@ def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contrad
         )
 
 
-def parameter_matched_contradiction(model: str, matched: Hyperparameters) -> str | None:
-    """Return why no variant parameter-matched can be made of a model, or None."""
-    if matched.decoder == "transformer":
-        return f"variant parameter-matched widens a recurrent network, and {model} has none"
-    return None
-
-
 def no_effect(h: Hyperparameters) -> dict[str, str]:
     """Return the hyperparameters that have no effect: name → by which value of another."""
     names = ["heads", "feed_forward_size", "context" if h.attends else "score"]

@@ -95,7 +95,7 @@ def test_without_attention_leave_one_out_is_explained_and_all_else_has_its_reaso
     assert noisy.equals(summary), "a translator reads no noise"
 
 
-def test_explained_pieces_stand_where_their_words_do_and_are_linked_as_they_are(monkeypatch):
+def test_explained_pieces_stand_where_their_words_do_and_are_linked_as_they_are():
     _, tables = explain("pieces", 1)
     units, tokens = tables["units"], load_tokens("data/tokens/pair")
     ids = tokens.documents(["id"])["id"]

@@ -35,7 +35,7 @@ def test_references_are_scored_as_they_stand_in_the_users_file(tmp_path, newline
     tokens, data = load_tokens(tmp_path / "tokens"), Data("de", "en", "xx", "xx", False)
     scoring, rows = Prediction(tokenize=tokenize), np.arange(10)
     hypotheses = [unicodedata.normalize("NFC", text) for text in RAW[:4]] * 2 + ["plain words", ""]
-    table = sentence_table(tokens, data, scoring, rows)
+    table = sentence_table(tokens, data, rows)
     table = table.assign(hypothesis=hypotheses, unknown_words=0)
     scores = make_metrics(data).compute(statistics_table(table, None, data, scoring).to_numpy())
     references = [[text.rstrip() for text in pairs["english"]]]  # as sacrebleu reads a line

@@ -57,15 +57,17 @@ GENERATED = (row for row in generate_rows(1200, seed=1) if row["part"] != "long"
 ROWS = [row for row in GENERATED if len(row[NORVIC].split()) <= 10]
 
 
-@pytest.fixture(autouse=True)
-def few_weights(monkeypatch):
+@pytest.fixture(scope="module", autouse=True)
+def few_weights():
     """Two weights of each kind are tried: all of them take seconds."""
-    monkeypatch.setattr(reference_models, "MOVES", reference_models.MOVES[:2])
-    monkeypatch.setattr(reference_models, "FACTORS", reference_models.FACTORS[5:7])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reference_models, "MOVES", reference_models.MOVES[:2])
+        patch.setattr(reference_models, "FACTORS", reference_models.FACTORS[5:7])
+        yield
 
 
-@pytest.fixture
-def fitted():
+@pytest.fixture(scope="module")
+def fitted(few_weights):
     tokens = InMemory(ROWS, gold=True)
     return tokens, reference_models.fit(tokens, DATA, EXPERIMENT)
 
