@@ -52,7 +52,7 @@ def code_file(stage: str, key: str = "") -> Path:
 
 
 def digest_value(value: object) -> str:
-    """Return the digest of what JSON can say."""
+    """Return the SHA-256 of a value, as JSON with sorted keys."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 

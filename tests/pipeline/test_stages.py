@@ -150,14 +150,18 @@ def test_a_failed_stage_is_reported_with_heeds_message_or_its_log(tmp_path, monk
         "wrong": f"{waits}heed: a: wrong. Mend it\n{failed}", "killed": failed,
         "traceback": f"{waits}ValueError: x\n{failed}", "waits": waits,
     }  # fmt: skip
-    (tmp_path / "plan.json").write_text("{}")
-    shown = progress.Shown()
-    shown.begin([each for each in logs if each != "done"], tmp_path)
+    run = object.__new__(stages.Run)
+    run.folder, run._plan = tmp_path / "run", dict.fromkeys(logs, "never run")
+    run.folder.mkdir()
+    (run.folder / "plan.json").write_text("{}")
+    monkeypatch.setattr(stages, "shown", stages.shown.__class__())
+    stages.shown.begin([each for each in logs if each != "done"], run.folder)
     (tmp_path / "logs").mkdir()
     for name, text in logs.items():
         (tmp_path / f"logs/{name}.log").write_text(text)
     os.utime(tmp_path / "logs/old.log", (0, 0))
-    assert {name: why for name in logs if (why := shown.why_failed(name))} == {
-        "wrong": "a: wrong. Mend it", "killed": "see logs/killed.log",
-        "traceback": "see logs/traceback.log",
-    }  # fmt: skip
+    assert [*run.describe_failures()] == [
+        "wrong failed: a: wrong. Mend it",
+        "killed failed: see logs/killed.log",
+        "traceback failed: see logs/traceback.log",
+    ]

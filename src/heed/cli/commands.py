@@ -183,8 +183,8 @@ def share(text: str) -> float:
     """Return a share of the texts, within the limits of params.yaml."""
     from heed.corpora.sections import MAX_SHARE, MIN_SHARE
 
-    limits = MIN_SHARE, MAX_SHARE
-    return _number(text, "a share of the texts from {} to {}".format(*limits), *limits)
+    expected = f"a share of the texts from {MIN_SHARE} to {MAX_SHARE}"
+    return _number(text, expected, MIN_SHARE, MAX_SHARE)
 
 
 def _number(text: str, expected: str, least: float, most: float) -> float:

@@ -63,6 +63,11 @@ class Job:
         self.budget = Budget(self)
         self.started = 0
 
+    @property
+    def search(self) -> Search:
+        """The search, with this model's own values."""
+        return self.setup.search
+
     def is_kept(self, number: int) -> bool:
         """Return whether a trial runs to its end: the model's own configuration, always."""
         return number == 0 and self.candidates.own is not None
@@ -77,7 +82,7 @@ class Budget:
     """
 
     def __init__(self, job: Job) -> None:
-        setup, search = job.setup, job.setup.search
+        setup, search = job.setup, job.search
         self.job, self.reports = job, setup.recipe.hyperparameters.epochs
         self.total = search.trainings * self.reports or math.inf
         # of a search that was killed, too
@@ -112,7 +117,7 @@ def run_trials(jobs: dict[str, Job], bar: Bar) -> dict[str, list[results.Trial]]
     for name in ("ray.tune", "ray.train", "ray.air"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     setups = {model: job.setup for model, job in jobs.items()}
-    setup, search = next((job.setup, job.setup.search) for job in jobs.values())
+    setup, search = next((job.setup, job.search) for job in jobs.values())
     shutil.rmtree(setup.work / RAY, ignore_errors=True)
     monitor = _Monitor(jobs, SearchProgress(bar))
     # Trials may wait for a place, which lets a cluster grow; within a budget each that waits has a
@@ -260,7 +265,7 @@ class _Scheduler(FIFOScheduler):
 
 
 def _make_scheduler(job: Job) -> TrialScheduler:
-    if job.setup.search.scheduler == "none":
+    if job.search.scheduler == "none":
         return FIFOScheduler()
     return AsyncHyperBandScheduler(
         time_attr="report", metric="score", mode="max",
@@ -281,14 +286,14 @@ class _Suggester(Searcher):
         """Return model, number and configuration; None to wait, `FINISHED` after the last."""
         for model, job in sorted(self.jobs.items(), key=lambda item: item[1].started):
             number = job.started
-            if number == job.setup.search.trials or not job.budget.promise(number):
+            if number == job.search.trials or not job.budget.promise(number):
                 continue
             job.started += 1
             self.running[trial_id] = model, number
             configuration = job.candidates.drawn[number]
             return {"trial": {"model": model, "number": number, "configuration": configuration}}
         # what a running trial leaves of its promise another may use
-        waits = any(0 < job.started < job.setup.search.trials for job in self.jobs.values())
+        waits = any(0 < job.started < job.search.trials for job in self.jobs.values())
         return None if waits and self.running else Searcher.FINISHED
 
     def on_trial_complete(
@@ -310,7 +315,7 @@ class _Monitor(tune.Callback):
         self.configurations: dict[Key, Configuration] = {
             (model, number): configuration
             for model, job in jobs.items()
-            if not job.setup.search.trainings  # all are to be tried
+            if not job.search.trainings  # all are to be tried
             for number, configuration in enumerate(job.candidates.drawn)
         }
         self.ended: set[Key] = set()
@@ -377,13 +382,9 @@ class _Monitor(tune.Callback):
         history = [report["row"] for report in rows if "row" in report]
         length, h = max(reports, default=0), setup.recipe.hyperparameters
         trial = results.Trial.from_history(
-            number,
-            self.configurations[key],
-            history,
-            length,
-            results.WAITING,
+            number, self.configurations[key], history, length, results.WAITING,
             setup.search.metric,
-        )
+        )  # fmt: skip
         if has_failed:
             stop = results.FAILED
         elif len(history) >= h.epochs:
@@ -401,14 +402,13 @@ class _Monitor(tune.Callback):
         text = "no score yet"
         best = max(self.best, key=self.best.__getitem__, default=None)
         if best is not None and self.best[best] > results.WORST:
-            metric = self.jobs[best[0]].setup.search.metric
+            metric = self.jobs[best[0]].search.metric
             score = results.higher_is_better(self.best[best], metric)
             of_model = f"{best[0]}, " if len(self.jobs) > 1 else ""
             text = f"best {metric} {score:.4f} ({of_model}trial {best[1]})"
         counts = Counts(
             ended=len({*self.ended, *self.errors}), early=self.early, failed=len(self.errors),
-            running=len(self.running),
-            trials=sum(job.setup.search.trials for job in self.jobs.values()),
+            running=len(self.running), trials=sum(job.search.trials for job in self.jobs.values()),
         )  # fmt: skip
         self.progress.report_progress(counts, text, trial_ended)
 

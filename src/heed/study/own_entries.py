@@ -86,12 +86,11 @@ def read_labels(
     """
     from heed.tokens.splits import DocumentLabels  # not at the top: scikit-learn takes long
 
-    counts: list[int] = []
+    counts, by_space = list[int](), corpus.tokenizer == "whitespace"
 
     def counted() -> Iterator["RawDocument"]:
         for document in documents:
             text = str(document.text)  # a table's text is decoded
-            by_space = corpus.tokenizer == "whitespace"
             counts.append(len(text.split()) if by_space else len(TOKEN.findall(text)))
             yield document
 

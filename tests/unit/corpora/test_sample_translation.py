@@ -1,13 +1,17 @@
 """The generated pair of languages is the same bytes everywhere, and its parts have their shares."""
 
+import dataclasses
 import hashlib
 import json
 from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
-from heed.corpora.sample_translation import generate_rows, read_paragraphs
+from heed.corpora.sample_translation import SOURCE, generate_rows, read_paragraphs
+from heed.files import HeedError
+from heed.study import Source
 
 PAIRS = 1400
 ROWS = list(generate_rows(PAIRS, 1))
@@ -38,3 +42,13 @@ def test_the_parts_have_their_shares_and_all_lengths_equally():
     lengths = Counter(len(row["norvic"].split()) for row in ROWS if row["part"] != "long")
     assert lengths == dict.fromkeys(range(3, 31), PAIRS // 28)
     assert {len(row["norvic"].split()) for row in SENTENCES["long"]} == set(range(33, 46))
+
+
+def test_the_file_is_the_same_bytes_on_every_machine_and_its_hash_is_checked(tmp_path):
+    source = Source(kind="sample-translation", documents=70, seed=3)
+    (name,) = SOURCE.make("x", source, tmp_path)
+    digest = hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
+    assert digest == "a426472d05fc0cff4976fb3b5f7a3da762a35723501a1cdd5f26940a24c563b4"
+    SOURCE.make("x", dataclasses.replace(source, sha256=digest), tmp_path)
+    with pytest.raises(HeedError, match=r"sources.x.sha256: expected 0{64}, the generator made"):
+        SOURCE.make("x", dataclasses.replace(source, sha256="0" * 64), tmp_path)

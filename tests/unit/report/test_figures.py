@@ -238,6 +238,7 @@ def test_the_learning_curve_has_four_lines_by_the_logarithm_of_the_amount(monkey
 
 def test_other_texts_are_no_amounts_of_the_same_ones():
     found = published(STUDIES / "amounts")
+    assert learning_curve(found)
     assert not learning_curve([dataclasses.replace(row, source=row.corpus) for row in found])
     assert {row.source for row in found} == {"imdb, imdb", "few-shot-01, news-headlines"}
 

@@ -20,6 +20,14 @@ def any_configuration(configuration) -> bool:
     return True
 
 
+def test_compared_variants_may_have_the_same_budget():
+    other = (
+        "  other: {experiment: tiny, model: tiny-last-state, trials: 4, epochs: 3, "
+        "scheduler: none, space: {dropout: {uniform: [0, 0.5]}}}\n"
+    )
+    assert parse(STUDY.replace("defaults:", other + "defaults:"))
+
+
 def test_the_same_seed_draws_the_same_and_more_trials_begin_with_the_same():
     dimensions = parse(STUDY).searches["hunt"].space
     ten = draw(dimensions, 10, 1000, any_configuration)

@@ -3,6 +3,7 @@
 import dataclasses
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from heed.evaluation.item_statistics import evaluate, group_edges
 from heed.evaluation.significance import assess, t_test
 from heed.files import HeedError
 from heed.recipe import read_model_recipe, write_recipe
+from heed.tasks.classification import learning
 from heed.tasks.classification.evaluation import LENGTH_GROUPS, by_length
 from heed.tasks.classification.learning import ClassificationLearner, make_learner
 from heed.tasks.classification.metrics import AVERAGES, BY_CLASS, make_metrics, statistics
@@ -106,6 +108,15 @@ def macro_f1_by_item(label: np.ndarray, wrong: np.ndarray, generator) -> np.ndar
     predicted = np.where(wrong, generator.choice(CLASSES, wrong.shape), label)
     runs = np.stack([statistics(label, run, CLASSES) for run in predicted])
     return make_metrics(Data("kind", CLASSES)).named("macro_f1").by_item(runs)
+
+
+def test_validation_counts_the_classes_that_occur(monkeypatch):
+    learner = ClassificationLearner.__new__(ClassificationLearner)
+    learner.validation, learner.device = np.arange(4), "cpu"
+    learner.encoded = SimpleNamespace(evaluation_batches=lambda rows: [])
+    learner._labels = np.array([0, 0, 1, 1])  # of three classes
+    monkeypatch.setattr(learning, "probabilities", lambda *_: np.eye(3)[learner._labels])
+    assert learner.validate(None)["macro_f1"] == 1.0
 
 
 def test_a_metric_that_is_no_mean_is_compared_by_the_same_statistics():

@@ -4,7 +4,16 @@ import pytest
 
 import heed.tasks
 from heed.files import HeedError
-from heed.task import part_modules, task_module, task_names
+from heed.task import STAGE_MODULES, part_modules, task_module, task_names
+
+
+def test_every_task_has_the_parts_that_the_stages_import():
+    for task in task_names():
+        for parts in STAGE_MODULES.values():
+            assert any(part_modules(task, part) for part in parts)
+        assert task_module(task, "recipe").Hyperparameters and task_module(task, "report").VALUES
+    with pytest.raises(HeedError, match=r"there is no task dreams\. Known: classification"):
+        task_module("dreams", "recipe")
 
 
 def test_a_folder_is_a_task_with_the_parts_of_its_base(tmp_path, monkeypatch):
