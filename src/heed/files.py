@@ -50,11 +50,12 @@ def _writable(path: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _temporary_path(path: Path) -> Iterator[Path]:
     """Yield a temporary path, removed when the block ends; files of killed writers are too."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    whole = path.absolute()  # `.` has no name
+    temporary = whole.with_name(f".{whole.name}.{os.getpid()}.tmp")
     try:
         with _writable(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+            for leftover in path.parent.glob(f".{glob.escape(whole.name)}.*.tmp"):
                 if not _is_running(leftover.name.split(".")[-2]):
                     remove(leftover)
             yield temporary

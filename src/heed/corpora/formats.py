@@ -102,17 +102,30 @@ def describe_format(given: Format, form: Format) -> list[str]:
 
 
 def read_found(path: Path, form: Format, given: Format) -> "tuple[pa.Table, Format]":
-    """Return the table of a file, and its format, which a row far below may have corrected."""
-    try:
-        return read_table(path, form), form
-    except JoinedRowsError:
-        raise
-    except RowError:
-        if form.quote is None and given.quote is None:
-            plain = dataclasses.replace(form, quote="")
-            with contextlib.suppress(HeedError):
-                return read_table(path, plain), plain
-        raise
+    """Return the table of a file, and its format, which a row far below may have corrected.
+
+    Raises HeedError: some rows have quotes around their fields, and those of another do not fit.
+    """
+    quoted, plain = (dataclasses.replace(form, quote=quote) for quote in (None, ""))
+    if form == quoted or given.quote is not None:
+        try:
+            return read_table(path, form), form
+        except RowError as error:
+            if given.quote is not None or isinstance(error, JoinedRowsError):
+                raise
+    with contextlib.suppress(HeedError):
+        if not _has_quotes(table := read_table(path, plain)):
+            return table, plain
+    return read_table(path, quoted), quoted  # which names the row
+
+
+def _has_quotes(table: "pa.Table") -> bool:
+    """Return whether fields of some column stand in quotes, in half of the rows or more."""
+    columns = (column.to_pylist() for column in table.columns)
+    return any(
+        2 * sum(str(cell)[:1] == str(cell)[-1:] == '"' for cell in cells) >= len(cells) > 0
+        for cells in columns
+    )
 
 
 def _find_csv(path: Path, given: Format, no_header: bool, head: str) -> Format:

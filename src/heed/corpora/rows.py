@@ -237,9 +237,10 @@ def _describe_undecodable(path: Path, encoding: str, problem: UnicodeError) -> s
         for number, line in enumerate(bounded_lines(path, file), 1):
             try:
                 line.encode("latin-1").decode(encoding)
-            except UnicodeDecodeError as error:
-                byte = error.object[error.start]
-                found = f"{path}:{number}: not {encoding}: byte 0x{byte:02x}"
+            except UnicodeError as error:  # of some encodings without the byte
+                is_named = isinstance(error, UnicodeDecodeError)
+                byte = f"byte 0x{error.object[error.start]:02x}" if is_named else str(error)
+                found = f"{path}:{number}: not {encoding}: {byte}"
                 break
     return (
         f"{found}. Declare the encoding that the file has: --encoding of heed corpus add, or the "
@@ -270,6 +271,9 @@ def csv_lines(
         ) from None
 
 
+WRONG_FIELDS = "Complete the row, or delete it", "A field that holds the delimiter needs quotes"
+
+
 def _read_csv(path: Path, form: Format) -> Rows:
     with open_text(path, form.encoding) as file:
         read, quote = _table_lines(path, file), '"' if form.quote is None else form.quote
@@ -281,8 +285,8 @@ def _read_csv(path: Path, form: Format) -> Rows:
         if len(fields) != len(header):
             raise RowError(
                 f"{path}:{line}: expected {len(header)} fields, as in the "
-                f"{'first row' if form.header else 'header'}, found {len(fields)}. A field "
-                "that holds the delimiter needs quotes"
+                f"{'first row' if form.header else 'header'}, found {len(fields)}. "
+                + WRONG_FIELDS[len(fields) > len(header)]
             )
     if form.quote is None:
         _check_joined_rows(path, delimiter, rows)
@@ -602,7 +606,7 @@ def text_files(folder: Path) -> list[Path]:
     another depth.
     """
     names = _visible_files(folder)
-    names = {path: parts for path, parts in names.items() if path.suffix.lower() == ".txt"}
+    names = {path: parts for path, parts in names.items() if suffix_of(path) == ".txt"}
     wanted = _depth(names.values())
     chosen = [path for path, parts in names.items() if len(parts) == wanted]
     for path, parts in names.items() if chosen else ():

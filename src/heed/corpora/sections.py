@@ -131,7 +131,7 @@ class Corpus:
     tokenizers: dict[str, str] | None = key(None, "texts in several languages: tokenizers that are "
         "not `tokenizer`")  # fmt: skip
     drop_duplicates: bool = key(False, "drop training documents whose text is in test or "
-        "validation too")  # fmt: skip
+        "validation too; with folds, all but the first of equal texts")  # fmt: skip
     columns: dict[str, str] | None = key(None, "kind parallel: the column of each language")
     text_column: str | None = key(None, "column with the text")
     text_columns: list[str] | None = key(None, "instead of `text_column`: columns whose texts are "

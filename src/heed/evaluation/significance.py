@@ -368,12 +368,13 @@ def _largest_share(share: float, documents: int, alpha: float) -> float:
 
 def assess(
     first: Scores, second: Scores, tests: int = 1, family: str = "", repeats: int = 1,
-    alone: bool = False, looks: Looks | None = None,
+    alone: bool = False, looks: Looks | None = None, bounded: bool = True,
 ) -> Difference:  # fmt: skip
     """Return the tests of one difference, corrected for the `tests` of its family; not yet judged.
 
     `repeats` says how often the documents were divided into the folds of both scores; `alone`, as
-    of `variance_components`, that one seed or one document is tested by the other alone.
+    of `variance_components`, that one seed or one document is tested by the other alone; `bounded`,
+    that scores are shares, whose differences are cut at those that can be.
     The correction is Bonferroni's: all of it is at the level ALPHA over `tests`, so that intervals
     of a family hold together, and one excludes 0 exactly where the corrected p is below ALPHA. With
     declared `looks` it is at the level that this look may spend of that one, and `seeds_needed` at
@@ -390,26 +391,21 @@ def assess(
     components = variance_components(first, second, repeats, alone)
     test = t_test(first, second, level, repeats, components)
     if test is not None and components is not None:
-        error = components.standard_error(seeds)
+        error, most = components.standard_error(seeds), 100.0 if bounded else math.inf
         freedom = components.degrees_of_freedom(seeds, level)
         detectable = test.equal_within_pp - 100 * abs(mean)  # without variance: the unseen
         if error > TOLERANCE:
             detectable = 100 * minimum_detectable(error, freedom, level)
         found |= {
-            "interval_pp": (_possible(test.interval_pp[0]), _possible(test.interval_pp[1])),
-            "equal_within_pp": _possible(test.equal_within_pp), "p": test.p,
+            "interval_pp": tuple(np.clip(test.interval_pp, -most, most).tolist()),
+            "equal_within_pp": min(test.equal_within_pp, most), "p": test.p,
             "p_corrected": min(1.0, factor * test.p),
             "standard_error_pp": 100 * float(error),
             "degrees_of_freedom": None if math.isinf(freedom) else float(freedom),
             "seeds_needed": seeds_needed(mean, components, last),
-            "detectable_pp": _possible(detectable),
+            "detectable_pp": min(detectable, most),
         }  # fmt: skip
     return Difference(**found)  # type: ignore[arg-type]
-
-
-def _possible(points: float) -> float:
-    """Return a difference of two scores, which are shares, cut at those that can be."""
-    return min(100.0, max(-100.0, points))
 
 
 def signature(folds: bool, fixed: bool, looks: Sequence[int] = ()) -> str:

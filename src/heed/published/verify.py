@@ -45,7 +45,8 @@ CHECKED = {  # of a comparison, with the format that each is printed in
     "p_corrected": ".3g", "equal_within_pp": ".2f", "seeds_needed": "d", "detectable_pp": ".2f",
     "verdict": "s",
 }  # fmt: skip
-UNCHECKED = "first_rise_pp, second_rise_pp and tuned_alike"
+WHAT = {"metric": "s", "corpus": "s"}  # that is compared
+UNCHECKED = "mark, role, first_rise_pp, second_rise_pp and tuned_alike"
 
 
 # --- what is written ------------------------------------------------------------------------------
@@ -222,12 +223,13 @@ def _wrong_rows(params: Any, name: str, rows: pd.DataFrame, runs: pd.DataFrame) 
         low, high = difference.interval_pp or (None, None)
         numbers: dict[str, Any] = vars(difference) | {
             "difference_pp": difference.mean_pp, "low_pp": low, "high_pp": high,
-            "verdict": verdict(difference, method, *rises),
+            "verdict": verdict(difference, method, *rises), "metric": runs["metric"].iloc[0],
+            "corpus": params["experiments"][name]["corpus"],
         }  # fmt: skip
         if wrong := [
             f"{column} is printed as {row[column] or 'empty'}, and recomputed it is "
             f"{numbers[column]}"
-            for column, form in CHECKED.items()
+            for column, form in (CHECKED | WHAT).items()
             if not _agrees(form, row[column], numbers[column])
         ]:
             yield f"{name}: {row['first']} − {row['second']}: {'; '.join(wrong)}"
@@ -236,6 +238,8 @@ def _wrong_rows(params: Any, name: str, rows: pd.DataFrame, runs: pd.DataFrame) 
 
 def _missing_rows(rows: pd.DataFrame, models: set[str]) -> Iterator[str]:
     in_family = rows.groupby("family")["first"].agg(set)
+    if rows.empty and len(models) > 1:
+        yield f"no row of {VERDICTS} compares {' with '.join(sorted(models)[:2])}"
     if "primary" in in_family and (absent := models - {*rows["first"], *rows["second"]}):
         yield f"no row of {VERDICTS} has {min(absent)}"
     if absent := in_family.get("reference_models", set()) - in_family.get("trivial", set()):

@@ -53,7 +53,7 @@ WHOLE = re.compile(r"\A(-?\d+)\.0\Z", re.ASCII)  # as pandas writes it where a n
 LEAST_SEEDS, FEWEST_TEXTS = 3, 100  # of a study that is to take some minutes
 SAFETY = 1.1  # of the least time: it is measured again
 SEEN_BYTES = 4096  # of a file that is not UTF-8
-MISSING = {"na", "n/a", "nan", "null"}  # as programs write a value that is missing
+MISSING = {"na", "n/a", "#n/a", "nan", "nat", "<na>", "null", "none"}  # as programs write a gap
 ENCODINGS = ("windows-1252", "windows-1250")  # the likely ones of a file that is not UTF-8
 
 
@@ -75,7 +75,8 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
     name = typed.name or default_name(files)
     if not is_name(name):
         raise HeedError(
-            f"{name!r} is not a name: lower-case letters, digits and single '-'. Use --name NAME"
+            f"{files}: {name!r} is not a name: up to 100 lower-case letters, digits and single "
+            "'-'. Use --name NAME"
         )
     options, form, tables = _read(files, typed)
     rows = sum(table.num_rows for table in tables.values())
@@ -213,7 +214,7 @@ def _read_tables(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions,
     if not len(texts) == len(labels) == 1:
         raise _unclear_columns(typed, first, form, table, texts, labels)
     done = replace(typed, text_column=texts[0], label_column=labels[0])
-    if form.format == "text-folder":
+    if form.format == "text-folder" and len(files.paths) == 1:  # files of two may have one name
         done = replace(done, id_column=typed.id_column or "file")
     tables = {key: read_table(path, form) for key, path in files.paths.items()}
     _require_no_quotes(files, form, typed)

@@ -126,8 +126,9 @@ def split_statistics(
     except HeedError as error:
         column = f"column {corpus.split_column!r}: " if corpus.split_column else ""
         column += f"--train {corpus.split.train}: " if corpus.split.train else ""
+        said = str(error).removeprefix("params.yaml: ").rstrip(".")
         single = f". For one split, without folds: --test {TEST}" * bool(corpus.split.folds)
-        raise HeedError(f"{name}: {column}{str(error).rstrip('.')}{single}") from None
+        raise HeedError(f"{name}: {column}{said}{single}") from None
     of_first = next(iter(kept.values()))
     seen = {label: {*values[of_first == "train"].unique()} for label, values in labels.items()}
     return OwnCorpusStatistics(

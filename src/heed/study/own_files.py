@@ -69,7 +69,8 @@ class CorpusOptions:
             elif isinstance(value, list):
                 words += [word for item in value for word in (option, item)]
             elif value != field.default:
-                words += [option, str(value).replace("\t", "\\t")] if value else [f"{option}="]
+                text = str(value or "").replace("\t", "\\t")
+                words += [f"{option}={text}"] if text[:1] in ("", "-") else [option, text]
         return shlex.join(words)
 
 

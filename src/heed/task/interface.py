@@ -20,7 +20,8 @@ Contradiction = tuple[tuple[str, ...], str]
 
 def lower_is_better(metric: str) -> bool:
     """Return whether lower scores of a metric are better: by its name, as in scikit-learn."""
-    return metric.endswith(("loss", "error"))
+    name = metric.lower()
+    return name.endswith(("loss", "error")) and not name.startswith("neg")
 
 
 @dataclasses.dataclass(frozen=True)

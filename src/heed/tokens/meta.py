@@ -105,19 +105,28 @@ def read_meta(corpus: Path) -> Meta:
         ) from None
 
 
+COUNTED = {  # of `cleaned` what is more than a change of characters
+    "left_out": "training documents are left out (split.train in params.yaml)",
+    "empty": "texts are empty", "cut": "texts are cut, since they are too long",
+    "dropped_empty": "documents are dropped, since they have an empty text",
+    "dropped_long": "documents are dropped, since they have a text that is too long",
+    "dropped": "documents are dropped, since another has their text (drop_duplicates)",
+    "test_texts_in_train": "test texts are in the training split too (drop_duplicates: true drops "
+    "them there)",
+}  # fmt: skip
+
+
 def format_summary(meta: Meta) -> str:
     """Return the sizes of a tokenised corpus, and a warning of duplicates across its splits."""
     near = meta.near_duplicates
     by_fold = f"; by fold: {', '.join(map(str, near.test))}" if meta.folds else ""
-    copies = meta.duplicates["test_texts_in_train"]
-    dropped = ("drop_duplicates: true drops them", "dropped")[meta.duplicates["dropped"] > 0]
+    counts = {"left_out": meta.left_out} | meta.cleaned | meta.duplicates
+    counts["test_texts_in_train"] *= not counts["dropped"]
+    said = [f"{counts[key]:,} {what}" for key, what in COUNTED.items() if counts.get(key)]
     lines = [
         f"{meta.documents:,} documents, {meta.tokens:,} tokens, {meta.types:,} types; "
         f"{json.dumps(meta.splits)}",
-        f"{meta.left_out:,} training documents are left out (split.train in params.yaml)"
-        if meta.left_out else "",
-        f"{empty:,} texts are empty" if (empty := meta.cleaned.get("empty")) else "",
-        f"{copies:,} test texts are in the training split too ({dropped} there)" if copies else "",
+        *said,
         f"{'' if near.complete else 'at least '}{near.total:,} of {meta.tested:,} test documents "
         f"({near.total / meta.tested:.1%}) have a near duplicate in the training split "
         f"(docs/reference/corpora.md){by_fold}",

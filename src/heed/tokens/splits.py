@@ -273,8 +273,12 @@ class _Drawing:
             warnings.simplefilter("ignore", UserWarning)
             try:
                 return [test for _, test in splitter.split(strata, strata, self.groups)]
-            except ValueError as error:
-                raise HeedError(f"params.yaml: split: {error}") from None
+            except ValueError:  # scikit-learn's, in words of its own
+                most = np.unique(strata, return_counts=True)[1].max()
+                raise HeedError(
+                    f"params.yaml: split.k: {k} folds of {len(strata):,} documents, at most "
+                    f"{most:,} of a class: use fewer folds"
+                ) from None
 
     def assign_splits(self, test: np.ndarray, seed: int) -> np.ndarray:
         """Return the splits: `test` given, validation drawn. HeedError: too few documents left."""

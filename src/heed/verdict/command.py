@@ -42,11 +42,7 @@ def verdict(
 def judge_all(scores: pd.DataFrame, asked: Asked, metric: str = "") -> Iterator[Verdict]:
     """Yield the verdict on each dataset, by one metric. Raises HeedError."""
     for dataset, table in scores.groupby("dataset", sort=False):
-        metrics = [*table["metric"].unique()]
-        chosen = metric or metrics[0]
-        if chosen not in metrics or (not metric and metrics[1:]):
-            problem = f"no metric {metric}" if metric else "several metrics"
-            raise HeedError(f"{problem}: choose one by --metric: {', '.join(metrics)}")
+        chosen = _choose([*table["metric"].unique()], metric)
         own = table[table["metric"] == chosen]
         models = own["model"].unique()
         if asked.control and asked.control not in models:
@@ -54,6 +50,15 @@ def judge_all(scores: pd.DataFrame, asked: Asked, metric: str = "") -> Iterator[
         if len(models) == 1:
             raise HeedError(f"one model, {models[0]}: there is nothing to compare it with")
         yield judge(own, asked, str(dataset), chosen)
+
+
+def _choose(metrics: list[str], metric: str) -> str:
+    chosen = metric or metrics[0]
+    if chosen not in metrics or (not metric and metrics[1:]):
+        problem = f"no metric {metric}" if metric else "several metrics"
+        known = ", ".join(metrics) or "(none)"
+        raise HeedError(f"{problem}: choose one by --metric: {known}")
+    return chosen
 
 
 def described(section: Section) -> Iterator[str]:

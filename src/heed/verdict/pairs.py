@@ -1,4 +1,4 @@
-"""All pairs of the models in a table of scores: differences, intervals, verdicts, tie groups."""
+"""All pairs of the models in a table of scores: differences, intervals, verdicts."""
 
 import dataclasses
 import itertools
@@ -51,6 +51,11 @@ class Pair:
     result: Difference
     items_needed: int | None
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether the first one's score is shown to be higher, perhaps within the margin."""
+        return (self.result.interval_pp or (0.0, 0.0))[0] > 0
+
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
@@ -62,13 +67,13 @@ class Verdict:
     margin: float | None  # within which two models are practically the same; None: not asked
     scores: dict[str, float]  # the best model first
     pairs: list[Pair]  # the better model is the first of each, or the control the second
-    groups: list[list[str]]  # no pair within one is separated; each is as large as can be
     in_points: bool  # whether all numbers are in percentage points, or else in that of the scores
     seeds: int
     items: int  # of one test split
     folds: int  # 0: a fixed split
     looks: Looks | None = None  # that were declared
     once: tuple[str, ...] = ()  # the models with one seed, where others have several
+    lower_is_better: bool = False
 
 
 def judge(table: pd.DataFrame, asked: Asked, dataset: str = "", metric: str = "") -> Verdict:
@@ -77,25 +82,38 @@ def judge(table: pd.DataFrame, asked: Asked, dataset: str = "", metric: str = ""
     All comparisons are one family, so that their intervals hold together (Bonferroni). Raises
     HeedError: the plan has no look with this number of seeds.
     """
-    in_points = metric in SHARES or bool(table["score"].between(0, 1).all())
+    sign = asked.sign_of(metric)
+    in_points = _are_shares(table, metric, sign)
     # the tests are of shares, here of the range of the scores; a percent of it in their own unit
     scale = 1.0 if in_points else float(np.ptp(table["score"])) or 1.0
     point = 1.0 if in_points else scale / 100
-    sign, margin = asked.sign_of(metric), asked.margin_of(in_points)
+    margin = asked.margin_of(in_points)
     runs = by_model(table.assign(score=sign * table["score"] / scale))
     means = {name: significance.mean_difference(scores) for name, scores in runs.items()}
     order = sorted(means, key=lambda name: -means[name])
     names, repeats = _compared(order, asked.control), repeats_of(table)
+    within = (margin or 0) / point
     looks = _look(table, asked.looks)
     pairs = [
-        _in_unit(compare(*pair, runs, len(names), repeats, (margin or 0) / point, looks), point)
+        _in_unit(compare(*pair, runs, len(names), repeats, within, looks, in_points), point)
         for pair in names
     ]
     scores = {name: sign * 100 * means[name] * point for name in order}
     return Verdict(
-        dataset, metric, asked.control, margin, scores, pairs, tie_groups(order, pairs), in_points,
-        *_size(table), looks, _once(table),
+        dataset, metric, asked.control, margin, scores, pairs, in_points, *_size(table), looks,
+        _once(table), sign < 0,
     )  # fmt: skip
+
+
+def _are_shares(table: pd.DataFrame, metric: str, sign: int) -> bool:
+    """Return whether scores are shares of something good, or of items that are wrong.
+
+    Losses between 0 and 1, such as squared errors, are none. What an item adds to a metric in
+    SHARES may lie outside 0 and 1, but not the score of a run, if it is not a percentage.
+    """
+    of_runs = metric.lower() in SHARES
+    scores = table.groupby(RUN)["score"].mean() if of_runs else table["score"]
+    return bool((scores.between(0, 1) if sign > 0 else scores.isin((0, 1))).all())
 
 
 def _look(table: pd.DataFrame, planned: tuple[int, ...]) -> Looks | None:
@@ -153,17 +171,25 @@ def _size(table: pd.DataFrame) -> tuple[int, int, int]:
 
 
 def repeats_of(table: pd.DataFrame) -> int:
-    """Return how often the items were divided into folds."""
-    return int(table.groupby(["model", "item"])["fold"].nunique().max())
+    """Return how often the items were divided into folds. Raises HeedError: they were not."""
+    folds, of_items = table["fold"].nunique(), table.groupby("item")["fold"].nunique()
+    repeats = int(of_items.max())
+    if folds > 1 and (of_items.min() < repeats or folds % repeats or folds == repeats):
+        raise HeedError(
+            f"the item {of_items.idxmax()} is in {repeats} of {folds} folds. heed compares over "
+            "folds that divide the items once, or several times, so that each item is in as many. "
+            "Give the score of each item, and number the items through all folds"
+        )
+    return repeats
 
 
 def compare(
     first: str, second: str, runs: dict[str, Scores], tests: int, repeats: int = 1,
-    margin: float = MARGIN, looks: Looks | None = None,
+    margin: float = MARGIN, looks: Looks | None = None, bounded: bool = True,
 ) -> Pair:  # fmt: skip
     """Return the tests of two models, in percentage points, corrected for `tests` of a family."""
     one, other = runs[first], runs[second]
-    found = significance.assess(one, other, tests, "", repeats, alone=True, looks=looks)
+    found = significance.assess(one, other, tests, "", repeats, True, looks, bounded)
     method = results.Significance("", significance.ALPHA, significance.POWER, margin, None, {})
     found = dataclasses.replace(found, verdict=results.verdict(found, method, 0.0, 0.0))
     if (seeds := max(len(one[0]), len(other[0]))) == 1:
@@ -185,28 +211,3 @@ def _in_unit(pair: Pair, point: float) -> Pair:
         if (value := getattr(pair.result, name)) is not None
     }
     return dataclasses.replace(pair, result=dataclasses.replace(pair.result, **numbers))
-
-
-def tie_groups(order: list[str], pairs: list[Pair]) -> list[list[str]]:
-    """Return the largest groups of models, the best first, of which no pair is separated.
-
-    A model may be in several groups, as in a compact letter display (Piepho 2004).
-    """
-    apart = {frozenset((pair.first, pair.second)) for pair in pairs if pair.result.is_decided}
-    groups = [order]
-    for pair in sorted(map(sorted, apart)):
-        groups = _largest([part for group in groups for part in _divide(group, pair)])
-    return sorted(groups, key=lambda group: [order.index(name) for name in group])
-
-
-def _divide(group: list[str], pair: list[str]) -> list[list[str]]:
-    """Return a group without the one and without the other of a pair, if it has both."""
-    if not {*pair} <= {*group}:
-        return [group]
-    return [[name for name in group if name != gone] for gone in pair]
-
-
-def _largest(groups: list[list[str]]) -> list[list[str]]:
-    """Return the groups that are a part of no other, each once."""
-    unique = {frozenset(group): group for group in groups}
-    return [group for own, group in unique.items() if not any(own < other for other in unique)]

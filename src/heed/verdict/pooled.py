@@ -18,14 +18,14 @@ from scipy import optimize, special, stats
 from heed.evaluation import significance
 from heed.evaluation.results import Interval
 from heed.evaluation.significance import ALPHA
-from heed.files import HeedError
+from heed.files import HeedError, write_text
 from heed.paths import PARAMS
 from heed.published.verify import STATISTICS
 from heed.report.forest_plot import CORPUS, MEAN
 from heed.report.formats import format_coverage, format_interval, format_points
 from heed.report.words import all_words
 from heed.study import load
-from heed.tables import write_csv
+from heed.tables import csv_text
 from heed.terminal import print_line
 from heed.verdict import page
 from heed.verdict.command import described
@@ -157,8 +157,9 @@ def pool_editions(
                 )
             if value.corpus not in without:
                 values.setdefault(question, []).append(value)
-    if strange := {*joined, *joined.values(), *without} - {*known}:
-        raise HeedError(f"no experiment {min(strange)}: {', '.join(known)}")
+    named = corpora_of(editions, {})
+    if strange := {*joined, *joined.values(), *without} - {*named}:
+        raise HeedError(f"no experiment {min(strange)}: {', '.join(named)}")
     corpora = corpora_of(editions, joined)
     answers = [
         ((first, second), pool(own))
@@ -222,7 +223,7 @@ def print_answers(
     for lines in map(described, sections):
         print_line("\n".join(lines))
     if csv:
-        write_csv(csv, pd.DataFrame(map(as_row, answers)))
+        write_text(csv, csv_text(pd.DataFrame(map(as_row, answers))))
     if html:
         page.write("pool", "What the studies find over their corpora", sections, html)
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from heed.corpora.formats import find_format
 from heed.corpora.rows import AT, Format, read_table
 from heed.files import HeedError, reading, require_readable
 from heed.task.interface import Metric
@@ -41,6 +42,10 @@ class Given:
         """The name of a model in a file without any: the given one, or the folder's, or its own."""
         own = self.path.parent.name or self.path.stem
         return self.name or (own if self.path.suffix in (".json", ".jsonl") else self.path.stem)
+
+
+Row = tuple[Any, ...]  # of AT and COLUMNS
+Reader = Callable[[Given, Iterable[dict[str, Any]]], Iterator[Row]]
 
 
 def given_files(files: Sequence[str]) -> list[Given]:
@@ -83,18 +88,29 @@ def _read(given: Given) -> pd.DataFrame:
             table = pd.read_parquet(given.path)
         rows = pd.Series(np.arange(1, len(table) + 1)).astype(str)
         table = table.reset_index(drop=True).assign(**{AT: f"{given.path}: row " + rows})
-        is_study = "experiment" in table and "score" not in table
+        is_study = {"experiment", "metric", *RUN, "item"} <= {*table} and "score" not in table
         return _of_study(table) if is_study else _long(given, table)
     if suffixes.endswith((".json", ".jsonl")):
         rows = _objects(given.path)
         first = next(rows, {})
         for known, read in FORMS.items():
             if {*known} <= first.keys():
-                if found := [*read(given, itertools.chain([first], rows))]:
+                if found := _read_known(read, given, itertools.chain([first], rows)):
                     return pd.DataFrame(found, columns=[AT, *COLUMNS])
                 raise HeedError(f"{given.path}: no score of any item. Log the samples' metrics")
-    rows_of_text = read_table(given.path, Format()).to_pandas()
+    form = find_format(given.path, Format(), no_header=False)
+    form = Format(delimiter=form.delimiter, quote=form.quote)  # the first row is always a header
+    rows_of_text = read_table(given.path, form).to_pandas()
     return _long(given, rows_of_text.assign(**{AT: f"{given.path}" + rows_of_text[AT]}))
+
+
+def _read_known(read: Reader, given: Given, rows: Iterable[dict[str, Any]]) -> list[Row]:
+    try:
+        return [*read(given, rows)]
+    except (AttributeError, KeyError, TypeError) as error:
+        raise HeedError(
+            f"{given.path}: not as its tool writes it ({error!r}). Give the file that it wrote"
+        ) from None
 
 
 def _objects(path: Path) -> Iterator[dict[str, Any]]:
@@ -117,7 +133,8 @@ def _long(given: Given, table: pd.DataFrame) -> pd.DataFrame:
     if absent := [name for name in needed if name not in names]:
         raise HeedError(
             f"{given.path}: no column {absent[0]}. A table of scores has the columns model, seed, "
-            f"item and score, and may have fold, metric and dataset; this has {', '.join(names)}"
+            "item and score, and may have fold, metric and dataset; this has "
+            f"{', '.join(sorted(names.keys() - {AT}))}"
         )
     if "item" not in names and "seed" not in names:
         raise HeedError(
@@ -130,13 +147,15 @@ def _long(given: Given, table: pd.DataFrame) -> pd.DataFrame:
 
 def _names(path: Path, table: pd.DataFrame) -> dict[str, Any]:
     """Return a table's names of columns, by what they are in lower case."""
+    if table.empty:
+        raise HeedError(f"{path}: no rows. Give a table with a row for each score")
     known = [str(name).strip().lower() for name in table]
     if twice := [name for name in COLUMNS if known.count(name) > 1]:
         raise HeedError(f"{path}: several columns {twice[0]}. Rename all but one of them")
     return dict(zip(known, table, strict=True))
 
 
-def _of_harness(given: Given, rows: Iterable[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
+def _of_harness(given: Given, rows: Iterable[dict[str, Any]]) -> Iterator[Row]:
     """Yield the scores in `samples_TASK_DATE.jsonl` of lm-evaluation-harness, by metric and filter.
 
     The file does not name its model: its folder does.
@@ -150,7 +169,7 @@ def _of_harness(given: Given, rows: Iterable[dict[str, Any]]) -> Iterator[tuple[
                 yield at, task, metric + own, given.model, 1, 0, row["doc_id"], row.get(metric)
 
 
-def _of_helm(given: Given, rows: Iterable[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
+def _of_helm(given: Given, rows: Iterable[dict[str, Any]]) -> Iterator[Row]:
     """Yield the means in `per_instance_stats.json` of HELM; a trial of the prompt is a seed.
 
     The folder has the names of the scenario and the model: mmlu:subject=anatomy,model=openai_gpt2.
@@ -166,9 +185,7 @@ def _of_helm(given: Given, rows: Iterable[dict[str, Any]]) -> Iterator[tuple[Any
                 yield at, *own, seed, 0, row["instance_id"], stat["mean"]
 
 
-FORMS: dict[
-    tuple[str, ...], Callable[[Given, Iterable[dict[str, Any]]], Iterator[tuple[Any, ...]]]
-] = {
+FORMS: dict[tuple[str, ...], Reader] = {
     ("doc_id", "filtered_resps"): _of_harness,
     ("instance_id", "stats"): _of_helm,
 }
@@ -245,10 +262,12 @@ def check(table: pd.DataFrame) -> pd.DataFrame:
     defaults: dict[str, Any] = {"dataset": "", "metric": "", "seed": 1, "fold": 0, "item": 0}
     table = table.assign(**{name: value for name, value in defaults.items() if name not in table})
     table = table.fillna(defaults | {"model": ""}).reset_index(drop=True)
+    for key in COLUMNS[:-1]:
+        table[key] = _as_text(table, key)
     numbers = pd.to_numeric(table["score"].replace(TRUTH), errors="coerce")
     for wrong, said in (
         (~np.isfinite(numbers.astype(float)), "the score is {score!r}, which is not a number"),
-        (table["model"].astype(str).str.strip() == "", "the row names no model"),
+        (table["model"] == "", "the row names no model"),
         (
             table.duplicated(["dataset", "metric", *RUN, "item"]),
             "a second score of the model {model}, seed {seed}, item {item}",
@@ -258,12 +277,24 @@ def check(table: pd.DataFrame) -> pd.DataFrame:
             row: Any = table[wrong].iloc[0]
             said = said.format(**row.to_dict() | {"score": str(row["score"])})
             raise HeedError(f"{row[AT]}: {said}. Correct it, or leave the row out")
-    for key in ("model", "item"):
-        table[key] = table[key].astype(str)
+    for key in RUN[1:]:  # 2 comes before 10
+        table[key] = table[key].map(int) if table[key].str.isdecimal().all() else table[key]
     table["score"] = numbers.astype(float)
     for _, scores in table.groupby(["dataset", "metric"]):
         _check_complete(scores)
     return table.sort_values(["dataset", "metric", *RUN, "item"], kind="stable")[[AT, *COLUMNS]]
+
+
+def _as_text(table: pd.DataFrame, key: str) -> np.ndarray:
+    """Return the names of runs or items as text, since files have numbers or texts for the same."""
+    try:
+        codes, found = pd.factorize(table[key])
+    except TypeError:  # a list or an object
+        raise HeedError(
+            f"{table[AT][0]}: the column {key} is to have a number or a text in each row"
+        ) from None
+    whole = (int(x) if isinstance(x, float) and x.is_integer() else x for x in found)
+    return np.array([str(value).strip() for value in whole], object)[codes]
 
 
 def _check_complete(table: pd.DataFrame) -> None:

@@ -12,7 +12,6 @@ from heed.report.formats import (
     DASH,
     format_coverage,
     format_interval,
-    format_number,
     format_points,
     join_and,
 )
@@ -21,6 +20,7 @@ from heed.verdict.pairs import Pair, Verdict
 COLUMNS = ("model", "against", "difference", "interval", "verdict", "to decide")
 
 
+BETTER_IS = ("higher is better", "lower is better")
 MOST_DRAWN = 30  # pairs in a figure: of more, those of the best model
 
 
@@ -40,7 +40,7 @@ def section(verdict: Verdict) -> Section:
     """Return a verdict in words and rows, those with the best model first."""
     return Section(
         ", ".join(filter(None, (verdict.dataset, verdict.metric))),
-        [sentence(verdict), f"Scores: {scores(verdict)}."],
+        [sentence(verdict), f"Scores ({BETTER_IS[verdict.lower_is_better]}): {scores(verdict)}."],
         COLUMNS,
         rows(verdict),
         " ".join(design(verdict)),
@@ -134,16 +134,16 @@ def sentence(verdict: Verdict) -> str:
 
 def _of_all(verdict: Verdict) -> str:
     best, *others = verdict.scores
-    ties = next(group for group in verdict.groups if group[0] == best)
-    worse = [name for name in others if name not in ties]
+    worse = [pair.second for pair in verdict.pairs if pair.first == best and pair.is_shown]
     if not worse:
-        return f"Nothing separates {join_and(ties)}."
+        return f"Nothing separates {best} from {join_and(others)}."
     if worse == others:
         return _of_best(verdict, best, others)
     said = f"{join_and(worse)} are" if worse[1:] else f"only {worse[0]} is"
+    ties = [name for name in others if name not in worse]
     return (
-        f"{best} is the best by its score, but nothing separates {join_and(ties)}: {said} shown to "
-        f"be worse than {best}."
+        f"{best} is the best by its score, but nothing separates it from {join_and(ties)}: {said} "
+        f"shown to be worse than {best}."
     )
 
 
@@ -214,7 +214,6 @@ def design(verdict: Verdict) -> Iterator[str]:
 
 def scores(verdict: Verdict) -> str:
     """Return the score of each model, the best first."""
-    digits = 1 if verdict.in_points else 4
-    return ", ".join(
-        f"{name} {format_number(value, digits)}" for name, value in verdict.scores.items()
-    )
+    form = ".1f" if verdict.in_points else ".4g"
+    said = (f"{name} {value:{form}}" for name, value in verdict.scores.items())
+    return ", ".join(said).replace(" -", " −")

@@ -121,9 +121,9 @@ def excel(*end: tuple[str, str]) -> str:
 
 def text_files(split: str, rows: Rows) -> str:
     for i, (text, label) in enumerate(rows):
-        path = Path("mails") / split / label / f"{i:02}.txt"
+        path = Path("mails") / split / label / f"{i:02}.txt{'.gz' * (i % 3 == 2)}"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_bytes(gzip.compress(text.encode()) if i % 3 == 2 else text.encode())
     (Path("mails") / split / "readme.txt").write_text("not a text of a class")
     return "mails"
 
@@ -241,9 +241,16 @@ def test_a_folder_of_train_and_test_is_the_users_own_split(monkeypatch, capsys, 
     assert "20 for test: as given" in printed
     assert {(doc.text, doc.labels["label"], doc.split) for doc in documents} == expected
     assert [*load("params.yaml").experiments] == ["mails"] and declared("mails") == found
+    if write is text_files:  # of which two have the same name
+        folders = "mails/train", "mails/test", "--name", "again"
+        _, documents = added(monkeypatch, capsys, *folders)
+        assert {(doc.text, doc.labels["label"], doc.split) for doc in documents} == expected
 
 
 def test_single_double_quotes_in_a_tsv_are_characters(monkeypatch, capsys):
+    quoted = [f'"{text}"\t"{label}"' for text, label in SPAM]
+    write_lines("all.tsv", ['"text"\t"label"', *quoted, '"a "bad" one"\t"ham"'])
+    assert "all.tsv:62: not a row of a CSV file" in refused(monkeypatch, "all.tsv")
     printed, documents = added(monkeypatch, capsys, stray_quotes())
     assert "double quotes do not pair up" in printed
     rows = [*SPAM]
@@ -287,6 +294,8 @@ MORE = [f"text {i} of some words,{('order', 'refund')[i % 2]}" for i in range(60
     (["text,label", *(f"text {i} of some words,{i % 2}{'.0' * (i < 30)}" for i in range(60))],
      "column 'label': the classes '0' and '0.0' are one value that is written in two ways",
      "--as-labels"),
+    (["text,label", *(f"text {i} of it,{('no', 'yes', '<NA>')[i % 3]}" for i in range(60))],
+     "'<NA>'", "--as-labels"),
     (["text,label", *(f"text {i} of it,{('no', 'True', 'true')[i % 3]}" for i in range(60))],
      "labels that look the same would be 2 classes: mine.csv:3 'True'", "--similar-labels"),
     (["text,label", '"a, b",x', '"c,x', "d,y", 'e",x', *(f"text {i},y" for i in range(9))],
@@ -311,8 +320,8 @@ MORE = [f"text {i} of some words,{('order', 'refund')[i % 2]}" for i in range(60
      "is that the name of a column", "--label-column 'Which of the topics fits it best?'"),
     (["hi you,text", *MORE], "which column has the label? Columns: hi you, text. Or is the first",
      "--no-header"),
-], ids=["numbers", "1.0", "true", "rows", "one text", "header", "wide", "text", "eaten", "survey",
-        "label", "short"])  # fmt: skip
+], ids=["numbers", "1.0", "missing", "true", "rows", "one text", "header", "wide", "text", "eaten",
+        "survey", "label", "short"])  # fmt: skip
 def test_what_is_in_doubt_stops_with_a_question(monkeypatch, lines, question, command):
     message = refused(monkeypatch, write_lines("mine.csv", lines))
     assert question in message and f"  heed corpus add mine.csv {command}" in message

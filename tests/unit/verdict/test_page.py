@@ -34,7 +34,7 @@ def test_page_table_and_figure_say_what_is_printed(scores, tmp_path, capsys):
     page, table, figure = (tmp_path / name for name in ("v.html", "v.tex", "v.svg"))
     verdict(scores, Asked(), html=page, latex=table, svg=figure)
     printed = " ".join(capsys.readouterr().out.split())
-    sentence = printed.partition(" Scores:")[0]
+    sentence = printed.partition(" Scores (")[0]
     text = page.read_text()
     assert sentence.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") in text
     assert "<average>" not in text and "&lt;average&gt;" in text, "names are escaped"

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from heed.cli import main
 from heed.files import HeedError
 from heed.verdict.command import judge_all
 from heed.verdict.pairs import Asked
@@ -141,6 +142,38 @@ def test_what_is_wrong_names_its_row(tmp_path, monkeypatch, what):
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize("what", CASES["printed"])
+def test_what_is_printed_of_a_small_table(tmp_path, monkeypatch, capsys, what):
+    monkeypatch.chdir(tmp_path)
+    options, text, said = CASES["printed"][what]
+    (tmp_path / "table.csv").write_text(text.replace("/", "\n"))
+    monkeypatch.setattr("sys.argv", ["heed", "verdict", *options, "table.csv"])
+    try:
+        main()
+        printed = capsys.readouterr().out
+    except SystemExit as error:
+        printed = str(error)
+    assert said in " ".join(printed.split())
+
+
+def test_seeds_and_folds_are_the_same_as_numbers_and_as_text(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table().astype({"seed": float}).to_parquet("scores.parquet")
+    with pytest.raises(HeedError, match="a second score of the model attention, seed 1, item"):
+        read_scores([*as_csv(tmp_path), "scores.parquet"])
+    table().assign(seed=[[seed] for seed in table()["seed"]]).to_parquet("lists.parquet")
+    with pytest.raises(
+        HeedError, match=r"lists\.parquet: row 1: the column seed is to have a numb"
+    ):
+        read_scores(["lists.parquet"])
+    table().assign(experiment="A").drop(columns="score").to_parquet("runs.parquet")
+    with pytest.raises(HeedError, match=r"runs\.parquet: no column score"):
+        read_scores(["runs.parquet"])
+    (tmp_path / "a.json").write_text('[{"doc_id": 0, "filtered_resps": 0, "acc": 1}, {"acc": 1}]')
+    with pytest.raises(HeedError, match=r"a\.json: not as its tool writes it .*'doc_id'"):
+        read_scores(["a.json"])
+
+
 def test_other_numbers_of_seeds_are_refused_but_of_one_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     three = pd.concat([table(), table().query("seed == 2").assign(seed=3)])
@@ -154,12 +187,3 @@ def test_other_numbers_of_seeds_are_refused_but_of_one_run(tmp_path, monkeypatch
             read_scores(["a.csv"])
     three[~((three["model"] == "average") & (three["seed"] > 1))].to_csv("scores.csv")
     assert len(read_scores(["scores.csv"])) == 16
-
-
-def test_a_metric_and_a_control_that_are_not_there_are_named(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    scores = read_scores(as_csv(tmp_path))
-    with pytest.raises(HeedError, match="no metric f1: choose one by --metric"):
-        [*judge_all(scores, Asked(), "f1")]
-    with pytest.raises(HeedError, match="--control: no model last: attention, average"):
-        [*judge_all(scores, Asked("last"))]
