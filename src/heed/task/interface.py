@@ -21,7 +21,7 @@ Contradiction = tuple[tuple[str, ...], str]
 def lower_is_better(metric: str) -> bool:
     """Return whether lower scores of a metric are better: by its name, as in scikit-learn."""
     name = metric.lower()
-    return name.endswith(("loss", "error")) and not name.startswith("neg")
+    return name.endswith(("loss", "error")) and not name.startswith("neg_")
 
 
 @dataclasses.dataclass(frozen=True)
