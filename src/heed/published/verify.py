@@ -45,7 +45,7 @@ CHECKED = {  # of a comparison, with the format that each is printed in
     "p_corrected": ".3g", "equal_within_pp": ".2f", "seeds_needed": "d", "detectable_pp": ".2f",
     "verdict": "s",
 }  # fmt: skip
-WHAT = {"metric": "s", "corpus": "s"}  # that is compared
+SUBJECT = {"metric": "s", "corpus": "s"}  # what is compared, and on which texts
 UNCHECKED = "mark, role, first_rise_pp, second_rise_pp and tuned_alike"
 
 
@@ -229,7 +229,7 @@ def _wrong_rows(params: Any, name: str, rows: pd.DataFrame, runs: pd.DataFrame) 
         if wrong := [
             f"{column} is printed as {row[column] or 'empty'}, and recomputed it is "
             f"{numbers[column]}"
-            for column, form in (CHECKED | WHAT).items()
+            for column, form in (CHECKED | SUBJECT).items()
             if not _agrees(form, row[column], numbers[column])
         ]:
             yield f"{name}: {row['first']} − {row['second']}: {'; '.join(wrong)}"

@@ -121,12 +121,12 @@ def format_summary(meta: Meta) -> str:
     near = meta.near_duplicates
     by_fold = f"; by fold: {', '.join(map(str, near.test))}" if meta.folds else ""
     counts = {"left_out": meta.left_out} | meta.cleaned | meta.duplicates
-    counts["test_texts_in_train"] *= not counts["dropped"]
-    said = [f"{counts[key]:,} {what}" for key, what in COUNTED.items() if counts.get(key)]
+    if counts["dropped"]:  # these are among them
+        del counts["test_texts_in_train"]
     lines = [
         f"{meta.documents:,} documents, {meta.tokens:,} tokens, {meta.types:,} types; "
         f"{json.dumps(meta.splits)}",
-        *said,
+        *(f"{counts[key]:,} {what}" for key, what in COUNTED.items() if counts.get(key)),
         f"{'' if near.complete else 'at least '}{near.total:,} of {meta.tested:,} test documents "
         f"({near.total / meta.tested:.1%}) have a near duplicate in the training split "
         f"(docs/reference/corpora.md){by_fold}",
@@ -140,7 +140,7 @@ def format_summary(meta: Meta) -> str:
             f"word vectors of {vectors.size} numbers for {vectors.types:.1%} of the types; share "
             f"of the tokens that have one: {_format_shares(vectors.tokens)}"
         )
-    return "\n".join(f"{meta.corpus}: {line}" for line in lines if line)
+    return "\n".join(f"{meta.corpus}: {line}" for line in lines)
 
 
 def _format_shares(shares: dict[str, float]) -> str:

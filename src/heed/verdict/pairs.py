@@ -106,13 +106,12 @@ def judge(table: pd.DataFrame, asked: Asked, dataset: str = "", metric: str = ""
 
 
 def _are_shares(table: pd.DataFrame, metric: str, sign: int) -> bool:
-    """Return whether scores are shares of something good, or of items that are wrong.
+    """Return whether scores are shares, which are compared in points.
 
-    Losses between 0 and 1, such as squared errors, are none. What an item adds to a metric in
-    SHARES may lie outside 0 and 1, but not the score of a run, if it is not a percentage.
+    Losses are only if each item has 0 or 1; others below 1, such as squared errors, keep their
+    unit. An item may add more than 1 to a metric in SHARES: there the scores of the runs decide.
     """
-    of_runs = metric.lower() in SHARES
-    scores = table.groupby(RUN)["score"].mean() if of_runs else table["score"]
+    scores = table.groupby(RUN)["score"].mean() if metric.lower() in SHARES else table["score"]
     return bool((scores.between(0, 1) if sign > 0 else scores.isin((0, 1))).all())
 
 

@@ -157,10 +157,7 @@ def pool_editions(
                 )
             if value.corpus not in without:
                 values.setdefault(question, []).append(value)
-    named = corpora_of(editions, {})
-    if strange := {*joined, *joined.values(), *without} - {*named}:
-        raise HeedError(f"no experiment {min(strange)}: {', '.join(named)}")
-    corpora = corpora_of(editions, joined)
+    corpora = corpora_of(editions, joined, without)
     answers = [
         ((first, second), pool(own))
         for first, second, *_ in QUESTIONS
@@ -171,10 +168,14 @@ def pool_editions(
     return answers
 
 
-def corpora_of(editions: Sequence[Path], joined: Mapping[str, str]) -> dict[str, str]:
+def corpora_of(
+    editions: Sequence[Path], joined: Mapping[str, str], without: Sequence[str]
+) -> dict[str, str]:
     """Return the corpus of each experiment by its name in the study, or of the one joined with."""
     studies = [load(edition / PARAMS).experiments for edition in editions]
     corpora = {name: own.corpus for study in studies for name, own in study.items()}
+    if strange := {*joined, *joined.values(), *without} - {*corpora}:
+        raise HeedError(f"no experiment {min(strange)}: {', '.join(corpora)}")
     for part, whole in joined.items():
         own, other = corpora[part], corpora[whole]
         corpora = {name: other if corpus == own else corpus for name, corpus in corpora.items()}

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heed.corpora.formats import find_format
-from heed.corpora.rows import AT, Format, read_table
+from heed.corpora.formats import find_format, read_found
+from heed.corpora.rows import AT, Format
 from heed.files import HeedError, reading, require_readable
 from heed.task.interface import Metric
 from heed.verdict.pairs import RUN, count_seeds
@@ -100,7 +100,7 @@ def _read(given: Given) -> pd.DataFrame:
                 raise HeedError(f"{given.path}: no score of any item. Log the samples' metrics")
     form = find_format(given.path, Format(), no_header=False)
     form = Format(delimiter=form.delimiter, quote=form.quote)  # the first row is always a header
-    rows_of_text = read_table(given.path, form).to_pandas()
+    rows_of_text = read_found(given.path, form, Format())[0].to_pandas()
     return _long(given, rows_of_text.assign(**{AT: f"{given.path}" + rows_of_text[AT]}))
 
 
@@ -146,7 +146,7 @@ def _long(given: Given, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _names(path: Path, table: pd.DataFrame) -> dict[str, Any]:
-    """Return a table's names of columns, by what they are in lower case."""
+    """Return a table's names of columns, by what they are in lower case. Raises HeedError."""
     if table.empty:
         raise HeedError(f"{path}: no rows. Give a table with a row for each score")
     known = [str(name).strip().lower() for name in table]

@@ -214,6 +214,6 @@ def design(verdict: Verdict) -> Iterator[str]:
 
 def scores(verdict: Verdict) -> str:
     """Return the score of each model, the best first."""
-    form = ".1f" if verdict.in_points else ".4g"
+    form = ".1f" if verdict.in_points else ".6g"
     said = (f"{name} {value:{form}}" for name, value in verdict.scores.items())
     return ", ".join(said).replace(" -", " −")
