@@ -176,8 +176,8 @@ def repeats_of(table: pd.DataFrame) -> int:
     if folds > 1 and (of_items.min() < repeats or folds % repeats or folds == repeats):
         raise HeedError(
             f"the item {of_items.idxmax()} is in {repeats} of {folds} folds. heed compares over "
-            "folds that divide the items once, or several times, so that each item is in as many. "
-            "Give the score of each item, and number the items through all folds"
+            "folds that divide the items, once or several times: each item is in the same number "
+            "of folds. Give the score of each item, and number the items through all folds"
         )
     return repeats
 
