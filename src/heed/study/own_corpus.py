@@ -332,15 +332,15 @@ def _check_documents(
     reader = DocumentReader(corpus)
     batches = {key: table.to_batches() for key, table in tables.items()}
     try:
-        known, counts = own_entries.read_labels(reader.read(batches), corpus, str(files))
+        known, *read = own_entries.read_labels(reader.read(batches), corpus, str(files))
     except UnlabelledError:
         question = reader.describe_unlabelled()
         raise UnclearError(question, replace(typed, drop_unlabelled=True)) from None
     except SimilarLabelsError as error:
         raise UnclearError(str(error), replace(typed, similar_labels=True)) from None
     for label in corpus.label_names if not typed.as_labels else ():
-        _doubt_classes(f"{files}: column {label!r}", known.counts[label], len(counts), typed)
-    statistics = own_entries.split_statistics(known, counts, corpus, str(files))
+        _doubt_classes(f"{files}: column {label!r}", known.counts[label], len(read[0]), typed)
+    statistics = own_entries.split_statistics(known, *read, corpus, str(files))
     if corpus.split.kind == "given" and not typed.as_labels:
         _doubt_unseen(str(files), statistics.unseen, typed)
     left = f"{reader.unlabelled:,} of {reader.rows:,} rows have no label and are left out"
@@ -380,6 +380,12 @@ def _doubt_classes(
         raise UnclearError(
             f"{column}: {missing[0]!r}, as programs write a missing value, would be a class. Leave "
             "these labels empty, and their rows are left out; or say that it is a class.",
+            replace(typed, as_labels=True),
+        )
+    if quoted := [name for name in names if name[0] == name[-1] == '"' != name]:
+        raise UnclearError(
+            f"{column}: the quotes around {quoted[0]} would be a part of the class. Delete blanks "
+            "between a delimiter and a quote; or say that it is a class.",
             replace(typed, as_labels=True),
         )
     if twice := _written_twice(names):

@@ -21,6 +21,7 @@ from heed.study.cost import Texts, training_seconds
 from heed.study.experiments import PRESETS, AnyCorpus, rules_of, task_of_labels
 from heed.study.own_files import CorpusOptions, UserFiles, as_name
 from heed.study.reader import as_yaml
+from heed.tokens.meta import COUNTED
 
 if TYPE_CHECKING:
     from heed.corpora.publication import RawDocument
@@ -63,6 +64,7 @@ class OwnCorpusStatistics:
     left_out: int  # of train
     empty: int  # documents without text
     lengths: np.ndarray  # tokens of each document that is not for the test: sizes are chosen by it
+    repeated: int  # documents for test whose text is in train too, of the fold with most
     missing: list[str]  # lines on classes that a split has no document of
     unseen: dict[str, list[str]]  # classes that no document of train has, by label
 
@@ -79,22 +81,25 @@ class OwnCorpusStatistics:
 
 def read_labels(
     documents: Iterable["RawDocument"], corpus: "Corpus", name: str
-) -> tuple["DocumentLabels", list[int]]:
-    """Return the labels of all documents, read as `heed tokenize` will, and their tokens.
+) -> tuple["DocumentLabels", list[int], list[bytes]]:
+    """Return the labels of all documents, their numbers of tokens, and the digests of their texts.
+
+    All is read as `heed tokenize` will read it.
 
     Raises HeedError, with the `name` of the files: no text, or no second class.
     """
-    from heed.tokens.splits import DocumentLabels  # not at the top: scikit-learn takes long
+    from heed.tokens import splits, tokenizer  # not at the top: scikit-learn takes long
 
-    counts, by_space = list[int](), corpus.tokenizer == "whitespace"
+    counts, digests, by_space = list[int](), list[bytes](), corpus.tokenizer == "whitespace"
 
     def counted() -> Iterator["RawDocument"]:
         for document in documents:
             text = str(document.text)  # a table's text is decoded
             counts.append(len(text.split()) if by_space else len(TOKEN.findall(text)))
+            digests.append(splits.digest(tokenizer.clean(text)[0]))
             yield document
 
-    known = DocumentLabels.read(counted())
+    known = splits.DocumentLabels.read(counted())
     if not any(counts):
         texts = " and ".join(map(repr, corpus.text_names))
         raise HeedError(f"{name}: column {texts} has no text in any row")
@@ -104,11 +109,11 @@ def read_labels(
                 f"{name}: column {label!r} has {len(of_label)} class in {len(counts):,} rows: "
                 "there is nothing to learn"
             )
-    return known, counts
+    return known, counts, digests
 
 
 def split_statistics(
-    known: "DocumentLabels", counts: list[int], corpus: "Corpus", name: str
+    known: "DocumentLabels", counts: list[int], digests: list[bytes], corpus: "Corpus", name: str
 ) -> OwnCorpusStatistics:
     """Return the facts of a corpus. Raises HeedError where it cannot be split so."""
     from heed.tokens import splits  # not at the top: scikit-learn takes long
@@ -123,6 +128,7 @@ def split_statistics(
         labels = {label: values[~left_out] for label, values in known.labels.items()}
         splits.require_learnable(labels, kept)
         splits.require_text(lengths[~left_out], kept)
+        texts = splits.number_texts(digests)[~left_out]
     except HeedError as error:
         column = f"column {corpus.split_column!r}: " if corpus.split_column else ""
         column += f"--train {corpus.split.train}: " if corpus.split.train else ""
@@ -136,6 +142,7 @@ def split_statistics(
         splits={split: int((of_first == split).sum()) for split in SPLITS},
         left_out=int(left_out.sum()), empty=int((lengths == 0).sum()),
         lengths=lengths[first_column != "test"],
+        repeated=splits.find_duplicates([texts], kept, False)[1]["test_texts_in_train"],
         missing=[*splits.describe_missing_values(known, kept, ~left_out)],
         unseen={label: [*known.counts[label].keys() - values] for label, values in seen.items()},
     )  # fmt: skip
@@ -170,6 +177,8 @@ def describe_corpus(files: str, corpus: "Corpus", statistics: OwnCorpusStatistic
     }[corpus.split.kind]
     left_out = f"; {statistics.left_out:,} are left out of train" if statistics.left_out else ""
     yield f"  {splits}: {drawn}{left_out}"
+    if statistics.repeated:
+        yield f"  {statistics.repeated:,} {COUNTED['test_texts_in_train']}"
     yield from (f"  {line}" for line in statistics.missing)
 
 

@@ -111,8 +111,8 @@ COUNTED = {  # of `cleaned` what is more than a change of characters
     "dropped_empty": "documents are dropped, since they have an empty text",
     "dropped_long": "documents are dropped, since they have a text that is too long",
     "dropped": "documents are dropped, since another has their text (drop_duplicates)",
-    "test_texts_in_train": "test texts are in the training split too (drop_duplicates: true drops "
-    "them there)",
+    "test_texts_in_train": "test texts are in the training split too (`drop_duplicates: true` "
+    "of the corpus in params.yaml drops repeated texts)",
 }  # fmt: skip
 
 

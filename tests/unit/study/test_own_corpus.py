@@ -70,6 +70,12 @@ def test_a_file_becomes_a_study_with_models_to_compare():
     assert warning.endswith(f": {sha256('my_reviews.csv')}")
 
 
+def test_texts_for_test_that_are_in_train_too_are_counted():
+    repeated = TABLE.assign(text=TABLE["text"].str.replace("59", "1"))
+    assert "\n  1 test texts are in the training split too (" in add_table(repeated)
+    assert "test texts are in" not in add_table(name="other")
+
+
 def test_a_file_that_a_desktop_hides_in_a_folder_of_texts_is_no_change(tmp_path):
     (tmp_path / "1.txt").write_text("a text")
     before = content_hash(tmp_path)

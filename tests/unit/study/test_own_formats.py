@@ -296,6 +296,8 @@ MORE = [f"text {i} of some words,{('order', 'refund')[i % 2]}" for i in range(60
      "--as-labels"),
     (["text,label", *(f"text {i} of it,{('no', 'yes', '<NA>')[i % 3]}" for i in range(60))],
      "'<NA>'", "--as-labels"),
+    (["text, label", *(f'text {i} of some words, "{i % 2}"' for i in range(60))],
+     "column ' label': the quotes around \"0\" would be a part of the class", "--as-labels"),
     (["text,label", *(f"text {i} of it,{('no', 'True', 'true')[i % 3]}" for i in range(60))],
      "labels that look the same would be 2 classes: mine.csv:3 'True'", "--similar-labels"),
     (["text,label", '"a, b",x', '"c,x', "d,y", 'e",x', *(f"text {i},y" for i in range(9))],
@@ -320,8 +322,8 @@ MORE = [f"text {i} of some words,{('order', 'refund')[i % 2]}" for i in range(60
      "is that the name of a column", "--label-column 'Which of the topics fits it best?'"),
     (["hi you,text", *MORE], "which column has the label? Columns: hi you, text. Or is the first",
      "--no-header"),
-], ids=["numbers", "1.0", "missing", "true", "rows", "one text", "header", "wide", "text", "eaten",
-        "survey", "label", "short"])  # fmt: skip
+], ids=["numbers", "1.0", "missing", "quotes", "true", "rows", "one text", "header", "wide", "text",
+        "eaten", "survey", "label", "short"])  # fmt: skip
 def test_what_is_in_doubt_stops_with_a_question(monkeypatch, lines, question, command):
     message = refused(monkeypatch, write_lines("mine.csv", lines))
     assert question in message and f"  heed corpus add mine.csv {command}" in message
