@@ -5,7 +5,7 @@ import contextlib
 import itertools
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -332,15 +332,15 @@ def _check_documents(
     reader = DocumentReader(corpus)
     batches = {key: table.to_batches() for key, table in tables.items()}
     try:
-        known, *read = own_entries.read_labels(reader.read(batches), corpus, str(files))
+        known, counts, digests = own_entries.read_labels(reader.read(batches), corpus, str(files))
     except UnlabelledError:
         question = reader.describe_unlabelled()
         raise UnclearError(question, replace(typed, drop_unlabelled=True)) from None
     except SimilarLabelsError as error:
         raise UnclearError(str(error), replace(typed, similar_labels=True)) from None
     for label in corpus.label_names if not typed.as_labels else ():
-        _doubt_classes(f"{files}: column {label!r}", known.counts[label], len(read[0]), typed)
-    statistics = own_entries.split_statistics(known, *read, corpus, str(files))
+        _doubt_classes(f"{files}: column {label!r}", [*known.counts[label]], len(counts), typed)
+    statistics = own_entries.split_statistics(known, counts, digests, corpus, str(files))
     if corpus.split.kind == "given" and not typed.as_labels:
         _doubt_unseen(str(files), statistics.unseen, typed)
     left = f"{reader.unlabelled:,} of {reader.rows:,} rows have no label and are left out"
@@ -371,30 +371,10 @@ def _refuse_rejected(tables: Tables, files: UserFiles) -> None:
             )
 
 
-def _doubt_classes(
-    column: str, classes: Iterable[str], documents: int, typed: CorpusOptions
-) -> None:
+def _doubt_classes(column: str, names: list[str], documents: int, typed: CorpusOptions) -> None:
     """Raise UnclearError where the values of a label may be no classes."""
-    names = [*classes]
-    if missing := [name for name in names if name.lower() in MISSING]:
-        raise UnclearError(
-            f"{column}: {missing[0]!r}, as programs write a missing value, would be a class. Leave "
-            "these labels empty, and their rows are left out; or say that it is a class.",
-            replace(typed, as_labels=True),
-        )
-    if quoted := [name for name in names if name[0] == name[-1] == '"' != name]:
-        raise UnclearError(
-            f"{column}: the quotes around {quoted[0]} would be a part of the class. Delete blanks "
-            "between a delimiter and a quote; or say that it is a class.",
-            replace(typed, as_labels=True),
-        )
-    if twice := _written_twice(names):
-        raise UnclearError(
-            f"{column}: the classes {' and '.join(map(repr, twice))} are one value that is written "
-            "in two ways (where a number is missing, pandas writes 1 as 1.0). Write it in "
-            "one way, or say that they are classes.",
-            replace(typed, as_labels=True),
-        )
+    for misread in _misread_classes(names):
+        raise UnclearError(f"{column}: {misread}", replace(typed, as_labels=True))
     are_numbers = len(names) > MANY_NUMBERS and all(map(formats.is_number, names))
     if are_numbers or 2 * len(names) > documents > FEW_ROWS:
         raise UnclearError(
@@ -406,12 +386,28 @@ def _doubt_classes(
         )
 
 
-def _written_twice(classes: Iterable[str]) -> list[str]:
-    """Return the names of classes that are one number in two ways, such as 1 and 1.0."""
-    names: dict[str, list[str]] = {}
-    for name in classes:
-        names.setdefault(WHOLE.sub(r"\1", name), []).append(name)
-    return next((same for same in names.values() if len(same) > 1), [])
+def _misread_classes(names: list[str]) -> Iterator[str]:
+    """Yield a question on each missing value, quoted class, and number that is written twice."""
+    ways: dict[str, list[str]] = {}
+    for name in names:
+        ways.setdefault(WHOLE.sub(r"\1", name), []).append(name)
+        if name.lower() in MISSING:
+            yield (
+                f"{name!r}, as programs write a missing value, would be a class. Leave these "
+                "labels empty, and their rows are left out; or say that it is a class."
+            )
+        if name[0] == name[-1] == '"' != name:
+            yield (
+                f"the quotes around {name} would be a part of the class. Delete blanks between a "
+                "delimiter and a quote; or say that it is a class."
+            )
+    for same in ways.values():
+        if len(same) > 1:
+            yield (
+                f"the classes {' and '.join(map(repr, same))} are one value that is written in two "
+                "ways (where a number is missing, pandas writes 1 as 1.0). Write it in one way, or "
+                "say that they are classes."
+            )
 
 
 # --- writing the study ----------------------------------------------------------------------------

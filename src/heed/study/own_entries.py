@@ -64,8 +64,7 @@ class OwnCorpusStatistics:
     left_out: int  # of train
     empty: int  # documents without text
     lengths: np.ndarray  # tokens of each document that is not for the test: sizes are chosen by it
-    repeated: int  # documents for test whose text is in train too, of the fold with most
-    missing: list[str]  # lines on classes that a split has no document of
+    notes: list[str]  # on texts for test that are in train, and on classes that a split lacks
     unseen: dict[str, list[str]]  # classes that no document of train has, by label
 
     @property
@@ -128,13 +127,15 @@ def split_statistics(
         labels = {label: values[~left_out] for label, values in known.labels.items()}
         splits.require_learnable(labels, kept)
         splits.require_text(lengths[~left_out], kept)
-        texts = splits.number_texts(digests)[~left_out]
     except HeedError as error:
         column = f"column {corpus.split_column!r}: " if corpus.split_column else ""
         column += f"--train {corpus.split.train}: " if corpus.split.train else ""
         said = str(error).removeprefix("params.yaml: ").rstrip(".")
         single = f". For one split, without folds: --test {TEST}" * bool(corpus.split.folds)
         raise HeedError(f"{name}: {column}{said}{single}") from None
+    texts = [splits.number_texts(digests)[~left_out]]
+    repeated = splits.find_duplicates(texts, kept, False)[1]["test_texts_in_train"]
+    notes = [f"{repeated:,} {COUNTED['test_texts_in_train']}"] * bool(repeated)
     of_first = next(iter(kept.values()))
     seen = {label: {*values[of_first == "train"].unique()} for label, values in labels.items()}
     return OwnCorpusStatistics(
@@ -142,8 +143,7 @@ def split_statistics(
         splits={split: int((of_first == split).sum()) for split in SPLITS},
         left_out=int(left_out.sum()), empty=int((lengths == 0).sum()),
         lengths=lengths[first_column != "test"],
-        repeated=splits.find_duplicates([texts], kept, False)[1]["test_texts_in_train"],
-        missing=[*splits.describe_missing_values(known, kept, ~left_out)],
+        notes=[*notes, *splits.describe_missing_values(known, kept, ~left_out)],
         unseen={label: [*known.counts[label].keys() - values] for label, values in seen.items()},
     )  # fmt: skip
 
@@ -177,9 +177,7 @@ def describe_corpus(files: str, corpus: "Corpus", statistics: OwnCorpusStatistic
     }[corpus.split.kind]
     left_out = f"; {statistics.left_out:,} are left out of train" if statistics.left_out else ""
     yield f"  {splits}: {drawn}{left_out}"
-    if statistics.repeated:
-        yield f"  {statistics.repeated:,} {COUNTED['test_texts_in_train']}"
-    yield from (f"  {line}" for line in statistics.missing)
+    yield from (f"  {line}" for line in statistics.notes)
 
 
 def _describe_classes(classes: dict[str, int], documents: int) -> str:

@@ -80,7 +80,7 @@ def parse(text: str, path: str | Path = PARAMS) -> Params:
         for key, message in error.mistakes:  # of a key with signs that a terminal obeys: escaped
             shown = ((part if part.isprintable() else ascii(part))[:MAX_SHOWN] for part in key)
             line, value = _line(tree, key)
-            message = _removed(key, value) or _misplaced(key, values) or message
+            message = _removed(key, value) or message
             lines.append(f"{path}:{line}: {'.'.join(shown)}: {message}")
         if len(lines) > MAX_MISTAKES:  # one indentation may be all that is wrong
             lines[MAX_MISTAKES:] = [f"{path}: further mistakes: {len(lines) - MAX_MISTAKES}"]
@@ -173,16 +173,6 @@ def _removed(key: Key, value: str) -> str:
     found = {"key": ".".join(key), "value": f"{'.'.join(key)}={value}"}
     gone = (what for what, name in found.items() if any(fnmatchcase(name, p) for p in REMOVED))
     return next((GONE.format(what) for what in gone), "")
-
-
-def _misplaced(key: Key, values: Any) -> str:
-    """Return the message on looks that are written below the seeds; "": another mistake."""
-    if key != ("seeds",) or not isinstance(values.get("seeds"), dict):
-        return ""
-    return (
-        "expected a list, such as [1, 2, 3]. The numbers of seeds at which a study is looked at "
-        "change no training: write them below `study:`, such as looks: [5, 10, 20]"
-    )
 
 
 def _line(tree: Node, key: Key) -> tuple[int, str]:
