@@ -107,13 +107,13 @@ def test_no_function_is_longer_than_45_lines():
 # which one is raised.
 
 CEILINGS = {
-    "cli": 836, "corpora": 3095, "evaluation": 1573, "explanation": 2783, "hyperparameters": 488,
-    "inputs": 960, "models": 2449, "modules": 2561, "published": 607, "report": 5411,
-    "search": 1018, "study": 3295, "task": 272, "tasks": 4053, "tokens": 1843, "training": 1116,
-    "verdict": 1282,
+    "cli": 839, "corpora": 3095, "evaluation": 1579, "explanation": 2783, "hyperparameters": 488,
+    "inputs": 960, "models": 2449, "modules": 2568, "published": 607, "report": 5419,
+    "search": 1018, "study": 3297, "task": 272, "tasks": 4053, "tokens": 1843, "training": 1116,
+    "verdict": 1287,
 }  # fmt: skip  # `modules` are those of no package
 MOST_MODULES = 175
-MOST_LINES_OF_TESTS = 25_491  # of Python
+MOST_LINES_OF_TESTS = 25_519  # of Python
 # functions by their cyclomatic complexity, comprehensions and boolean operators included (as radon
 # counts it; ruff counts neither, and stops at 12)
 MOST_ABOVE_10, MOST_COMPLEX = 9, 14

@@ -260,12 +260,12 @@ def read_text(text: str) -> str:
     """Return the text, the content of the file it names (with . or /), or of standard input: -."""
     if text == "-":
         lines = bounded_lines("standard input", sys.stdin.buffer)
-        return b"".join(lines).decode("utf-8-sig", errors="replace")
+        return _say_undecoded(b"".join(lines).decode("utf-8-sig", errors="replace"), "the input")
     if os.path.lexists(text) and (os.path.sep in text or "." in text):
         require_readable(Path(text))
         try:
             with Path(text).open(encoding="utf-8-sig", errors="replace") as file:
-                return "".join(bounded_lines(text, file))
+                return _say_undecoded("".join(bounded_lines(text, file)), text)
         except OSError as error:
             raise HeedError(f"{text}: cannot be read ({error.strerror})") from None
     if os.path.isfile(text):  # noqa: PTH113 — Path's raises for a text that is too long
@@ -273,6 +273,12 @@ def read_text(text: str) -> str:
     elif len(text.split()) == 1 and Path(text).suffix:  # a word with the suffix of a file name
         print_line(f"heed: there is no file {text}: taken as the text itself", error=True)
     return text
+
+
+def _say_undecoded(content: str, name: str) -> str:
+    if "\ufffd" in content:
+        print_line(f"heed: {name}: what is not UTF-8 in it is read as \ufffd", error=True)
+    return content
 
 
 def package_folder(name: str, pattern: str) -> Path:

@@ -26,6 +26,7 @@ TIMING = RESULTS / "timing"
 SHOWN = RESULTS / "shown"  # STAGE/KEY: the digest of a folder that the report reads
 WORK = Path(".heed/work")  # unfinished downloads, checkpoints, searches
 LOCKS = Path(".heed/locks")
+LOOKS = Path(".heed/looks")  # STUDY.json: the numbers of seeds of each experiment's comparisons
 
 # Names of files in the folders above that several stages use.
 PREDICTED, STATISTICS = "predictions.parquet", "statistics.parquet"

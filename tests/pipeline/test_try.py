@@ -67,6 +67,7 @@ MISTAKES = {
     ("author-self-attention", "epochs=[4"): "epochs=[4:1: not valid YAML",
     ("author-self-attention", "heads=3"): "models.author-self-attention.heads",
     ("author-self-attention", "variant=mean"): "variant=mean: expected",
+    ("author-last-state", "heads=2"): "heads: has no effect, by attention: none. Leave it out",
 }
 
 

@@ -24,7 +24,7 @@ def study(name: str = "", force: bool = False, seeds: int | None = None) -> None
     """List the studies and check params.yaml, or make a study active and say what it will train."""
     from heed.files import HeedError
     from heed.study import load
-    from heed.study.reader import set_seeds
+    from heed.study.reader import require_looked, set_seeds
     from heed.study.studies import activate_study, format_studies
 
     if seeds and name:
@@ -35,7 +35,7 @@ def study(name: str = "", force: bool = False, seeds: int | None = None) -> None
         print_line(activate_study(name, force, count_cores()))
     else:
         print_line(format_studies())
-        params = load()
+        require_looked(params := load())
         print_line(
             f"{PARAMS}: no mistake: study {params.study.name}, {len(params.models)} models, "
             f"{len(params.seeds)} seeds"

@@ -116,7 +116,8 @@ def explain(model: str, seeds: list[int] | None = None, documents: float = 0.0) 
             lambda seed, done, total: bar.update(done, total, f"seed {seed}"), noise,
         )  # fmt: skip
     print_line(f"{model}: {summary['mean'].notna().sum():,} means of tests in summary.csv")
-    write_shown("explain", model, paths.EXPLANATIONS)
+    if model in declared.models:  # else the report has nothing of it
+        write_shown("explain", model, paths.EXPLANATIONS)
 
 
 def adversarial_attention(name: str, seeds: list[int] | None = None) -> None:
@@ -177,6 +178,7 @@ def compare() -> None:
     from heed.evaluation.comparison import Question, compare
     from heed.evaluation.results import mixed_machine_kinds
     from heed.study import load
+    from heed.study.reader import note_looks
 
     params = load()
     models: dict[str, dict[str, str]] = {}  # experiment → variant → model
@@ -194,6 +196,7 @@ def compare() -> None:
         asked.looks, asked.looked,
     )  # fmt: skip
     comparison = compare(models, params.seeds, question, paths.COMPARISON, paths.METRICS)
+    note_looks(params)
     for message in mixed_machine_kinds(comparison):
         print_line(message)
 

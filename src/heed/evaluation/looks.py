@@ -61,10 +61,10 @@ def said_of_looks(method: Significance, seeds: int) -> str:
     """Return what a reader must know of looks at a comparison with these seeds; mostly nothing."""
     if method.looks:
         return str(Looks((*method.looks,), seeds))
-    if not method.looked:
+    if not (looked := _before(method, seeds)):
         return ""
     return (
-        f"This was looked at before, with {', '.join(map(str, method.looked))} seeds, and no plan "
+        f"This was looked at before, with {', '.join(map(str, looked))} seeds, and no plan "
         "of looks was declared: false alarms are more than those of one test."
     )
 
@@ -73,7 +73,13 @@ def look_number(method: Significance, seeds: int) -> int:
     """Return the number of the look with these seeds; 0: it is the only one."""
     if method.looks:
         return Looks((*method.looks,), seeds).number
-    return len(method.looked) + bool(method.looked)
+    looked = _before(method, seeds)
+    return len(looked) + bool(looked)
+
+
+def _before(method: Significance, seeds: int) -> list[int]:
+    """Return the looks with fewer seeds: a study may have gone back to as many as one had."""
+    return [look for look in method.looked if look < seeds]
 
 
 def spent(fraction: float, alpha: float) -> float:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from heed.evaluation.results import BASELINE, Comparison
-from heed.files import reading, verify_checksums
-from heed.paths import LONGER
+from heed.files import HeedError, reading, verify_checksums
+from heed.paths import LONGER, PARAMS
 from heed.pipeline import folder_md5, md5, stage_name
 from heed.report import published as printed
 from heed.report.browser import Browser, read_browser
@@ -175,6 +175,7 @@ def read_results(
     params: Params, comparison: Comparison, published: Path, folder: Path, with_documents: bool
 ) -> Results:
     """Return the results in `folder`, beside the `published`. Raises HeedError, of a file."""
+    _require_same_models(params, comparison, folder)
     experiments, sources = read_experiments(params, comparison, published), Sources(folder)
     results = Results(params, comparison, experiments, folder, sources, {}, with_documents)
     for experiment in experiments:
@@ -193,6 +194,13 @@ def read_results(
     found = (_read_browsers(results, experiment) for experiment in experiments)
     browsers = dict(itertools.chain.from_iterable(found))
     return dataclasses.replace(results, browsers=browsers, explanations=explanations, papers=papers)
+
+
+def _require_same_models(params: Params, comparison: Comparison, folder: Path) -> None:
+    compared = {m.model for e in comparison.experiments.values() for m in e.models.values()}
+    if other := sorted(compared - params.models.keys()):
+        missing = f"{folder / 'compare'}: has models that are not in {PARAMS}: {', '.join(other)}"
+        raise HeedError(f"{missing}. Run: make report")
 
 
 def _read_browsers(results: Results, experiment: Experiment) -> Iterator[tuple[str, Browser]]:

@@ -20,8 +20,8 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from heed.evaluation.results import NOT_CONVERGED, UNDECIDED, Comparison, read_comparison
-from heed.files import HeedError, locked, require_readable, write_text
-from heed.paths import COMPARISON, LOCKS, PARAMS
+from heed.files import HeedError, locked, read_json, require_readable, write_json, write_text
+from heed.paths import COMPARISON, LOCKS, LOOKS, PARAMS
 from heed.records import Key, RecordError, read_section
 from heed.study.rules import complete
 from heed.study.schema import AnyParams, Params, add_kinds
@@ -30,25 +30,20 @@ MAX_SHOWN, MAX_MISTAKES = 200, 10  # characters of a key in a message; messages
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
 MAX_VALUES = 100_000  # keys and values, each as often as aliases repeat it; a large study has 5,000
 
-# Keys of heed 0.3.0 that are gone, and values as KEY=VALUE; a * is any name.
+# Keys of heed 0.3.0 that are gone; a * is any name.
 REMOVED = (
     "training", "later_searches", "study.language", "corpora.*.label_separator", "sources.*.flags",
-    *(f"sources.*.format={name}" for name in ("prodigy", "label-studio", "saved-dataset", "arrow")),
-    "experiments.*.task=multilabel", "defaults.multilabel",
+    "defaults.multilabel", "corpora.*.text_separator", "corpora.*.sample",
+    "corpora.*.split.train_per_class", "explain.models.*.corpus", "adversarial_attention.*.corpus",
     *(f"searches.*.{key}" for key in ("adopted", "after", "corpus", "groups", "max_parameters")),
-    *(f"searches.*.{key}" for key in ("sampler", "minutes", "reports", "trials=0")),
-    "explain.models.*.corpus", "adversarial_attention.*.corpus", "corpora.*.text_separator",
-    "corpora.*.sample", "corpora.*.split.train_per_class",
-    "*.tfidf_*", "*.encoder=none",
-    "*.bigram_buckets", "*.attention_residual", "*.attention_positions",
-    "*.layer_devices", "*.max_length_ratio", "*.min_count", "*.segmentation=unigram",
-    *(f"searches.*.{key}" for key in ("grace_period", "reduction_factor", "retries")),
-    "*.pooling=max-attention", "sources.*.format=fasttext",
-    "*.encoder=gru", "*.recurrence=gru",
+    *(f"searches.*.{key}" for key in ("sampler", "minutes", "reports", "grace_period")),
+    "searches.*.reduction_factor", "searches.*.retries",
+    "*.tfidf_*", "*.bigram_buckets", "*.attention_residual", "*.attention_positions",
+    "*.layer_devices", "*.max_length_ratio", "*.min_count",
     "corpora.*.max_characters", "corpora.*.alignment_base", "corpora.*.columns.*-*",
     "corpora.*.optional_languages", "experiments.*.data.references",
 )  # fmt: skip
-GONE = "heed 0.3.0 had this {}, and this version has not: remove it, or use version 0.3.0"
+GONE = "heed 0.3.0 had this key, and this version has not: remove it, or use version 0.3.0"
 
 
 def load(path: str | Path = PARAMS) -> Params:
@@ -79,9 +74,9 @@ def parse(text: str, path: str | Path = PARAMS) -> Params:
         lines = []
         for key, message in error.mistakes:  # of a key with signs that a terminal obeys: escaped
             shown = ((part if part.isprintable() else ascii(part))[:MAX_SHOWN] for part in key)
-            line, value = _line(tree, key)
-            message = _removed(key, value) or message
-            lines.append(f"{path}:{line}: {'.'.join(shown)}: {message}")
+            is_gone = any(fnmatchcase(".".join(key), removed) for removed in REMOVED)
+            message = GONE if is_gone else message
+            lines.append(f"{path}:{_line(tree, key)}: {'.'.join(shown)}: {message}")
         if len(lines) > MAX_MISTAKES:  # one indentation may be all that is wrong
             lines[MAX_MISTAKES:] = [f"{path}: further mistakes: {len(lines) - MAX_MISTAKES}"]
         raise HeedError("\n".join(lines)) from None
@@ -168,30 +163,20 @@ def check_as_dvc_reads(text: str, path: object) -> None:
         )
 
 
-def _removed(key: Key, value: str) -> str:
-    """Return the message on a key or a value that heed 0.3.0 had, empty for any other."""
-    found = {"key": ".".join(key), "value": f"{'.'.join(key)}={value}"}
-    gone = (what for what, name in found.items() if any(fnmatchcase(name, p) for p in REMOVED))
-    return next((GONE.format(what) for what in gone), "")
-
-
-def _line(tree: Node, key: Key) -> tuple[int, str]:
-    """Return the line of `key` in the YAML tree, or of the nearest section above it, and a value.
-
-    The value is the text of the key's scalar; empty where it has none.
-    """
+def _line(tree: Node, key: Key) -> int:
+    """Return the line of `key` in the YAML tree, or of the nearest section above it."""
     node, line = tree, 1
     for part in key:
         if isinstance(node, MappingNode):
             # the last: before its own keys are those merged by <<
             pairs = [pair for pair in node.value if str(pair[0].value) == part]
             if not pairs:
-                return line, ""
+                return line
             line, node = pairs[-1][0].start_mark.line + 1, pairs[-1][1]
         elif isinstance(node, SequenceNode) and part.isdigit() and int(part) < len(node.value):
             node = node.value[int(part)]
             line = node.start_mark.line + 1
-    return line, node.value if isinstance(node, ScalarNode) else ""
+    return line
 
 
 # --- editing --------------------------------------------------------------------------------------
@@ -222,7 +207,7 @@ def set_seeds(path: Path, count: int) -> str:
             comparison.seeds_of(name) == params.seeds_of(name) for name in params.experiments
         )
         decided = _decided(comparison) if comparison and is_todays and params.study.looks else []
-        looked = _looked(params, count, comparison)
+        looked = _looked(params, count, path.parent)
 
         def change(tree: Any) -> None:
             tree.update(seeds=as_yaml([*range(1, count + 1)]))
@@ -237,15 +222,12 @@ def set_seeds(path: Path, count: int) -> str:
     return f"{path}: seeds 1 to {count}, {before} before.{kept}"
 
 
-def require_looked(params: Params, folder: Path = COMPARISON) -> None:
+def require_looked(params: Params) -> None:
     """Raise HeedError where seeds were raised after a comparison, and params do not say so.
 
     What was compared before is not an input of a stage: a report can say only what is in params.
     """
-    compared = None
-    with contextlib.suppress(HeedError):  # broken: it is made again
-        compared = _comparison_of(params, folder)
-    count, looked = len(params.seeds), _looked(params, len(params.seeds), compared)
+    count, looked = len(params.seeds), _looked(params, len(params.seeds), Path())
     if new := sorted({*looked} - {*params.study.looked}):
         raise HeedError(
             f"{PARAMS}: seeds: the study was compared with {new[0]} before, without a declared "
@@ -254,13 +236,33 @@ def require_looked(params: Params, folder: Path = COMPARISON) -> None:
         )
 
 
-def _looked(params: Params, count: int, compared: Comparison | None) -> list[int]:
+def _looked(params: Params, count: int, root: Path) -> list[int]:
     """Return the seeds with which a study was looked at before it has `count`, without a plan."""
-    if compared is None or params.study.looks:
+    if params.study.looks:
         return params.study.looked
     now = {name: len(entry.seeds or range(count)) for name, entry in params.experiments.items()}
-    before = {name: len(compared.seeds_of(name)) for name in now}
-    return sorted({*params.study.looked, *(before[n] for n in now if before[n] < now[n])})
+    looks = _read_looks(params, root)
+    before = (seen for name in now for seen in looks.get(name, ()) if seen < now[name])
+    return sorted({*params.study.looked, *before})
+
+
+def _read_looks(params: Params, root: Path) -> dict[str, set[int]]:
+    """Return the numbers of seeds with which each experiment of a study was compared."""
+    looks = {name: set[int]() for name in params.experiments}
+    if (noted := root / LOOKS / f"{params.study.name}.json").exists():
+        for name, seen in read_json(noted, f"rm {noted}").items():
+            looks.setdefault(name, set()).update(seen)
+    with contextlib.suppress(HeedError):  # a broken one is made again
+        if compared := _comparison_of(params, root / COMPARISON):
+            for name in compared.experiments:
+                looks[name].add(len(compared.seeds_of(name)))
+    return looks
+
+
+def note_looks(params: Params, root: Path = Path()) -> None:
+    """Note in .heed that a study was compared: the next study's comparison takes its place."""
+    looks = _read_looks(params, root).items()
+    write_json(root / LOOKS / f"{params.study.name}.json", {k: sorted(v) for k, v in looks})
 
 
 def _comparison_of(params: Params, folder: Path) -> Comparison | None:

@@ -22,6 +22,7 @@ from heed.report.differences import TestedDifference, tested_differences
 from heed.report.formats import format_coverage, format_interval, join_and
 from heed.report.measures import measure_of
 from heed.study import Params, parse
+from heed.study.experiments import rules_of
 from heed.study.reader import as_yaml, changed_text, read_text, read_yaml
 from heed.task import task_module
 
@@ -53,9 +54,13 @@ def try_change(model: str, changes: Sequence[str]) -> Iterator[str]:
     said = "\n".join(change.replace("=", ": ", 1) for change in changes)
     values = as_yaml(read_yaml(said, " ".join(changes))[1])
     changed = changed_text(text, CHANGED, lambda tree: tree["models"][model].update(values))
-    old, new = (_settings(study, model) for study in (params, parse(changed)))
+    study = parse(changed)
+    old, new = (_settings(each, model) for each in (params, study))
     if new == old:
         raise HeedError(f"{' '.join(changes)}: {model} has this already. Try another value")
+    idle = rules_of(study.task(study.models[model])).no_effect(study.hyperparameters(model))
+    if useless := sorted({*values} & idle.keys()):
+        raise HeedError(f"{useless[0]}: has no effect, by {idle[useless[0]]}. Leave it out")
     check_up_to_date(Path())
     before = _read(params, model)
     with _copy() as folder:

@@ -3,11 +3,13 @@
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from heed.cli import stages
 from heed.explanation.agreement import CORRELATIONS
 from heed.explanation.interventions import NOT_ALL_UNITS
 from heed.explanation.rankings import draw_documents
@@ -56,6 +58,14 @@ def explain(
 
 def read(model: str, table: str) -> pd.DataFrame:
     return pd.read_parquet(f"results/explain/{model}/{table}.parquet")
+
+
+def test_what_the_study_does_not_explain_is_not_in_the_report(monkeypatch):
+    for models in ({}, {"tiny-pooled": SimpleNamespace(noise=None)}):
+        declared = SimpleNamespace(models=models, documents=1)
+        monkeypatch.setattr("heed.explanation.stage.read_explain", lambda known=declared: known)
+        stages.explain("tiny-pooled", [1])
+        assert [path.name for path in Path("results/shown/explain").glob("*")] == [*models]
 
 
 def test_every_test_has_its_means_by_seed_and_the_tables_fit_each_other():

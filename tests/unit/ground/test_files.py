@@ -190,6 +190,9 @@ def test_the_file_that_a_text_names_is_read_and_no_other(tmp_path, monkeypatch, 
     assert read_text("./notes") == "of a file" and capsys.readouterr().err == ""
     assert read_text("notes") == "notes"
     assert "notes is taken as the text: the file is ./notes" in capsys.readouterr().err
+    Path("old.txt").write_bytes("Köln".encode("latin-1"))
+    assert read_text("old.txt") == "K\ufffdln"
+    assert "old.txt: what is not UTF-8 in it is read as \ufffd\n" in capsys.readouterr().err
 
     def refuse(*_arguments: object, **_options: object) -> str:
         raise PermissionError(13, "Permission denied")

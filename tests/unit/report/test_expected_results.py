@@ -9,6 +9,7 @@ import pytest
 
 from heed import study
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME
+from heed.files import HeedError
 from heed.report.explanations import AdversarialAttention, Explanation
 from heed.report.pages import said
 from heed.report.results import Results, read_results
@@ -125,6 +126,12 @@ def results_with(folder: Path, *expected_results: ExpectedResult) -> Results:
     experiments = params.experiments | {SENTIMENT: experiment}
     changed = dataclasses.replace(params, experiments=experiments)
     return read_results(changed, DATA, ROOT / "data/published", folder, with_documents=False)
+
+
+def test_a_comparison_with_a_model_that_the_study_has_not_is_one_message(folder):
+    left, *models = (params := made_up.study("sample")).models.items()
+    with pytest.raises(HeedError, match=rf"not in params\.yaml: {left[0]}\. Run: make report"):
+        read_results(dataclasses.replace(params, models=dict(models)), DATA, folder, folder, False)
 
 
 def failures(results: Results) -> list[str]:

@@ -65,7 +65,7 @@ def test_a_text_that_may_not_be_published_is_left_out(tmp_path):
 
 @pytest.mark.parametrize(("known", "said"), [
     ({"looks": [3, 10]}, "This is look 1 of 2, which were declared at 3, 10 seeds"),
-    ({"looked": [3]}, "This was looked at before, with 3 seeds, and no plan of looks was declared"),
+    ({"looked": [2]}, "This was looked at before, with 2 seeds, and no plan of looks was declared"),
 ])  # fmt: skip
 def test_several_looks_at_a_study_are_said_first(rendered, tmp_path, known, said):
     data = made_up.comparison("sample")

@@ -16,7 +16,7 @@ from heed import study
 from heed.cli import commands, stages
 from heed.evaluation.results import NOT_CONVERGED, write_comparison
 from heed.files import HeedError
-from heed.study.reader import require_looked, set_seeds
+from heed.study.reader import note_looks, require_looked, set_seeds
 from heed.study.studies import activate_study, format_studies
 from tests.conftest import ROOT, run_heed
 from tests.fixtures.report import made_up
@@ -225,15 +225,21 @@ def test_only_what_is_undecided_at_a_declared_look_trains_further_seeds(clone: P
 
 
 def test_seeds_that_are_raised_without_declared_looks_are_noted(clone: Path) -> None:
-    params = Path("params.yaml")
+    text = (params := Path("params.yaml")).read_text()
     compared(["undecided"] * len(study.load().experiments))
+    note_looks(study.load())
     set_seeds(params, 5)
     assert study.load().study.looked == [3]
     set_seeds(params, 10)
     assert study.load().study.looked == [3], "with five seeds nothing was compared"
     compared(["undecided"] * len(study.load().experiments))
+    note_looks(study.load())
+    Path("results/compare/comparison.json").unlink()  # that of another study takes its place
     set_seeds(params, 20)
     assert study.load().study.looked == [3, 10]
+    params.write_text(text)
+    set_seeds(params, 5)
+    assert study.load().study.looked == [3], "with ten seeds it was compared later"
 
 
 def test_seeds_that_are_raised_by_hand_have_to_be_noted(clone: Path) -> None:
@@ -244,8 +250,9 @@ def test_seeds_that_are_raised_by_hand_have_to_be_noted(clone: Path) -> None:
     text, raised = params.read_text(), "seeds: [1, 2, 3, 4, 5]\n"
     params.write_text(text.replace("seeds: [1, 2, 3]\n", raised))
     told = r"compared with 3 before.* Write looked: \[3\] below `study"
-    with pytest.raises(HeedError, match=told):
-        require_looked(study.load())
+    for check in (lambda: require_looked(study.load()), commands.study):
+        with pytest.raises(HeedError, match=told):
+            check()
     noted = params.read_text().replace("  name: sample\n", "  name: sample\n  looked: [3]\n")
     set_seeds(params, 5)  # as the message says
     assert study.load().study.looked == [3]
