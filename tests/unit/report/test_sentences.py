@@ -213,7 +213,7 @@ LIMITS = [
      "Whether the gain in “Letters” is one of learned weights: no network there has equal "
      "weights."),
     ({"differently_tuned": [finding(BETTER_ONE)]},
-     "Whether models tuned alike would differ: these were not."),
+     "Whether models tuned alike would differ in “Letters”: these were not."),
 ]  # fmt: skip
 
 

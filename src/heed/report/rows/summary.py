@@ -175,7 +175,7 @@ def cautions(results: Results) -> dict[str, Any]:
             for experiment in results.experiments
             for model in experiment.result.models.values()
         ),
-        "differently_tuned": not all(record["difference"].tuned_alike for record in found),
+        "differently_tuned": [record for record in found if not record["difference"].tuned_alike],
     }
 
 
