@@ -242,7 +242,7 @@ def _looked(params: Params, count: int, root: Path) -> list[int]:
         return params.study.looked
     now = {name: len(entry.seeds or range(count)) for name, entry in params.experiments.items()}
     looks = _read_looks(params, root)
-    before = (seen for name in now for seen in looks.get(name, ()) if seen < now[name])
+    before = (seen for name in now for seen in looks[name] if seen < now[name])
     return sorted({*params.study.looked, *before})
 
 
@@ -259,10 +259,10 @@ def _read_looks(params: Params, root: Path) -> dict[str, set[int]]:
     return looks
 
 
-def note_looks(params: Params, root: Path = Path()) -> None:
+def note_looks(params: Params) -> None:
     """Note in .heed that a study was compared: the next study's comparison takes its place."""
-    looks = _read_looks(params, root).items()
-    write_json(root / LOOKS / f"{params.study.name}.json", {k: sorted(v) for k, v in looks})
+    looks = _read_looks(params, Path()).items()
+    write_json(LOOKS / f"{params.study.name}.json", {name: sorted(seen) for name, seen in looks})
 
 
 def _comparison_of(params: Params, folder: Path) -> Comparison | None:

@@ -242,8 +242,7 @@ def test_a_folder_of_train_and_test_is_the_users_own_split(monkeypatch, capsys, 
     assert {(doc.text, doc.labels["label"], doc.split) for doc in documents} == expected
     assert [*load("params.yaml").experiments] == ["mails"] and declared("mails") == found
     if write is text_files:  # of which two have the same name
-        folders = "mails/train", "mails/test", "--name", "again"
-        _, documents = added(monkeypatch, capsys, *folders)
+        _, documents = added(monkeypatch, capsys, "mails/train", "mails/test", "--name", "again")
         assert {(doc.text, doc.labels["label"], doc.split) for doc in documents} == expected
 
 
