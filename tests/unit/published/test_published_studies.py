@@ -69,10 +69,8 @@ def test_the_pictures_of_the_docs_are_of_the_studies_of_today(tmp_path):
     tables = pd.concat(pd.read_csv(STUDIES / name / "verdicts.csv") for name in NAMES)
     rows = tables[tables["family"] == "primary"].copy()
     rows.loc[(rows["verdict"] == SAME) & (rows["low_pp"] > 0), "verdict"] = BETTER  # by < 1 point
-    expected = [
-        (LOOKS[verdict][0].marker, difference)
-        for verdict, difference in zip(rows["verdict"], rows["difference_pp"], strict=True)
-    ]
+    found = rows[["verdict", "difference_pp"]].to_numpy()
+    expected = [(LOOKS[verdict][0].marker, difference) for verdict, difference in found]
     assert sorted(points) == sorted(expected) and len(points) == 27
     for panel in figure.panels[:-1]:  # a line at zero, and the margin of equivalence around it
         zero, band = (next(row for row in panel.rows if row["kind"] == kind)
@@ -86,6 +84,8 @@ def test_the_pictures_of_the_docs_are_of_the_studies_of_today(tmp_path):
     write_pictures(tmp_path)
     assert (tmp_path / PAGE).read_text() == page
     assert (tmp_path / INDEX.parent / "forest.svg").read_text() == svg, "write it: make picture"
-    for key in OWN:
-        drawn = (ROOT / f"docs/figures/{key}.svg").read_text()
-        assert drawn == (tmp_path / f"docs/figures/{key}.svg").read_text()
+    for key in OWN:  # the machine's fonts decide on a pixel, by which numbers differ
+        svgs = [(folder / f"docs/figures/{key}.svg").read_text() for folder in (ROOT, tmp_path)]
+        drawn, again = (re.split(r"(\d+\.?\d*)", svg) for svg in svgs)
+        assert drawn[::2] == again[::2]
+        assert [*map(float, drawn[1::2])] == pytest.approx([*map(float, again[1::2])], 0.01, 1)
